@@ -238,9 +238,9 @@ void CollectiveClock::add_load(EntityId from, EntityId to, Loads& loads) const {
 
 CollectiveClock::Loads CollectiveClock::loads_of(std::uint32_t stage, Group group,
                                                  const GroupShape& shape, collective::Kind kind,
-                                                 std::uint32_t step) const {
+                                                 std::uint32_t step, std::uint32_t every) const {
   Loads loads;
-  for (std::uint32_t place = 0; place < plan_.placement.stage_tiles(); ++place) {
+  for (std::uint32_t place = 0; place < plan_.placement.stage_tiles(); place += every) {
     const collective::Member member = shape.member(place);
     for (std::uint32_t channel = 0; channel < shape.channels; ++channel) {
       const collective::Step now = Plan::step_of(plan_.algorithm(group), shape, kind, member,
@@ -354,6 +354,31 @@ std::uint32_t CollectiveClock::boundary_share(std::uint32_t stage, std::uint32_t
     share = std::max(share, share_at(hop, way.front(), loads));
   }
   return share;
+}
+
+double CollectiveClock::group_share(std::uint32_t stage, Group group, const GroupShape& shape,
+                                    collective::Kind kind) {
+  const auto [place, fresh] = known_shares_.try_emplace({stage, group, kind}, 1.0);
+  if (!fresh || sharing_ == Sharing::nothing) {
+    return place->second;
+  }
+  const collective::Algorithm& algorithm = plan_.algorithm(group);
+  const std::uint32_t steps = Plan::steps_of(algorithm, shape, kind) / shape.channels;
+  const std::uint32_t looked_at =
+      algorithm.is_steady(kind) ? std::min(steps, 1U) : std::min(steps, most_groups);
+  double sum = 0;
+  for (std::uint32_t i = 0; i < looked_at; ++i) {
+    const auto step = static_cast<std::uint32_t>(std::uint64_t{i} * steps / looked_at);
+    const Loads all = loads_of(stage, group, shape, kind, step);
+    double most = 1;
+    for (const auto& [hop, load] :
+         loads_of(stage, group, shape, kind, step, plan_.strategy.degrees.tensor)) {
+      most = std::max(most, static_cast<double>(all.at(hop)) / load);
+    }
+    sum += most;
+  }
+  place->second = looked_at == 0 ? 1.0 : sum / looked_at;
+  return place->second;
 }
 
 }  // namespace tessera::plan

@@ -60,6 +60,12 @@ class CollectiveClock {
   std::uint32_t boundary_share(std::uint32_t stage, std::uint32_t other, std::uint32_t tiles,
                                const GroupShape& shape) const;
 
+  // Of a collective whose members are simulated, each for its tensor group, which does the same:
+  // messages of all groups for one that is simulated, on the link where they are most, in the mean
+  // of the steps, of which at most `most_groups` are looked at.
+  double group_share(std::uint32_t stage, Group group, const GroupShape& shape,
+                     collective::Kind kind);
+
  private:
   struct HopHash {
     std::size_t operator()(const machine::Hop& hop) const {
@@ -92,9 +98,10 @@ class CollectiveClock {
     return plan_.placement.tile(stage * plan_.placement.stage_tiles() + place);
   }
   void add_load(EntityId from, EntityId to, Loads& loads) const;
-  // Messages on each link when every group of the shape is in this step of all channels.
+  // Messages on each link when every group of the shape is in this step of all channels; of every
+  // so many tiles.
   Loads loads_of(std::uint32_t stage, Group group, const GroupShape& shape, collective::Kind kind,
-                 std::uint32_t step) const;
+                 std::uint32_t step, std::uint32_t every = 1) const;
   // Messages that share a link with one whose way goes over it from `first` on.
   std::uint32_t share_at(const machine::Hop& hop, const machine::Hop& first,
                          const Loads& loads) const;
@@ -110,6 +117,7 @@ class CollectiveClock {
   const machine::Topology& topology_;
   Sharing sharing_;
   std::map<std::tuple<std::uint32_t, Group, collective::Kind, Bytes, Occasion>, SimTime> known_;
+  std::map<std::tuple<std::uint32_t, Group, collective::Kind>, double> known_shares_;
   // Of the stage asked about last: by group and first place. They are the same for all kinds that
   // pass on what they receive.
   std::map<std::pair<Group, std::uint32_t>, std::vector<std::vector<RingLink>>> rings_;

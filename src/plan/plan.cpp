@@ -337,15 +337,18 @@ Plan make_plan(const machine::Machine& machine, const workload::Workload& worklo
   }
   CollectiveClock clock(plan, transfers, *machine.topology, sharing);
   const std::uint32_t stood_for = plan.placement.stage_tiles() / plan.simulated_tiles();
-  maker.add_stages({transfers.collective_overhead, transfers.collective_member_overhead,
-                    [&](std::uint32_t stage, Group group, const GroupShape& shape,
-                        collective::Kind kind, Bytes bytes, Occasion occasion) {
-                      return clock.time(stage, group, shape, kind, bytes, occasion);
-                    },
-                    [&](std::uint32_t stage, std::uint32_t other, const GroupShape& shape) {
-                      return clock.boundary_share(stage, other, stood_for, shape);
-                    }},
-                   plan);
+  maker.add_stages(
+      {transfers.collective_overhead, transfers.collective_member_overhead,
+       [&](std::uint32_t stage, Group group, const GroupShape& shape, collective::Kind kind,
+           Bytes bytes,
+           Occasion occasion) { return clock.time(stage, group, shape, kind, bytes, occasion); },
+       [&](std::uint32_t stage, std::uint32_t other, const GroupShape& shape) {
+         return clock.boundary_share(stage, other, stood_for, shape);
+       },
+       [&](std::uint32_t stage, Group group, const GroupShape& shape, collective::Kind kind) {
+         return clock.group_share(stage, group, shape, kind);
+       }},
+      plan);
   if (strategy.check_capacity) {
     check_capacity(machine, plan);
   }

@@ -61,6 +61,10 @@ struct GroupEstimates {
   // leaders of groups of the shape send.
   std::function<std::uint32_t(std::uint32_t stage, std::uint32_t other, const GroupShape& shape)>
       boundary_share;
+  // How many times the bytes of a simulated collective are on its links, for all it stands for.
+  std::function<double(std::uint32_t stage, Group group, const GroupShape& shape,
+                       collective::Kind kind)>
+      group_share;
 };
 
 // The program of stage `number`, with layers and memory as decided. `sram`: of a tile.

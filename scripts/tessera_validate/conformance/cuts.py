@@ -24,14 +24,22 @@ def experiment(draw):
          "stage": standing_for("stage"), "only tenant": as_only_tenant}
 
 
-TIME = Apart("closed forms leave out where groups meet on a link, and share links at once that they would "
-             "have one after the other", 0.95, 1.05)
+TIME = Apart("closed forms leave out what other stages, memory and collectives in the background send over the "
+             "same links, and share links at once that groups would have one after the other", 0.75, 1.2)
 STANDS = Apart("a tile stands for others: what those send to each other is not simulated, nor counted")
 MEMORY = Apart("only tiles that are simulated access memory")
 STEADY = Apart("micro-batches that repeat in three runs are taken to go on so", 0.9995, 1.0005)
-FAST = Apart("follows from the time", 0.95, 1.06)
-LATE = Apart("the first time that a ring's members wait for its longest way is left out", 0.9995, 1)
-LATER = Apart("follows from that", 1, 1.0005)
+FAST = Apart("follows from the time", 1 / 1.2, 1 / 0.75)
+LATE = Apart("collectives one after another take what each adds in the long run", 0.9995, 1.0005)
+LATER = Apart("follows from that", 0.9995, 1.0005)
+# Of the replicas of a stage, too.
+ONCE = Apart("the same; what comes a few times only, as gradients of replicas do, takes longer at first", 0.98, 1.0005)
+ONCE_ON = Apart("follows from that", 0.9995, 1 / 0.98)
+TURNS = Apart("the same; members that are late after one of their collectives make up for it in those of other "
+              "groups, where each takes its own long run here", 0.98, 1.06)
+TURNED = Apart("follows from that", 1 / 1.06, 1 / 0.98)
+LAST = Apart("members go on at different times after a broadcast, the one tile with the last of them", 0.9995, 1.2)
+LAST_ON = Apart("follows from that", 1 / 1.2, 1.0005)
 
 
 def shares_nothing(given):
@@ -43,20 +51,44 @@ def is_even(given):
     return given["machine"]["topology"].get("shape", "").startswith("Switch")
 
 
+def broadcasts(given):
+    keys = given["strategy"]
+    return keys.get("boundary") == "broadcast" and keys["pipeline"] > 1
+
+
+def has_experts(given):
+    return "experts" in given["workload"]
+
+
+def is_uneven(given):
+    return shares_nothing(given) and not is_even(given) and not broadcasts(given)
+
+
 def standing(form):
     """The rules of a form: on networks whose messages share nothing, and on others."""
     counted = {"bytes of messages": STANDS, "bytes of collectives": STANDS, "bytes read": MEMORY,
                "bytes written": MEMORY}
     about = f"`strategy.aggregation: {form}`; "
+
+    def times(time, utilisation):
+        return {**counted, "iteration time": time, "simulated time": time, "utilisation": utilisation}
+
+    def rule(where, when, apart=None):
+        return Rule(form, "programs", about + where, apart or counted, when=when)
+
+    uneven = [rule("`analytical`, rings and grids", lambda given: is_uneven(given), times(LATE, LATER))]
+    if form == "stage":
+        uneven = [rule("`analytical`, rings and grids", lambda given: is_uneven(given) and not has_experts(given),
+                       times(ONCE, ONCE_ON)),
+                  rule("`analytical`, rings and grids, experts",
+                       lambda given: is_uneven(given) and has_experts(given), times(TURNS, TURNED))]
     return [
-        Rule(form, "programs", about + "`analytical`, a switch", counted,
-             when=lambda given: shares_nothing(given) and is_even(given)),
-        Rule(form, "programs", about + "`analytical`, rings and grids",
-             {**counted, "iteration time": LATE, "simulated time": LATE, "utilisation": LATER},
-             when=lambda given: shares_nothing(given) and not is_even(given)),
-        Rule(form, "programs", about + "`packet`",
-             {**counted, "iteration time": TIME, "simulated time": TIME, "utilisation": FAST},
-             when=lambda given: not shares_nothing(given))]
+        rule("`analytical`, a switch",
+             lambda given: shares_nothing(given) and is_even(given) and not broadcasts(given)),
+        *uneven,
+        rule("`analytical`, `strategy.boundary: broadcast`",
+             lambda given: shares_nothing(given) and broadcasts(given), times(LAST, LAST_ON)),
+        rule("`packet`", lambda given: not shares_nothing(given), times(TIME, FAST))]
 
 
 def sections(report, program, folder, setting):
@@ -67,5 +99,5 @@ def sections(report, program, folder, setting):
         Rule("replayed", "programs", "`run.replay: exact`", apart),
         *standing("tensor"), *standing("stage"),
         Rule("only tenant", "programs")])
-    family.many(5 if setting.reduced else 24, experiment)
+    family.many(12 if setting.reduced else 240, experiment)
     family.report(report)

@@ -1,6 +1,7 @@
 #include "pieces/writer.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "tessera/core/error.hpp"
@@ -98,7 +99,10 @@ void PieceWriter::collective(Action action, Kind kind, Group group, Bytes bytes,
   if (overhead > SimTime::zero()) {
     add(timed, static_cast<std::uint64_t>(overhead.ps()));
   }
-  add(action, bytes.count());
+  // As of boundary tensors; those of tied weights come with their share.
+  const bool for_others = strategy_.aggregation == Aggregation::tensor && group != Group::tied;
+  const double share = for_others ? estimates_.group_share(number_, group, shape, kind) : 1.0;
+  add(action, static_cast<std::uint64_t>(std::ceil(share * static_cast<double>(bytes.count()))));
 }
 
 void PieceWriter::wait_collectives(std::uint32_t mask, const std::string& name) {

@@ -261,6 +261,22 @@ TEST(Planned, AdaptersTakeAsLongAggregated) {
   }
 }
 
+// On a row of eight tiles, all four pairs of replicas send over the link in its middle at once.
+TEST(Planned, ReplicasShareLinksAggregated) {
+  const std::string machine =
+      "topology: {kind: mesh, rows: 1, columns: 8, bandwidth: 1 GB/s, latency: 3 ns}\n"
+      "tile: {peak: {fp16: 1 TFLOP/s}}\ndram: {at: none}\n";
+  for (const std::string zero : {"0", "1"}) {
+    const std::string strategy = "tensor: 4\ndata: 2\nzero: " + zero + "\n";
+    const Planned whole = planned(strategy, machine);
+    const Planned one = planned(strategy + "aggregation: tensor\n", machine);
+    const auto wanted = static_cast<double>(execute(whole.machine, whole.plan).end.ps());
+    EXPECT_NEAR(static_cast<double>(execute(one.machine, one.plan).end.ps()), wanted,
+                0.001 * wanted)
+        << zero;
+  }
+}
+
 TEST(Planned, TiedEmbeddingsTakeAsLongAggregated) {
   const std::string machine =
       "topology: {kind: torus, rows: 2, columns: 4, bandwidth: 1 GB/s, latency: 3 ns}\n"
