@@ -82,14 +82,15 @@ if(NOT CMAKE_CROSSCOMPILING)
     RENAME _tessera COMPONENT program)
 endif()
 
-# For CMake: `find_package(tessera)` gives tessera::tessera with all parts, and the rooms.
+# For CMake: `find_package(tessera)` gives tessera::tessera with all parts, tessera::program with all commands
+# as well, and the rooms.
 foreach(room IN LISTS TESSERA_ROOMS)
   list(APPEND room_targets tessera_${room})
 endforeach()
 tessera_whole_rooms(room_names)
 list(JOIN room_names " " room_names)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tessera)
-install(TARGETS ${room_targets} EXPORT tessera_targets
+install(TARGETS ${room_targets} tessera_cli EXPORT tessera_targets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
 install(DIRECTORY include/tessera DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
 install(EXPORT tessera_targets NAMESPACE tessera:: FILE tessera-targets.cmake

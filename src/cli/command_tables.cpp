@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "commands.hpp"
+#include "tessera/cli/commands.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/sim/sections.hpp"
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "options.hpp"
+#include "tessera/cli/options.hpp"
 #include "tessera/comm/communicator.hpp"
 
 namespace tessera::cli {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "commands.hpp"
+#include "tessera/cli/commands.hpp"
 #include "tessera/sim/cuts/weights.hpp"
 
 namespace tessera::cli {

@@ -1,7 +1,7 @@
 // The options that say how ranks share the work, common to several commands.
 #pragma once
 
-#include "options.hpp"
+#include "tessera/cli/options.hpp"
 #include "tessera/comm/communicator.hpp"
 #include "tessera/sim/experiment.hpp"
 

@@ -5,7 +5,7 @@
 #include <iostream>
 #include <map>
 
-#include "commands.hpp"
+#include "tessera/cli/commands.hpp"
 #include "tessera/comm/first_rank.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"

@@ -1,7 +1,7 @@
 // `tessera import --from`: configurations of other simulators as files of ours.
 #pragma once
 
-#include "options.hpp"
+#include "tessera/cli/options.hpp"
 #include "tessera/comm/communicator.hpp"
 
 namespace tessera::cli {

@@ -1,4 +1,4 @@
-#include "options.hpp"
+#include "tessera/cli/options.hpp"
 
 #include <algorithm>
 #include <cxxopts.hpp>

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "commands.hpp"
+#include "tessera/cli/commands.hpp"
 #include "tessera/comm/communicator.hpp"
 
 namespace tessera::cli {

@@ -1,8 +1,8 @@
 // Options of commands that search the largest rate of requests which meets targets.
 #pragma once
 
-#include "options.hpp"
 #include "signals.hpp"
+#include "tessera/cli/options.hpp"
 #include "tessera/explore/capacity.hpp"
 
 namespace tessera::cli {

@@ -4,9 +4,9 @@
 #include <limits>
 #include <sstream>
 
-#include "commands.hpp"
-#include "options.hpp"
 #include "output_file.hpp"
+#include "tessera/cli/commands.hpp"
+#include "tessera/cli/options.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/core/version.hpp"

@@ -2,8 +2,8 @@
 #include <iostream>
 #include <sstream>
 
-#include "commands.hpp"
-#include "options.hpp"
+#include "tessera/cli/commands.hpp"
+#include "tessera/cli/options.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/explore/campaign.hpp"
 #include "tessera/trace/json_text.hpp"

@@ -1,9 +1,9 @@
 #include <iostream>
 
-#include "commands.hpp"
-#include "options.hpp"
 #include "rate_options.hpp"
 #include "signals.hpp"
+#include "tessera/cli/commands.hpp"
+#include "tessera/cli/options.hpp"
 #include "tessera/explore/capacity.hpp"
 
 namespace tessera::cli {

@@ -4,8 +4,8 @@
 #include <limits>
 
 #include "check_json.hpp"
-#include "commands.hpp"
 #include "cut_options.hpp"
+#include "tessera/cli/commands.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/sim/cuts/cuts.hpp"
 #include "tessera/sim/cuts/weights.hpp"

@@ -1,10 +1,10 @@
 #include <filesystem>
 #include <system_error>
 
-#include "commands.hpp"
-#include "options.hpp"
 #include "output_file.hpp"
 #include "python_tools.hpp"
+#include "tessera/cli/commands.hpp"
+#include "tessera/cli/options.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::cli {

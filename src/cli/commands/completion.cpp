@@ -6,7 +6,7 @@
 #include <map>
 
 #include "command_tables.hpp"
-#include "commands.hpp"
+#include "tessera/cli/commands.hpp"
 #include "tessera/core/text.hpp"
 
 namespace tessera::cli {

@@ -3,8 +3,8 @@
 #include <limits>
 #include <sstream>
 
-#include "commands.hpp"
-#include "options.hpp"
+#include "tessera/cli/commands.hpp"
+#include "tessera/cli/options.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/memory/dram/drive.hpp"
 

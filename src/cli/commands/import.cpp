@@ -1,11 +1,11 @@
 #include <iostream>
 #include <utility>
 
-#include "commands.hpp"
 #include "migrate.hpp"
 #include "model_json.hpp"
 #include "model_tables.hpp"
-#include "options.hpp"
+#include "tessera/cli/commands.hpp"
+#include "tessera/cli/options.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/onnx/description.hpp"

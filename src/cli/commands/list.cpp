@@ -2,8 +2,8 @@
 #include <iostream>
 #include <map>
 
-#include "commands.hpp"
-#include "options.hpp"
+#include "tessera/cli/commands.hpp"
+#include "tessera/cli/options.hpp"
 #include "tessera/collective/algorithm.hpp"
 #include "tessera/collective/program/program.hpp"
 #include "tessera/compute/compute.hpp"

@@ -4,7 +4,7 @@
 #include <iostream>
 
 #include "command_tables.hpp"
-#include "commands.hpp"
+#include "tessera/cli/commands.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/core/version.hpp"
 #include "tessera/trace/run_folder.hpp"

@@ -5,11 +5,11 @@
 #include <string>
 #include <utility>
 
-#include "commands.hpp"
-#include "options.hpp"
 #include "output_file.hpp"
 #include "rate_options.hpp"
 #include "signals.hpp"
+#include "tessera/cli/commands.hpp"
+#include "tessera/cli/options.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/explore/service_plan.hpp"
 #include "tessera/explore/strategy_search.hpp"

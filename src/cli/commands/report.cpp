@@ -1,7 +1,7 @@
-#include "commands.hpp"
-#include "options.hpp"
 #include "output_file.hpp"
 #include "python_tools.hpp"
+#include "tessera/cli/commands.hpp"
+#include "tessera/cli/options.hpp"
 
 namespace tessera::cli {
 namespace {

@@ -5,11 +5,11 @@
 #include <optional>
 
 #include "checkpoint_times.hpp"
-#include "commands.hpp"
 #include "cut_options.hpp"
 #include "log.hpp"
 #include "progress.hpp"
 #include "signals.hpp"
+#include "tessera/cli/commands.hpp"
 #include "tessera/comm/delayed.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/sim/programs/replay.hpp"

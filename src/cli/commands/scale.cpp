@@ -6,10 +6,10 @@
 #include <optional>
 #include <utility>
 
-#include "commands.hpp"
 #include "cut_options.hpp"
 #include "output_file.hpp"
 #include "signals.hpp"
+#include "tessera/cli/commands.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/sim/scaling/scaling.hpp"
 #include "tessera/trace/run_folder.hpp"

@@ -2,9 +2,9 @@
 #include <filesystem>
 #include <iostream>
 
-#include "commands.hpp"
-#include "options.hpp"
 #include "output_file.hpp"
+#include "tessera/cli/commands.hpp"
+#include "tessera/cli/options.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/drawing/drawing.hpp"
 #include "tessera/sim/machine_file.hpp"

@@ -2,9 +2,9 @@
 #include <iostream>
 #include <limits>
 
-#include "commands.hpp"
-#include "options.hpp"
 #include "signals.hpp"
+#include "tessera/cli/commands.hpp"
+#include "tessera/cli/options.hpp"
 #include "tessera/explore/sweep.hpp"
 
 namespace tessera::cli {

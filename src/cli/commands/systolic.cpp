@@ -4,8 +4,8 @@
 #include <optional>
 #include <sstream>
 
-#include "commands.hpp"
-#include "options.hpp"
+#include "tessera/cli/commands.hpp"
+#include "tessera/cli/options.hpp"
 #include "tessera/compute/convolution.hpp"
 #include "tessera/compute/systolic.hpp"
 #include "tessera/core/error.hpp"

@@ -1,10 +1,10 @@
 #include <filesystem>
 #include <iostream>
 
-#include "commands.hpp"
-#include "options.hpp"
 #include "output_file.hpp"
 #include "signals.hpp"
+#include "tessera/cli/commands.hpp"
+#include "tessera/cli/options.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/sim/traffic/traffic.hpp"
 #include "tessera/trace/run_folder.hpp"

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "commands.hpp"
+#include "tessera/cli/commands.hpp"
 #include "tessera/comm/communicator.hpp"
 #include "tessera/config/document.hpp"
 
