@@ -55,7 +55,7 @@ def options_of(words):
 def command(repository, file, options):
     # Warnings are GCC's affair. What clang 14 lacks of the library's <source_location> is given.
     return [tidy_of(repository), "--quiet", f"--config-file={repository / '.clang-tidy'}",
-            "--header-filter=(include/tessera|src)/[a-z]+/[a-z_]+[.](hpp|inl)$", str(file), "--",
+            "--header-filter=(include/tessera|src)/([a-z_]+/)+[a-z_]+[.](hpp|inl)$", str(file), "--",
             *options, "-include", str(repository / "cmake" / "source_location.hpp"), "-w"]
 
 

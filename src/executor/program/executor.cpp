@@ -10,6 +10,7 @@
 #include "program/memory_tracker.hpp"
 #include "program/program_outlook.hpp"
 #include "program/tile_messages.hpp"
+#include "program/tile_reports.hpp"
 #include "program/tile_state.hpp"
 #include "tessera/compute/messages.hpp"
 #include "tessera/core/error.hpp"
@@ -149,17 +150,7 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
       if (tile.role == plan::Placement::unused) {
         continue;
       }
-      TileResult result;
-      result.tile = members_[index];
-      result.role = tile.role;
-      result.finished = finished(tile);
-      result.end = tile.since;
-      SimTime known;
-      for (std::size_t i = 0; i < tile.time_ps.size(); ++i) {
-        result.time[i] = SimTime::from_ps(tile.time_ps[i]);
-        known += result.time[i];
-      }
-      result.time[static_cast<std::size_t>(Activity::bubble)] = tile.since - known;
+      TileResult result = result_of(members_[index], tile, finished(tile));
       if (!outputs_.empty()) {
         result.first_output = outputs_[index].first;
         result.last_output = outputs_[index].last;
@@ -215,7 +206,8 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
     if (plan_.strategy.aggregation == plan::Aggregation::none) {
       all = messages_.balances();
     }
-    all.push_back({"FLOPs of the plan and done (modulo 2^64)", flops_of_programs(), flops_done_});
+    all.push_back({"FLOPs of the plan and done (modulo 2^64)",
+                   flops_of_programs(plan_, tiles_) * setup_.iterations, flops_done_});
     return all;
   }
 
@@ -234,7 +226,7 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
     for (std::size_t index = 0; index < members_.size() && lines.size() < most; ++index) {
       const TileState& tile = tiles_[index];
       if (tile.role != plan::Placement::unused && !finished(tile)) {
-        lines.push_back(describe(members_[index], tile));
+        lines.push_back(waiting_line(plan_, *setup_.machine.topology, members_[index], tile));
       }
     }
     return lines;
@@ -255,20 +247,6 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
   }
   const Instruction& current(const TileState& tile) const {
     return program_of(tile).instructions(entry_of(tile))[tile.instruction];
-  }
-  // Of the tiles of this rank, modulo 2^64.
-  std::uint64_t flops_of_programs() const {
-    std::vector<std::uint64_t> of_stage;
-    for (const plan::Stage& stage : plan_.stages) {
-      of_stage.push_back(plan::flops_of(plan_, stage.program));
-    }
-    std::uint64_t sum = 0;
-    for (const TileState& tile : tiles_) {
-      if (tile.role != plan::Placement::unused) {
-        sum += of_stage[plan_.placement.stage(tile.role)];
-      }
-    }
-    return sum * setup_.iterations;
   }
   bool finished(const TileState& tile) const { return tile.iteration == setup_.iterations; }
 
@@ -592,22 +570,6 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
       finish_instruction(context, tile, activity_of(traffic));
       advance(context, tile);
     }
-  }
-
-  std::string describe(EntityId entity, const TileState& tile) const {
-    const machine::Topology& topology = *setup_.machine.topology;
-    const plan::Role role = plan_.placement.role(tile.role);
-    const plan::Pass& pass = entry_of(tile).pass;
-    const Instruction& instruction = current(tile);
-    std::string text = topology.node_name(entity) + " (stage " + std::to_string(role.stage) +
-                       ", replica " + std::to_string(role.replica) + ", shard " +
-                       std::to_string(role.shard) + ") waits in '" + plan_.names[instruction.name] +
-                       "' of " + to_string(pass.phase) + ", micro-batch " +
-                       std::to_string(pass.micro_batch) + ", since " + to_string(tile.since);
-    if (tile.transfer.awaited.valid()) {
-      text += ", for a message from " + topology.node_name(tile.transfer.awaited);
-    }
-    return text;
   }
 
   pdes::Port port(unsigned kind) const { return pdes::Port(setup_.slot, kind); }
