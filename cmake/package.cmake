@@ -49,5 +49,5 @@ protobuf-compiler, libexpat1-dev, libonnx-dev")
 set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION
 "The rooms of Tessera as static libraries, for programs that run simulations
 themselves or add networks, memories, compute models, topologies,
-collectives and kinds of work of their own; with a package for CMake.")
+collectives, kinds of work and commands of their own; with a package for CMake.")
 include(CPack)
