@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Random experiments, cut over ranks at random: equal digests, and no promise between ranks broken.
 
-    random_runs.py TESSERA MPIEXEC COUNT [SEED [graphs]]
+    random_runs.py TESSERA MPIEXEC COUNT [SEED [graphs|flits]]
 
 Machines, workloads, strategies, models, cuts, numbers of ranks and synchronizations are drawn; what
 `tessera check` refuses is drawn again. Every run on several ranks holds each event that crosses
 against the promise made before it (exit code 70 when one is broken). A run that fails leaves its
 experiment on standard output, and its number, which draws the same again as SEED + number. One of
-three is of graphs (random_graphs.py), or all with `graphs`.
+three is of graphs (random_graphs.py), or all with `graphs`; with `flits` all networks are of flits.
 """
 import json
 import os
@@ -25,7 +25,23 @@ PARTITIONS_OF_GRAPHS = ["blocks", "columns", "stripes", "metis", "communicators"
                         "tenants", "auto"]
 
 
-def machine(draw):
+def flit_network(draw, grid):
+    """Routers of all kinds, and flits so large that there are few."""
+    size = draw.choice([256, 1024, 4096])
+    network = {"model": "flit", "flit_size": f"{size} B", "packet_size": f"{draw.choice([2, 3, 8]) * size} B",
+               "virtual_channels": draw.choice([2, 4]), "buffer": draw.choice([1, 2, 8]),
+               "routing_delay": draw.choice([0, 1]), "switch_allocation_delay": draw.choice([1, 1, 3]),
+               "credit_delay": draw.choice([0, 0, 3]), "interface_delay": draw.choice([1, 5]),
+               "speculative": draw.random() < 0.2, "tail_credit": draw.random() < 0.2,
+               "loopback": draw.random() < 0.2}
+    if grid:
+        network["routing"] = draw.choice(["xy", "xy", "yx", "shortest", "west-first"])
+    if draw.random() < 0.2:
+        network["message_overhead"] = "300 ns"
+    return network
+
+
+def machine(draw, only):
     kind = draw.choice(["mesh", "mesh", "torus", "wafer", "cluster"])
     latency = f"{draw.choice([1, 2, 5, 7, 50])} ns"
     bandwidth = f"{draw.choice([8, 25, 64, 100])} GB/s"
@@ -50,8 +66,10 @@ def machine(draw):
     else:
         dram.update(at="each")
     network = {"model": draw.choices(["packet", "analytical", "crossbar", "flow", "flit"],
-                                     [16, 6, 4, 6, 1 if grid else 0])[0]}
-    if network["model"] == "packet":
+                                     [16, 6, 4, 6, 3])[0]}
+    if network["model"] == "flit" or only == "flits":
+        network = flit_network(draw, grid)
+    elif network["model"] == "packet":
         network.update(packet_size=f"{draw.choice([256, 1024, 4096])} B",
                        max_packets=draw.choice([1, 4, 16]),
                        switching=draw.choice(["cut-through", "cut-through", "store-and-forward"]))
@@ -89,7 +107,7 @@ def machine(draw):
             "compute": compute}
 
 
-def experiment(draw):
+def experiment(draw, only=""):
     layers = draw.randint(1, 6)
     training = draw.random() < 0.85
     work = {"kind": "transformer", "layers": layers, "hidden": draw.choice([64, 128]),
@@ -107,7 +125,7 @@ def experiment(draw):
         strategy["placement"] = {"layout": draw.choice(["line", "s-shape", "linear"])}
     if draw.random() < 0.15:
         strategy["aggregation"] = "tensor"
-    return {"name": "random", "machine": machine(draw), "workload": work, "strategy": strategy,
+    return {"name": "random", "machine": machine(draw, only), "workload": work, "strategy": strategy,
             "run": {"iterations": draw.choice([1, 1, 2]), "trace": "none"}}
 
 
@@ -138,11 +156,11 @@ def exporter(tessera, folder):
     return export
 
 
-def drawn(tessera, draw, path, only_graphs):
+def drawn(tessera, draw, path, only):
     """An experiment that can be run, and the words that cut it."""
-    is_graph = only_graphs or draw.random() < 1 / 3
+    is_graph = only == "graphs" or draw.random() < 1 / 3
     while True:
-        words = experiment(draw)
+        words = experiment(draw, only)
         if is_graph:
             words = random_graphs.graph_of(draw, words, exporter(tessera, path.parent), path.parent)
             if words is None:
@@ -156,10 +174,10 @@ def drawn(tessera, draw, path, only_graphs):
             return ranks, cut
 
 
-def run_one(tessera, mpiexec, seed, scratch, only_graphs):
+def run_one(tessera, mpiexec, seed, scratch, only):
     draw = random.Random(seed)
     path = scratch / "experiment.yaml"
-    ranks, cut = drawn(tessera, draw, path, only_graphs)
+    ranks, cut = drawn(tessera, draw, path, only)
     alone = call([tessera, "run", path, "-q", "-o", scratch / "one"])
     several = call([mpiexec, "-n", ranks, tessera, "run", path, "-q", "-o", scratch / "several", *cut])
     if alone.returncode == several.returncode == 3:
@@ -177,11 +195,11 @@ def run_one(tessera, mpiexec, seed, scratch, only_graphs):
 def main():
     tessera, mpiexec, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
     seed = int(sys.argv[4]) if len(sys.argv) > 4 else 1
-    only_graphs = sys.argv[5:] == ["graphs"]
+    only = sys.argv[5] if len(sys.argv) > 5 else ""
     failed = 0
     for number in range(count):
         with tempfile.TemporaryDirectory() as scratch:
-            failed += not run_one(tessera, mpiexec, seed + number, pathlib.Path(scratch), only_graphs)
+            failed += not run_one(tessera, mpiexec, seed + number, pathlib.Path(scratch), only)
     print(f"{count} random runs, {failed} failed")
     return 1 if failed else 0
 

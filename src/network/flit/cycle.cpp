@@ -236,6 +236,10 @@ void FlitRouters::send(Step& step, std::uint32_t input_vc) {
   const unsigned in_port = port_of_[input_vc];
   credits_[in_port] |= 1U << (input_vc - in_port * settings_.vcs);
 
+  if (departures_ && in_port != router.node_port()) {
+    departures_->release(EntityId(router.port(in_port).to));
+  }
+
   OutputPort& port = router.port(input.port);
   const unsigned out_vc = input.out_vc;
   --router.output(input.port * settings_.vcs + out_vc).credits;
@@ -269,6 +273,9 @@ void FlitRouters::send_flit(Step& step, OutputPort& port, const Flit& flit, unsi
   const std::uint64_t wait = (start - earliest + (1U << interval_bits) - 1) >> interval_bits;
   port.longest_wait = std::max(port.longest_wait, static_cast<std::uint32_t>(wait));
   ++port.flits;
+  if (departures_) {
+    departures_->pass(step.context.self(), EntityId(port.to), port.link_class, flit);
+  }
   LinkLoad load;
   load.flit = flit;
   load.port = port.reverse;

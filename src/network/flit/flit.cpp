@@ -41,7 +41,13 @@ class FlitNetwork final : public Network {
       : members_(setup.members),
         timings_(flit.timings),
         routers_(*setup.machine.topology, setup.members, flit.settings, flit.timings,
-                 std::move(routes), flit.overheads.message, setup.slot) {}
+                 std::move(routes), flit.overheads.message, setup.slot),
+        overhead_(flit.overheads.message) {
+    if (setup.regions != nullptr) {
+      routers_.watch_departures(*setup.machine.topology, *setup.regions);
+      knows_routes_ = setup.machine.topology->nodes() <= most_searched_nodes;
+    }
+  }
 
   void handle(pdes::Context& context, const pdes::Event& event) override {
     switch (event.port.kind()) {
@@ -53,6 +59,59 @@ class FlitNetwork final : public Network {
         break;
       default:
         routers_.take_request(context, event.as<SendRequest>(), event.tag);
+    }
+  }
+
+  const char* name() const override { return "network flit"; }
+
+  std::optional<pdes::Outlook> outlook(std::uint32_t rank, const pdes::Moment& moment) override {
+    auto& departures = routers_.departures();
+    return departures ? std::optional(departures->outlook(rank, moment.next)) : std::nullopt;
+  }
+
+  // Counts what will leave again, and tells of messages that come to an entity here.
+  void take_in(pdes::Event& event) override {
+    if (!routers_.departures() || event.port.kind() != FlitRouters::link_kind ||
+        (event.flags & LinkLoad::holds_flit) == 0) {
+      return;
+    }
+    const auto load = event.as<LinkLoad>();
+    const EntityId here(event.target);
+    routers_.take_in(here, load);
+    const Flit& flit = load.flit;
+    const EntityId target(flit.target);
+    Crossings<FlitFabric>& crossings = routers_.departures()->crossings();
+    if (incoming_sink_ && flit.is(Flit::head) && flit.is(Flit::last_packet) &&
+        crossings.is_here(target) && !crossings.exit_of(here, target).leaves()) {
+      incoming_sink_({EntityId(flit.source & Flit::node_bits), target,
+                      pdes::Port::from_code(load.deliver), event.tag, flit.whole_word(),
+                      event.time + crossings.least_time(here, target, Bytes()) + overhead_});
+    }
+  }
+
+  pdes::Exit exit_of(EntityId from, EntityId to) override {
+    if (!routers_.departures()) {
+      return {};
+    }
+    pdes::Exit exit = routers_.departures()->crossings().exit_of(from, to);
+    exit.latency += to_router();
+    return exit;
+  }
+  // As many flits as there are follow the first one over the slowest link.
+  SimTime least_time(EntityId from, EntityId to, Bytes bytes) override {
+    if (!routers_.departures() || from == to) {
+      return SimTime::zero();
+    }
+    const Bytes behind(bytes.count() - std::min(bytes.count(), routers_.settings().flit_bytes));
+    return to_router() + routers_.departures()->crossings().least_time(from, to, behind) +
+           overhead_;
+  }
+  void report_progress(IncomingSink incoming, ProgressSink) override {
+    incoming_sink_ = std::move(incoming);
+  }
+  void learn_routes(const PairVisit& pairs) override {
+    if (routers_.departures() && knows_routes_) {
+      routers_.departures()->crossings().learn(pairs);
     }
   }
 
@@ -105,7 +164,7 @@ class FlitNetwork final : public Network {
   }
 
   void restore(std::uint32_t index, pdes::StateReader& reader) override {
-    routers_.restore(index, reader);
+    routers_.restore(index, members_[index], reader);
     if (!bin_sink_) {
       return;
     }
@@ -148,6 +207,11 @@ class FlitNetwork final : public Network {
     }
   }
 
+  // From the request to send a message to its first flit in the router, at least.
+  SimTime to_router() const {
+    return routers_.settings().cycle * (1 + routers_.settings().interface_cycles);
+  }
+
   // All flits sent until now count, whether the last one has crossed the switch or not.
   BinState use_of(const OutputPort& link, SimTime end) const {
     BinState use;
@@ -168,6 +232,9 @@ class FlitNetwork final : public Network {
   std::span<const EntityId> members_;
   std::vector<LinkTiming> timings_;
   FlitRouters routers_;
+  SimTime overhead_;  // of a message
+  bool knows_routes_ = false;
+  IncomingSink incoming_sink_;
   std::vector<std::uint32_t> first_link_;  // where bins are reported
   BinTable bins_;
   LinkUseSink bin_sink_;
@@ -228,12 +295,9 @@ class FlitModel final : public NetworkModel {
   }
 
   bool sends_along_links() const override { return true; }
-  std::string routing() const override {
-    const std::vector<std::string> adaptive = adaptive_routings();
-    return std::find(adaptive.begin(), adaptive.end(), setup_.routing) == adaptive.end()
-               ? setup_.routing
-               : "xy";
-  }
+  // Where packets choose their way as they go, it is not known where they leave a region.
+  bool promises() const override { return !is_adaptive(); }
+  std::string routing() const override { return is_adaptive() ? "xy" : setup_.routing; }
   Overheads overheads() const override { return setup_.overheads; }
 
   SimTime least_delay(const machine::Machine&) const override {
@@ -294,6 +358,11 @@ class FlitModel final : public NetworkModel {
   }
 
  private:
+  bool is_adaptive() const {
+    const std::vector<std::string> adaptive = adaptive_routings();
+    return std::find(adaptive.begin(), adaptive.end(), setup_.routing) != adaptive.end();
+  }
+
   FlitSetup setup_;
 };
 

@@ -46,11 +46,15 @@ class WaitingMessages {
     free_ = place;
   }
 
+  template <class Visit>
+  void visit(const RouterHead& node, const Visit& visit) const {
+    for (std::uint32_t at = node.first_message; at != no_message; at = pool_[at].next) {
+      visit(pool_[at]);
+    }
+  }
   void save(const RouterHead& node, pdes::StateWriter& writer) const {
     std::vector<WaitingMessage> list;
-    for (std::uint32_t at = node.first_message; at != no_message; at = pool_[at].next) {
-      list.push_back(pool_[at]);
-    }
+    visit(node, [&list](const WaitingMessage& message) { list.push_back(message); });
     writer.put_all(list);
   }
   void restore(RouterHead& node, pdes::StateReader& reader) {

@@ -100,13 +100,16 @@ void FlitRouters::save(std::uint32_t index, pdes::StateWriter& writer) const {
   partial_[index].save(writer);
 }
 
-void FlitRouters::restore(std::uint32_t index, pdes::StateReader& reader) {
+void FlitRouters::restore(std::uint32_t index, EntityId node, pdes::StateReader& reader) {
   RouterView router = view(index);
   const auto block = reader.get_all<std::byte>();
   ensure(block.size() == router.at->bytes(), "a router's state has its size");
   std::memcpy(router.base, block.data(), block.size());
   waiting_.restore(*router.head, reader);
   partial_[index].restore(reader);
+  if (departures_) {
+    count_departures(index, node);
+  }
 }
 
 // At most one wake is the next; others that were planned find that they are not.
@@ -142,6 +145,9 @@ void FlitRouters::take_request(pdes::Context& context, const SendRequest& reques
   message.label = {tag, request.deliver.code()};
   const bool was_idle = router.head->first_message == no_message;
   waiting_.push(*router.head, message);
+  if (departures_) {
+    departures_->come(context.self(), request.target);
+  }
   if (was_idle) {
     const SimTime begin = settings_.cycle * static_cast<std::int64_t>(message.eligible);
     schedule(context, router, message.eligible, begin + step_offset - context.now());
@@ -336,6 +342,9 @@ void FlitRouters::inject(Step& step) {
     flit.word[1] = head.packet;
   }
   head.after_head = begins ? 1 : 0;
+  if (departures_ && begins) {
+    departures_->come(step.context.self(), EntityId(message.target));
+  }
   --step.router.injection_credits()[head.injection_vc];
   accept(step.router, step.context.self(),
          step.router.node_port() * settings_.vcs + head.injection_vc, flit, message.label,
@@ -345,6 +354,9 @@ void FlitRouters::inject(Step& step) {
     const std::uint32_t bit = 1U << head.injection_vc;
     (settings_.wait_for_tail_credit ? head.injection_tailed : head.injection_busy) ^= bit;
     if (head.message_flits == 0) {
+      if (departures_) {
+        departures_->go(step.context.self(), EntityId(message.target));
+      }
       waiting_.pop(head);
     }
   }

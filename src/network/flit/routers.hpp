@@ -18,9 +18,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "flit/departures.hpp"
 #include "flit/matching.hpp"
 #include "flit/messages.hpp"
 #include "flit/routes.hpp"
@@ -67,6 +69,12 @@ class FlitRouters {
                  std::uint8_t holds);
   void wake(pdes::Context& context, std::uint64_t cycle);
 
+  // Of a run on several ranks: counts what will leave this region, from the beginning on.
+  void watch_departures(const machine::Topology& topology, const pdes::RegionView& regions);
+  std::optional<FlitDepartures>& departures() { return departures_; }
+  // A flit that will come to `here`: from another rank, or out of a checkpoint.
+  void take_in(EntityId here, const LinkLoad& load);
+
   RouterView view(std::uint32_t index) {
     return {blocks_.data() + first_byte_[index], *layout_of_[index]};
   }
@@ -82,7 +90,8 @@ class FlitRouters {
   std::size_t resident_bytes() const;
 
   void save(std::uint32_t index, pdes::StateWriter& writer) const;
-  void restore(std::uint32_t index, pdes::StateReader& reader);
+  // Of the router at `node`.
+  void restore(std::uint32_t index, EntityId node, pdes::StateReader& reader);
 
  private:
   // One cycle of one router.
@@ -137,10 +146,12 @@ class FlitRouters {
   void leave(Step& step, unsigned vc, const Flit& flit, FlitLabel label);
   void return_credits(Step& step);
   void sleep_or_go_on(Step& step);
+  void count_departures(std::uint32_t index, EntityId node);
 
   FlitSettings settings_;
   std::vector<LinkTiming> timings_;
   std::unique_ptr<FlitRoutes> routes_;
+  std::optional<FlitDepartures> departures_;
   SimTime overhead_;
   pdes::Port link_port_;
   pdes::Port wake_port_;

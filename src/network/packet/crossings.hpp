@@ -23,11 +23,13 @@ namespace tessera::network {
 template <class Fabric>
 class Crossings {
  public:
+  // `hops`: by class of link, the least time from node to node, if it is more than the latency.
   Crossings(const Fabric& fabric, const machine::Topology& topology,
-            const pdes::RegionView& regions)
+            const pdes::RegionView& regions, const std::vector<SimTime>& hops = {})
       : fabric_(fabric),
         topology_(topology),
         regions_(regions),
+        hops_(hops.empty() ? latencies(topology) : hops),
         known_(known_routes),
         uniform_(topology.link_classes().size() == 1) {
     std::uint32_t ranks = 0;
@@ -248,8 +250,14 @@ class Crossings {
   }
 
   SimTime latency(EntityId node, unsigned port) const {
-    return uniform_ ? topology_.link_classes().front().latency
-                    : topology_.link_classes()[topology_.link(node, port).link_class].latency;
+    return hops_[uniform_ ? 0 : topology_.link(node, port).link_class];
+  }
+  static std::vector<SimTime> latencies(const machine::Topology& topology) {
+    std::vector<SimTime> all;
+    for (const machine::LinkClass& link_class : topology.link_classes()) {
+      all.push_back(link_class.latency);
+    }
+    return all;
   }
 
   pdes::Exit walk(EntityId from, EntityId to) const {
@@ -270,10 +278,9 @@ class Crossings {
     Line line{.from = from, .to = to, .latency = SimTime::zero()};
     for (EntityId node = from; node != to;) {
       const unsigned port = fabric_.next_port(node, to);
-      const machine::LinkClass& link_class =
-          topology_.link_classes()[uniform_ ? 0 : topology_.link(node, port).link_class];
-      line.latency += link_class.latency;
-      line.bandwidth = std::min(line.bandwidth, link_class.bandwidth);
+      const unsigned link_class = uniform_ ? 0 : topology_.link(node, port).link_class;
+      line.latency += hops_[link_class];
+      line.bandwidth = std::min(line.bandwidth, topology_.link_classes()[link_class].bandwidth);
       node = fabric_.neighbour(node, port);
     }
     return line;
@@ -318,6 +325,7 @@ class Crossings {
   const Fabric& fabric_;
   const machine::Topology& topology_;
   const pdes::RegionView& regions_;
+  std::vector<SimTime> hops_;                    // by class of link
   std::vector<pdes::PendingCrossings> pending_;  // [ranks]
   std::vector<SimTime> through_;                 // [ranks]
   SimTime handled_;                              // events before it

@@ -1,0 +1,58 @@
+// What of the routers of a rank counts as leaving its region.
+#include "flit/departures.hpp"
+
+#include <utility>
+
+#include "flit/routers.hpp"
+
+namespace tessera::network {
+
+void FlitRouters::watch_departures(const machine::Topology& topology,
+                                   const pdes::RegionView& regions) {
+  FlitReach reach;
+  reach.early = step_offset;
+  for (const LinkTiming& timing : timings_) {
+    const unsigned credit = settings_.switch_allocation_delay + settings_.credit_delay;
+    reach.flit.push_back(settings_.cycle * (std::int64_t{timing.cycles} + settings_.to_link() + 1));
+    reach.credit.push_back(settings_.cycle * (std::int64_t{timing.cycles} + credit));
+  }
+  departures_.emplace(topology, *routes_, regions, std::move(reach));
+}
+
+void FlitRouters::take_in(EntityId here, const LinkLoad& load) {
+  departures_->hold(departures_->neighbour(here, load.port));
+  if (load.flit.is(Flit::head)) {
+    departures_->come(here, EntityId(load.flit.target));
+  }
+}
+
+// From the state of a router as it was saved.
+void FlitRouters::count_departures(std::uint32_t index, EntityId node) {
+  const RouterView router = view(index);
+  for (std::uint32_t vc = 0; vc < router.at->ports() * settings_.vcs; ++vc) {
+    const InputVc& input = router.input(vc);
+    const auto flit_at = [&](unsigned place) -> const Flit& {
+      return router.flit(std::size_t{vc} * settings_.buffer +
+                         (input.first + place) % settings_.buffer);
+    };
+    for (unsigned place = 0; place < input.count; ++place) {
+      if (port_of_[vc] != router.node_port()) {
+        departures_->hold(EntityId(router.port(port_of_[vc]).to));
+      }
+      if (flit_at(place).is(Flit::head)) {
+        departures_->come(node, EntityId(flit_at(place).target));
+      }
+    }
+    const bool head_is_gone =
+        input.state == InputVc::active && (input.count == 0 || !flit_at(0).is(Flit::head));
+    if (head_is_gone && input.port != router.node_port()) {
+      departures_->stay_between(EntityId(router.port(input.port).to),
+                                router.port(input.port).link_class);
+    }
+  }
+  waiting_.visit(*router.head, [&](const WaitingMessage& message) {
+    departures_->come(node, EntityId(message.target));
+  });
+}
+
+}  // namespace tessera::network
