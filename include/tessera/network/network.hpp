@@ -187,6 +187,9 @@ class NetworkModel {
   virtual bool limits_rates() const { return false; }
   // Whether it knows how long it will send nothing into another region: see sim/cuts/cuts.hpp.
   virtual bool promises() const { return false; }
+  // Whether these times are so far ahead that what is predicted of cuts, where nobody waits but for
+  // what others have not sent yet, holds for it.
+  virtual bool promises_far() const { return promises(); }
   // Whether who sends to whom decides which node does what: where all pairs are told, the network
   // and its predictions learn them (learn_routes), on one rank as on many, before anybody asks them
   // for a route, and no other message may be sent.

@@ -306,6 +306,7 @@ void FlitRouters::leave(Step& step, unsigned vc, const Flit& flit, FlitLabel lab
   if (!flit.is(Flit::tail)) {
     return;
   }
+  packet.flits = 0;
   PartialMessage message;
   if (packet.head.is(Flit::one_of_many)) {
     if (!partial_[step.context.index()].count(packet, message)) {

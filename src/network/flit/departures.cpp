@@ -55,4 +55,46 @@ void FlitRouters::count_departures(std::uint32_t index, EntityId node) {
   });
 }
 
+// Messages whose end is known here, of a router as it was saved. They have another place each: in a
+// buffer, half out of the network, out of it but for other packets, or at their sender.
+void FlitRouters::visit_arriving(std::uint32_t index, EntityId node,
+                                 const ArrivingVisit& visit) const {
+  const RouterView router = view(index);
+  for (std::uint32_t vc = 0; vc < router.at->ports() * settings_.vcs; ++vc) {
+    const InputVc& input = router.input(vc);
+    for (unsigned place = 0; place < input.count; ++place) {
+      const std::size_t at =
+          std::size_t{vc} * settings_.buffer + (input.first + place) % settings_.buffer;
+      const Flit& flit = router.flit(at);
+      if (flit.is(Flit::head) && flit.is(Flit::last_packet)) {
+        visit({EntityId(flit.source & Flit::node_bits), EntityId(flit.target),
+               pdes::Port::from_code(router.deliver(at)), router.tag(at), flit.whole_word(),
+               SimTime::zero()});
+      }
+    }
+  }
+  for (unsigned vc = 0; vc < settings_.vcs; ++vc) {
+    const Leaving& packet = router.leaving(vc);
+    if (packet.flits > 0 && packet.head.is(Flit::last_packet)) {
+      visit({EntityId(packet.head.source & Flit::node_bits), node,
+             pdes::Port::from_code(packet.deliver), packet.tag, packet.head.whole_word(),
+             SimTime::zero()});
+    }
+  }
+  partial_[index].visit([&](const PartialMessage& message) {
+    if (message.packets > 0) {
+      visit({EntityId(message.source), node, pdes::Port::from_code(message.label.deliver),
+             message.label.tag, message.word, SimTime::zero()});
+    }
+  });
+  const RouterHead& head = *router.head;
+  bool is_in = head.message_flits > 0 && head.packet_flits == head.message_flits;
+  waiting_.visit(head, [&](const WaitingMessage& message) {
+    if (!std::exchange(is_in, false)) {  // the head of the first one's last packet
+      visit({node, EntityId(message.target), pdes::Port::from_code(message.label.deliver),
+             message.label.tag, message.word, SimTime::zero()});
+    }
+  });
+}
+
 }  // namespace tessera::network

@@ -79,13 +79,12 @@ class FlitNetwork final : public Network {
     const EntityId here(event.target);
     routers_.take_in(here, load);
     const Flit& flit = load.flit;
-    const EntityId target(flit.target);
-    Crossings<FlitFabric>& crossings = routers_.departures()->crossings();
-    if (incoming_sink_ && flit.is(Flit::head) && flit.is(Flit::last_packet) &&
-        crossings.is_here(target) && !crossings.exit_of(here, target).leaves()) {
-      incoming_sink_({EntityId(flit.source & Flit::node_bits), target,
-                      pdes::Port::from_code(load.deliver), event.tag, flit.whole_word(),
-                      event.time + crossings.least_time(here, target, Bytes()) + overhead_});
+    if (incoming_sink_ && flit.is(Flit::head) && flit.is(Flit::last_packet)) {
+      const EntityId target(flit.target);
+      tell_of(here, {EntityId(flit.source & Flit::node_bits), target,
+                     pdes::Port::from_code(load.deliver), event.tag, flit.whole_word(),
+                     event.time + overhead_ +
+                         routers_.departures()->crossings().least_time(here, target, Bytes())});
     }
   }
 
@@ -94,7 +93,9 @@ class FlitNetwork final : public Network {
       return {};
     }
     pdes::Exit exit = routers_.departures()->crossings().exit_of(from, to);
-    exit.latency += to_router();
+    if (exit.leaves()) {
+      exit.latency += to_router();
+    }
     return exit;
   }
   // As many flits as there are follow the first one over the slowest link.
@@ -165,6 +166,11 @@ class FlitNetwork final : public Network {
 
   void restore(std::uint32_t index, pdes::StateReader& reader) override {
     routers_.restore(index, members_[index], reader);
+    if (incoming_sink_) {
+      routers_.visit_arriving(index, members_[index], [this, index](const Progress& message) {
+        tell_of(members_[index], message);
+      });
+    }
     if (!bin_sink_) {
       return;
     }
@@ -204,6 +210,14 @@ class FlitNetwork final : public Network {
           visit(index, port, router.port(port));
         }
       }
+    }
+  }
+
+  // Of a message that is at `here`, if it comes to its target without leaving the region.
+  void tell_of(EntityId here, const Progress& message) {
+    Crossings<FlitFabric>& crossings = routers_.departures()->crossings();
+    if (crossings.is_here(message.target) && !crossings.exit_of(here, message.target).leaves()) {
+      incoming_sink_(message);
     }
   }
 
@@ -297,6 +311,8 @@ class FlitModel final : public NetworkModel {
   bool sends_along_links() const override { return true; }
   // Where packets choose their way as they go, it is not known where they leave a region.
   bool promises() const override { return !is_adaptive(); }
+  // While flits go over a border, no further than a link.
+  bool promises_far() const override { return false; }
   std::string routing() const override { return is_adaptive() ? "xy" : setup_.routing; }
   Overheads overheads() const override { return setup_.overheads; }
 

@@ -1,6 +1,7 @@
 // Messages on their way into a flit network and out of it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -110,6 +111,10 @@ class PartialMessages {
     partial = list_.back();
     list_.pop_back();
     return true;
+  }
+  template <class Visit>
+  void visit(const Visit& visit) const {
+    std::for_each(list_.begin(), list_.end(), visit);
   }
   void save(pdes::StateWriter& writer) const { writer.put_all(list_); }
   void restore(pdes::StateReader& reader) { list_ = reader.get_all<PartialMessage>(); }

@@ -17,6 +17,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -90,6 +91,8 @@ class FlitRouters {
   std::size_t resident_bytes() const;
 
   void save(std::uint32_t index, pdes::StateWriter& writer) const;
+  using ArrivingVisit = std::function<void(const Progress&)>;
+  void visit_arriving(std::uint32_t index, EntityId node, const ArrivingVisit& visit) const;
   // Of the router at `node`.
   void restore(std::uint32_t index, EntityId node, pdes::StateReader& reader);
 

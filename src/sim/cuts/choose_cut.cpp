@@ -272,10 +272,15 @@ CutChoice choose_by_replay(const Experiment& experiment, const Ranks& ranks, con
   return std::move(*best);
 }
 
+// Whether what is predicted of its cuts holds for it.
+bool is_predicted(const Experiment& experiment) {
+  return models_promise(experiment) && experiment.network->promises_far();
+}
+
 // By what is known of a run whose models promise; null: of a plan.
 std::optional<WorkJudge> judge_of_work(const Experiment& experiment, const Work& work,
                                        const Weights& weights) {
-  if (experiment.planned() != nullptr || !models_promise(experiment)) {
+  if (experiment.planned() != nullptr || !is_predicted(experiment)) {
     return std::nullopt;
   }
   std::optional<WorkForecast> forecast = work.forecast();
@@ -307,7 +312,7 @@ bool models_promise(const Experiment& experiment) {
 
 std::vector<CutPrediction> predict_cuts(const Experiment& experiment, int ranks) {
   std::vector<CutPrediction> predictions;
-  if (!models_promise(experiment) || ranks < 2) {
+  if (!is_predicted(experiment) || ranks < 2) {
     return predictions;
   }
   const Weights weights = node_weights(experiment);
@@ -334,7 +339,7 @@ CutChoice cut_for(const Experiment& experiment, int ranks, const Weights& weight
   if (ranks == 1) {
     return all_on_one(experiment, "");
   }
-  if (models_promise(experiment)) {
+  if (is_predicted(experiment)) {
     std::optional<CutChoice> best;
     if (experiment.planned() != nullptr) {
       best = Judge(experiment, weights).best(ranks);
@@ -380,7 +385,7 @@ CutChoice choose_cut(const Experiment& experiment, int ranks, int processors) {
   if (judge) {
     return choose_by_replay(experiment, some, *judge, least_gain_by_first_nodes);
   }
-  return experiment.planned() != nullptr && models_promise(experiment)
+  return experiment.planned() != nullptr && is_predicted(experiment)
              ? choose_by_replay(experiment, some, Judge(experiment, weights), least_gain)
              : choose_by_windows(experiment, some, events, weights);
 }
