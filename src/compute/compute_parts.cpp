@@ -27,6 +27,11 @@ class ComputeOfParts final : public Compute {
     }
     return all;
   }
+  void promise_accesses(const OperandWays& ways) override {
+    for (const auto& part : all_.parts) {
+      part->promise_accesses(ways);
+    }
+  }
   void pass_boundary(SimTime boundary) override {
     for (const auto& part : all_.parts) {
       part->pass_boundary(boundary);

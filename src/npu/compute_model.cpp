@@ -52,6 +52,12 @@ class ProgramCores final : public compute::Compute {
     }
     cores_->handle(context, event);
   }
+  std::optional<pdes::Outlook> outlook(std::uint32_t rank, const pdes::Moment& moment) override {
+    return cores_->outlook(rank, moment);
+  }
+  void promise_accesses(const compute::OperandWays& ways) override {
+    cores_->promise_accesses(ways);
+  }
   void pass_boundary(SimTime boundary) override { cores_->pass_boundary(boundary); }
   std::size_t resident_bytes() const override { return cores_->resident_bytes(); }
   void save(std::uint32_t index, pdes::StateWriter& writer) const override {
@@ -98,6 +104,20 @@ class NpuModel final : public compute::ComputeModel {
     }
     return core_.clock.time_of_cycle(run_alone(core_, {op.get()}, memory).cycles);
   }
+
+  // What is known of an idle core is no bound: other times of what is loaded may change the order
+  // of tiles.
+  SimTime least_duration(const machine::Machine& machine, const machine::Tile& tile,
+                         const workload::Operation& operation) const override {
+    if (!has_work(operation)) {
+      return SimTime::zero();
+    }
+    const auto op = lower(operation, {core_, 1, operation.data_type});
+    return least_time(
+        core_, least_work(*op),
+        core_.operands == Operands::sram ? machine.operand_bandwidth(tile) : Bandwidth());
+  }
+  bool accesses_memory() const override { return core_.operands == Operands::memory; }
 
   std::size_t predicted_bytes(std::uint64_t nodes) const override {
     // A core with two tiles of some hundred buffers.

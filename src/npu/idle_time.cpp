@@ -1,6 +1,7 @@
 #include "tessera/npu/idle_time.hpp"
 
 #include <algorithm>
+#include <map>
 #include <queue>
 
 #include "tessera/core/wide.hpp"
@@ -24,6 +25,50 @@ Cycle cycle_at(Clock clock, SimTime time) {
   const Wide ticks =
       static_cast<Wide>(static_cast<std::uint64_t>(time.ps())) * clock.frequency_hz();
   return static_cast<Cycle>((ticks + ps - 1) / ps);
+}
+
+LeastWork least_work(const TiledOperator& op, std::uint64_t number, std::uint64_t cores) {
+  struct Sums {
+    std::uint64_t instructions = 0;
+    std::uint64_t array = 0;   // cycles
+    std::uint64_t vector = 0;  // the same
+    std::uint64_t loaded = 0;
+    void add(const Sums& other) {
+      instructions += other.instructions;
+      array += other.array;
+      vector += other.vector;
+      loaded += other.loaded;
+    }
+  };
+  const auto sums_of = [](const TileProgram& program) {
+    Sums sums{.instructions = program.code.size(), .loaded = program.loaded().count()};
+    for (const Instruction& one : program.code) {
+      const bool is_product = one.opcode == Opcode::gemm || one.opcode == Opcode::gemm_preload;
+      (is_product ? sums.array : sums.vector) += one.cycles;
+    }
+    return sums;
+  };
+  std::map<std::uint64_t, Sums> by_shape;
+  Sums all;
+  for (std::uint64_t group = number; group < op.groups(); group += cores) {
+    for (std::uint64_t step = 0; step < op.steps(); ++step) {
+      const std::uint64_t shape = op.tile(group, step).shape;
+      const auto [known, is_new] = by_shape.try_emplace(shape);
+      if (is_new) {
+        known->second = sums_of(op.program(shape));
+      }
+      all.add(known->second);
+    }
+  }
+  return {std::max({all.instructions, all.array, all.vector}), all.loaded};
+}
+
+// Times of cycles are rounded.
+SimTime least_time(const CoreConfig& core, const LeastWork& work, Bandwidth sram) {
+  SimTime least = core.clock.time_of_cycle(work.cycles);
+  least = least - std::min(least, SimTime::from_ps(1));
+  const bool is_read = core.operands == Operands::sram && sram > Bandwidth();
+  return is_read ? std::max(least, serialization_time(Bytes(work.loaded), sram)) : least;
 }
 
 IdleRun run_alone(const CoreConfig& core, const std::vector<const TiledOperator*>& operators,

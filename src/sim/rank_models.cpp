@@ -68,7 +68,7 @@ std::function<SimTime(Bytes)> least_access(const Experiment& experiment) {
 
 // Of a run on several ranks.
 executor::OutlookSetup outlook_setup(const Experiment& experiment, const pdes::RegionView& regions,
-                                     network::Network& network) {
+                                     network::Network& network, const Work& work) {
   const machine::Machine& machine = experiment.machine;
   executor::OutlookSetup setup;
   setup.regions = &regions;
@@ -85,6 +85,11 @@ executor::OutlookSetup outlook_setup(const Experiment& experiment, const pdes::R
   };
   setup.least_access = least_access(experiment);
   setup.replies_by_access = experiment.memory->replies_by_access();
+  if (work.tells_when_cores_begin()) {
+    setup.computing_accesses = [&experiment](EntityId tile) {
+      return experiment.compute->of(experiment.machine.tile_of(tile)).accesses_memory();
+    };
+  }
   return setup;
 }
 
@@ -136,9 +141,9 @@ RankModels::RankModels(const Experiment& the_experiment, comm::Communicator& the
            [this](EntityId from, EntityId to) { return network->exit_of(from, to); }})),
       compute(work->make_compute(members)),
       recorder(experiment, *work),
-      executor(work->make_executor(
-          members, &recorder,
-          promises() ? outlook_setup(experiment, regions, *network) : executor::OutlookSetup{})),
+      executor(work->make_executor(members, &recorder,
+                                   promises() ? outlook_setup(experiment, regions, *network, *work)
+                                              : executor::OutlookSetup{})),
       coherent(coherent_memory_of(experiment, members)) {
   ensure(engine.attach(*network) == network_slot && engine.attach(*memory) == memory_slot &&
              engine.attach(*compute) == compute_slot && engine.attach(*executor) == executor_slot,
@@ -174,6 +179,10 @@ void RankModels::learn_routes() {
                              executor->follow(reply(tile, tag, at));
                            }
                          });
+  if (work->tells_when_cores_begin()) {
+    const executor::OutlookSetup setup = outlook_setup(experiment, regions, *network, *work);
+    compute->promise_accesses({&regions, setup.exit_of, setup.memory_node});
+  }
   if (work->knows_pairs() && !experiment.network->needs_pairs()) {
     network->learn_routes(pairs_of(*work));
   }

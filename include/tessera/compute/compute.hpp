@@ -41,12 +41,23 @@ struct CoreUse {
 };
 using CoreUseSink = std::function<void(const CoreUse&)>;
 
+// What cores that access memory need to know for an outlook, of a run on several ranks.
+struct OperandWays {
+  const pdes::RegionView* regions = nullptr;  // outlives the cores
+  // See network::Network and executor::OutlookSetup.
+  std::function<pdes::Exit(EntityId from, EntityId to)> exit_of;
+  std::function<EntityId(EntityId tile)> memory_node;
+};
+
 // Cores in motion: take ExecuteRequest events, raise the event asked for.
 class Compute : public pdes::Component {
  public:
   // Of models that know units.
   virtual void visit_cores(SimTime /*end*/, const CoreUseSink& /*sink*/) const {}
   virtual void report_bins(CoreUseSink /*sink*/) {}
+  // From now on has an outlook of the accesses of what is executed; who lets something be executed
+  // says when it will (Work::tells_when_cores_begin).
+  virtual void promise_accesses(const OperandWays& /*ways*/) {}
   // A line for each core, of `most` at the most, that has begun what it has not finished: where it
   // stands, for the report of a run that cannot go on.
   virtual std::vector<std::string> waiting(std::size_t /*most*/) const { return {}; }
@@ -78,6 +89,13 @@ class ComputeModel {
   // Whether an operation takes its `duration` at a node of full speed, whatever else goes on, and
   // more only where it waits for its host or is beside a collective.
   virtual bool is_fixed() const { return false; }
+  // At a node of full speed, at least, whatever else goes on there.
+  virtual SimTime least_duration(const machine::Machine& machine, const machine::Tile& tile,
+                                 const workload::Operation& operation) const {
+    return is_fixed() ? duration(machine, tile, operation) : SimTime::zero();
+  }
+  // Whether what is executed accesses memory.
+  virtual bool accesses_memory() const { return false; }
   // Whether the time of a matrix product follows from its shape, not from its FLOPs alone.
   virtual bool uses_shapes() const { return false; }
   // Whether kernels of fused attention take prompts and sequences that generate together

@@ -139,6 +139,8 @@ class Work {
   virtual std::unique_ptr<executor::Executor> make_executor(
       std::span<const EntityId> members, executor::Observer* observer,
       const executor::OutlookSetup& outlook) const = 0;
+  // Whether its executor's outlook knows when it next has something computed that accesses memory.
+  virtual bool tells_when_cores_begin() const { return false; }
   // Whether all pairs of nodes that exchange messages are known beforehand; then visits them.
   virtual bool knows_pairs() const { return false; }
   virtual void visit_pairs(const std::function<void(EntityId, EntityId)>& /*visit*/) const {}

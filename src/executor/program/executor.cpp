@@ -32,6 +32,8 @@ constexpr unsigned accessed_kind = 3;
 constexpr unsigned elapsed_kind = 4;
 constexpr unsigned elapsed_beside_kind = 5;
 
+constexpr std::uint16_t access_slots = 64;  // of programs at most: bits of a mask
+
 Activity activity_of(plan::Traffic traffic) {
   switch (traffic) {
     case plan::Traffic::tensor:
@@ -98,8 +100,12 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
     }
   }
 
+  // Replies to what is executed, by tags beyond those of programs, are not for the tile.
   bool expect(const network::Progress& message) override {
-    return outlook_ && outlook_->take_in(message, port(arrival_kind), setup_.memory_slot);
+    const bool is_of_core =
+        message.deliver.component() == setup_.memory_slot && message.tag >= access_slots;
+    return outlook_ && !is_of_core &&
+           outlook_->take_in(message, port(arrival_kind), setup_.memory_slot);
   }
 
   void follow(const network::Progress& message) override {

@@ -84,7 +84,8 @@ ProgramOutlook::Leaving ProgramOutlook::leaving_of(std::uint32_t index, std::uin
     other.stage = plan_.peer_stage(role.stage, peer);
     add_exit(leaving.peers[static_cast<std::size_t>(peer)], here, plan_.placement.tile(other));
   }
-  if (!work.accesses.empty()) {
+  leaving.computing = setup_.outlook.computing_accesses && setup_.outlook.computing_accesses(here);
+  if (!work.accesses.empty() || leaving.computing) {
     const EntityId memory = setup_.outlook.memory_node(here);
     add_exit(leaving.memory, here, memory);
     add_exit(leaving.memory, memory, here);  // the reply, too, where ways out and back differ
@@ -169,6 +170,8 @@ SimTime ProgramOutlook::cost(const Class& of, const Instruction& instruction) co
 const ProgramOutlook::Regions* ProgramOutlook::exits(const Leaving& leaving,
                                                      const Instruction& instruction) {
   switch (instruction.action) {
+    case Action::execute:
+      return leaving.computing ? &leaving.memory : nullptr;
     case Action::send:
       return &leaving.peers[static_cast<std::size_t>(instruction.peer)];
     case Action::read:

@@ -84,6 +84,7 @@ class ProgramOutlook final : public WatchedOutlook {
   struct Leaving {
     std::array<Regions, 2> peers;  // by plan::Peer
     Regions memory;
+    bool computing = false;  // also by what is executed
     std::map<CollectiveOf, Regions> collectives;
     bool empty() const;
   };

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <optional>
 #include <utility>
 
+#include "core/asking_cores.hpp"
 #include "core/dma.hpp"
 #include "tessera/compute/messages.hpp"
 #include "tessera/core/error.hpp"
@@ -94,12 +96,24 @@ class Cores final : public compute::Compute {
       case begin_move_kind:
         core.move_at = SimTime::never();
         pump(context, core);
+        note_stand(context, core);
         return;
       default:
         end_access(context, core, event.tag);
         break;
     }
     go_on(context, core);
+    note_stand(context, core);
+  }
+
+  const char* name() const override { return "cores"; }
+
+  std::optional<pdes::Outlook> outlook(std::uint32_t rank, const pdes::Moment& moment) override {
+    return asking_ ? std::optional(asking_->outlook(rank, moment.next)) : std::nullopt;
+  }
+  void promise_accesses(const compute::OperandWays& ways) override {
+    asking_.emplace(ways, members_, config_.operands == Operands::memory,
+                    machine_.topology->smallest_latency());
   }
 
   void pass_boundary(SimTime boundary) override {
@@ -182,6 +196,9 @@ class Cores final : public compute::Compute {
     core.dma_ps = reader.get<std::int64_t>();
     core.binned = reader.get<Done>();
     bin_begin_ = reader.get<SimTime>();
+    if (asking_) {
+      asking_->stand(index, SimTime::zero(), stand_of(core));
+    }
   }
 
   std::size_t resident_bytes() const override {
@@ -247,6 +264,16 @@ class Cores final : public compute::Compute {
     if (core.wake_at != time) {
       core.wake_at = time;
       context.send_self(time - context.now(), pdes::Port(slot_, wake_kind), std::uint32_t{0});
+    }
+  }
+
+  // Where a core stands whose accesses may be of concern to another rank.
+  static AskingCores::Stand stand_of(const Core& core) {
+    return {core.dma.is_busy(), std::min(core.wake_at, core.move_at)};
+  }
+  void note_stand(pdes::Context& context, const Core& core) {
+    if (asking_) {
+      asking_->stand(context.index(), context.now(), stand_of(core));
     }
   }
 
@@ -359,6 +386,7 @@ class Cores final : public compute::Compute {
   std::vector<Core> cores_;
   compute::CoreUseSink bin_sink_;
   SimTime bin_begin_;
+  std::optional<AskingCores> asking_;  // of a run on several ranks
 };
 
 }  // namespace

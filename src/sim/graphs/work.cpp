@@ -128,6 +128,7 @@ class GraphsWork final : public Work {
   std::unique_ptr<compute::Compute> make_compute(std::span<const EntityId> members) const override {
     return make_model_cores(platform_, {}, members);  // asked for times alone
   }
+  bool tells_when_cores_begin() const override { return true; }  // never
   std::unique_ptr<executor::Executor> make_executor(
       std::span<const EntityId> members, executor::Observer* observer,
       const executor::OutlookSetup& outlook) const override {

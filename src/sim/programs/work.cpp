@@ -1,5 +1,6 @@
 // Work that is the programs of a plan.
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "known_pairs.hpp"
@@ -185,18 +186,28 @@ class ProgramWork final : public Work {
       std::span<const EntityId> members, executor::Observer* observer,
       const executor::OutlookSetup& outlook) const override {
     executor::OutlookSetup own = outlook;
-    own.least_duration = [this](EntityId node, std::uint32_t operation) {
+    using Known = std::map<std::pair<const machine::Tile*, std::uint32_t>, SimTime>;
+    own.least_duration = [this, known = Known()](EntityId node, std::uint32_t operation) mutable {
       const machine::Machine& machine = platform_.machine;
       const machine::Tile& tile = machine.tile_of(node);
       const compute::ComputeModel& model = platform_.compute->of(tile);
-      return model.is_fixed()
-                 ? machine.time_at(node, model.duration(machine, tile, plan_.operations[operation]))
-                 : SimTime::zero();
+      if (model.is_fixed()) {
+        return machine.time_at(node, model.duration(machine, tile, plan_.operations[operation]));
+      }
+      if (machine.speeds.contains(node)) {
+        return SimTime::zero();
+      }
+      const auto [time, is_new] = known.try_emplace(std::pair(&tile, operation));
+      if (is_new) {
+        time->second = model.least_duration(machine, tile, plan_.operations[operation]);
+      }
+      return time->second;
     };
     return executor::make_executor({platform_.machine, plan_, members, job_.iterations,
                                     executor_slot, network_slot, memory_slot, compute_slot,
                                     observer, std::move(own)});
   }
+  bool tells_when_cores_begin() const override { return true; }
   bool knows_pairs() const override { return true; }
   void visit_pairs(const std::function<void(EntityId, EntityId)>& visit) const override {
     const machine::Machine& machine = platform_.machine;

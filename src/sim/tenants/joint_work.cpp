@@ -284,6 +284,10 @@ class JointWork final : public Work {
     }
     return executor::make_tenants_executor(std::move(setup));
   }
+  bool tells_when_cores_begin() const override {
+    return std::all_of(works_.begin(), works_.end(),
+                       [](const auto& work) { return work->tells_when_cores_begin(); });
+  }
   bool knows_pairs() const override {
     return std::all_of(works_.begin(), works_.end(),
                        [](const auto& work) { return work->knows_pairs(); });

@@ -177,6 +177,8 @@ struct OutlookSetup {
   // Of an access of a plan to memory, from the request to its end at the tile; else empty.
   std::function<SimTime(Bytes bytes)> least_access{};
   bool replies_by_access = true;  // see memory::MemoryModel
+  // Whether what is executed at a tile accesses its memory; empty: nothing does.
+  std::function<bool(EntityId tile)> computing_accesses{};
 };
 
 struct ExecutorSetup {
