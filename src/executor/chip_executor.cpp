@@ -1,7 +1,9 @@
 #include <algorithm>
-#include <limits>
+#include <memory>
+#include <optional>
 #include <utility>
 
+#include "chip_outlook.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/executor/chip.hpp"
 #include "tessera/network/messages.hpp"
@@ -31,7 +33,7 @@ constexpr unsigned told_kind = 1;        // word: the operator to begin
 constexpr unsigned computed_kind = 2;    // npu::ShareDone
 constexpr unsigned heard_kind = 3;       // at the first core; word: the operator of a share
 
-class ChipExecutor final : public Executor {
+class ChipExecutor final : public Executor, private ChipOutlook::Teller {
  public:
   explicit ChipExecutor(const ChipSetup& setup)
       : setup_(setup), work_(setup.work), core_of_(setup.members.size(), no_core) {
@@ -46,7 +48,10 @@ class ChipExecutor final : public Executor {
                            [](const auto& entry, EntityId node) { return entry.first < node; });
       if (found != numbers.end() && found->first == setup_.members[index]) {
         core_of_[index] = found->second;
-        leads_ = leads_ || found->second == 0;
+        if (found->second == 0) {
+          leads_ = true;
+          first_ = static_cast<std::uint32_t>(index);
+        }
       }
     }
     cores_.resize(setup_.members.size());
@@ -56,6 +61,29 @@ class ChipExecutor final : public Executor {
         later_[before].push_back(number);
       }
     }
+    if (setup_.outlook.regions != nullptr) {
+      outlook_ = std::make_unique<ChipOutlook>(setup_, core_of_);
+    }
+  }
+
+  const char* name() const override { return "operators on a chip"; }
+
+  std::optional<pdes::Outlook> outlook(std::uint32_t rank, const pdes::Moment& moment) override {
+    return outlook_ ? std::optional(outlook_->outlook(rank, moment, *this)) : std::nullopt;
+  }
+  void take_in(pdes::Event& event) override {
+    if (outlook_ && is_message(event.port)) {
+      const auto arrival = event.as<network::Arrival>();
+      expect({arrival.source, EntityId(event.target), event.port, event.tag, arrival.word,
+              event.time});
+    }
+  }
+  // They are small: not worth following.
+  bool expect(const network::Progress& message) override {
+    if (outlook_ && is_message(message.deliver) && message.source != message.target) {
+      outlook_->expect(message.target, {message.source, 0, message.word, message.earliest});
+    }
+    return false;
   }
 
   void start(pdes::Context& context) override {
@@ -65,6 +93,7 @@ class ChipExecutor final : public Executor {
   }
 
   void handle(pdes::Context& context, const pdes::Event& event) override {
+    note(context, event);
     switch (event.port.kind()) {
       case chip_begin_kind:
         begin_iteration(context);
@@ -76,7 +105,7 @@ class ChipExecutor final : public Executor {
         end_share(context, static_cast<std::uint32_t>(event.as<npu::ShareDone>().number));
         break;
       default:
-        hear(context, static_cast<std::uint32_t>(event.as<network::Arrival>().word));
+        hear(context, event.as<network::Arrival>());
         break;
     }
   }
@@ -146,6 +175,7 @@ class ChipExecutor final : public Executor {
       left_ = reader.get<std::uint32_t>();
       outstanding_ = reader.get_all<std::uint32_t>();
       awaited_ = reader.get_all<std::uint32_t>();
+      elsewhere_.assign(outstanding_.size(), 0);  // nobody knows of which cores
     }
   }
 
@@ -160,7 +190,7 @@ class ChipExecutor final : public Executor {
   }
 
  private:
-  static constexpr std::uint32_t no_core = std::numeric_limits<std::uint32_t>::max();
+  static constexpr std::uint32_t no_core = ChipOutlook::no_core;
 
   struct Begun {
     std::uint32_t number = 0;
@@ -175,11 +205,75 @@ class ChipExecutor final : public Executor {
 
   pdes::Port port(unsigned kind) const { return pdes::Port(setup_.slot, kind); }
 
+  // --- for the outlook ---
+
+  bool is_message(pdes::Port at) const { return at == port(told_kind) || at == port(heard_kind); }
+
+  // The first core's end of an operator goes by the shares of all cores here.
+  void note(const pdes::Context& context, const pdes::Event& event) {
+    if (!outlook_ || core_of_[context.index()] == no_core) {
+      return;
+    }
+    outlook_->touch(context.index());
+    if (leads_) {
+      outlook_->touch(first_);
+    }
+    if (is_message(event.port)) {
+      const auto arrival = event.as<network::Arrival>();
+      outlook_->arrive(context.index(), arrival.source, 0, arrival.word);
+    }
+  }
+
+  void send(pdes::Context& context, EntityId to, unsigned kind, std::uint64_t word) {
+    if (outlook_ && to != context.self()) {
+      outlook_->send(context.self(), to, work_.message, {context.self(), 0, word, context.now()});
+    }
+    network::send(context, setup_.network_slot, to, work_.message, port(kind), 0, word);
+  }
+
+  void tell(std::uint32_t index, ChipOutlook& outlook) override {
+    for (const Begun& share : cores_[index].shares) {
+      outlook.stand_in_share(index, share.number, share.time);
+    }
+    outlook.stand_idle(index);
+    if (core_of_[index] == 0) {
+      tell_first(index, outlook);
+    }
+  }
+
+  void tell_first(std::uint32_t index, ChipOutlook& outlook) {
+    std::vector<SimTime> ends(outstanding_.size());
+    for (std::uint32_t core = 0; core < cores_.size(); ++core) {
+      for (const Begun& share : cores_[core].shares) {
+        ends[share.number] =
+            std::max(ends[share.number], outlook.least_end(core, share.number, share.time));
+      }
+    }
+    bool is_under_way = false;
+    for (std::uint32_t number = 0; number < outstanding_.size(); ++number) {
+      if (outstanding_[number] == 0) {
+        continue;
+      }
+      is_under_way = true;
+      if (elsewhere_[number] > outlook.coming_from_others(index, number)) {
+        outlook.stand_first({Resumption::Kind::input, SimTime::zero()});
+        continue;
+      }
+      const SimTime end = std::max(ends[number], outlook.heard_of(index, number));
+      outlook.stand_first(end > SimTime::zero() ? Resumption{Resumption::Kind::at, end}
+                                                : Resumption{});
+    }
+    if (!is_under_way) {
+      outlook.stand_first({});  // the next iteration begins
+    }
+  }
+
   // --- at the first core ---
 
   void begin_iteration(pdes::Context& context) {
     left_ = static_cast<std::uint32_t>(work_.operators.size());
     outstanding_.assign(left_, 0);
+    elsewhere_.assign(left_, 0);
     awaited_.clear();
     for (const ChipOperator& op : work_.operators) {
       awaited_.push_back(static_cast<std::uint32_t>(op.after.size()));
@@ -200,11 +294,13 @@ class ChipExecutor final : public Executor {
     for (std::uint32_t core = 0; core < work_.cores.size(); ++core) {
       if (work_.takes_part(number, core)) {
         ++outstanding_[number];
+        elsewhere_[number] += is_elsewhere(work_.cores[core]) ? 1 : 0;
       }
     }
     for (std::uint32_t core = 0; core < work_.cores.size(); ++core) {
       if (work_.takes_part(number, core)) {
-        tell(context, work_.cores[core], number);
+        send(context, work_.cores[core], told_kind,
+             number | std::uint64_t{iteration_} << 32U);  // the iteration goes with the number
       }
     }
     if (outstanding_[number] == 0) {
@@ -212,7 +308,15 @@ class ChipExecutor final : public Executor {
     }
   }
 
-  void hear(pdes::Context& context, std::uint32_t number) {
+  bool is_elsewhere(EntityId core) const {
+    return outlook_ && !setup_.outlook.regions->is_here(core);
+  }
+
+  void hear(pdes::Context& context, const network::Arrival& share) {
+    const auto number = static_cast<std::uint32_t>(share.word);
+    if (elsewhere_[number] > 0 && is_elsewhere(share.source)) {
+      --elsewhere_[number];
+    }
     ensure(outstanding_[number] > 0, "a share of an operator that is over");
     if (--outstanding_[number] == 0) {
       end_operator(context, number);
@@ -232,12 +336,6 @@ class ChipExecutor final : public Executor {
         begin_operator(context, later);
       }
     }
-  }
-
-  // The iteration goes with the number.
-  void tell(pdes::Context& context, EntityId core, std::uint32_t number) {
-    network::send(context, setup_.network_slot, core, work_.message, port(told_kind), 0,
-                  number | std::uint64_t{iteration_} << 32U);
   }
 
   // --- at every core ---
@@ -265,8 +363,7 @@ class ChipExecutor final : public Executor {
     }
     core.shares.erase(begun);
     ++shares_done_;
-    network::send(context, setup_.network_slot, work_.cores.front(), work_.message,
-                  port(heard_kind), 0, number);
+    send(context, work_.cores.front(), heard_kind, number);
   }
 
   static void book(Core& core, SimTime now) {
@@ -278,9 +375,11 @@ class ChipExecutor final : public Executor {
 
   ChipSetup setup_;
   const ChipWork& work_;
-  std::vector<std::uint32_t> core_of_;  // [local entities] number of the core
-  std::vector<Core> cores_;             // the same
-  bool leads_ = false;                  // has the first core
+  std::vector<std::uint32_t> core_of_;    // [local entities] number of the core
+  std::vector<Core> cores_;               // the same
+  bool leads_ = false;                    // has the first core
+  std::uint32_t first_ = 0;               // it
+  std::unique_ptr<ChipOutlook> outlook_;  // of a run on several ranks
   std::uint64_t shares_done_ = 0;
   // At the first core.
   std::vector<std::vector<std::uint32_t>> later_;  // [operators] that come after it
@@ -289,6 +388,7 @@ class ChipExecutor final : public Executor {
   std::uint32_t left_ = 0;
   std::vector<std::uint32_t> outstanding_;  // [operators] cores that have not finished
   std::vector<std::uint32_t> awaited_;      // [operators] that it comes after and are not over
+  std::vector<std::uint32_t> elsewhere_;    // [operators] of the outstanding ones on other ranks
 };
 
 }  // namespace

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Random experiments, cut over ranks at random: equal digests, and no promise between ranks broken.
 
-    random_runs.py TESSERA MPIEXEC COUNT [SEED [graphs|flits]]
+    random_runs.py TESSERA MPIEXEC COUNT [SEED [graphs|flits|cores|chips]]
 
 Machines, workloads, strategies, models, cuts, numbers of ranks and synchronizations are drawn; what
 `tessera check` refuses is drawn again. Every run on several ranks holds each event that crosses
 against the promise made before it (exit code 70 when one is broken). A run that fails leaves its
 experiment on standard output, and its number, which draws the same again as SEED + number. One of
-three is of graphs (random_graphs.py), or all with `graphs`; with `flits` all networks are of flits.
+three is of graphs (random_graphs.py), or all with `graphs`; with `flits` all networks are of flits,
+with `cores` all tiles NPU cores, and with `chips` operators share them (of the others one in twelve does).
 """
 import json
 import os
@@ -98,13 +99,38 @@ def machine(draw, only):
         memory.update(preset=draw.choice(["LPDDR5", "HBM2"]), transfer="1 KiB",
                       window=draw.choice(["1 KiB", "64 KiB"]), latency=draw.choice(["0 ns", "30 ns"]),
                       spread=draw.choice(["nearest", "nearest", "nearest", "all"]))
-    compute = {"model": draw.choice(["roofline", "roofline", "gemm", "systolic"])}
-    if compute["model"] != "roofline":
+    compute = {"model": draw.choice(["roofline", "roofline", "gemm", "systolic", "npu"])}
+    if compute["model"] == "npu" or only in ("cores", "chips"):
+        compute = {"model": "npu", "array": draw.choice([[8, 8], [16, 16]]), "vector_width": 128,
+                   "scratchpad": draw.choice(["64 KiB", "256 KiB"]), "accumulator": "32 KiB",
+                   "operands": draw.choice(["sram", "memory"])}
+    elif compute["model"] != "roofline":
         compute["array"] = [16, 16]
     return {"topology": topology, "dram": dram, "network": network, "memory": memory,
             "tile": {"peak": {"fp16": f"{draw.choice([100, 1000])} GFLOP/s"},
+                     "sram_bandwidth": f"{draw.choice([20, 128])} GB/s",
                      "sram": draw.choice(["16 KiB", "1 MiB", "64 MiB"])},
             "compute": compute}
+
+
+def operator(draw, number):
+    kind = draw.choice(["gemm", "gemm", "softmax", "norm", "transpose"])
+    words = {"kind": kind, "name": f"op{number}", "rows": draw.choice([30, 64, 200])}
+    if kind == "gemm":
+        words.update(columns=draw.choice([32, 100]), depth=draw.choice([16, 96]))
+    else:
+        words["columns"] = draw.choice([40, 96])
+    if number > 0 and draw.random() < 0.7:
+        words["after"] = [f"op{other}" for other in sorted({draw.randrange(number) for _ in range(2)})]
+    return words
+
+
+def chip(draw):
+    """Operators that the cores of a chip share."""
+    operators = [operator(draw, number) for number in range(draw.randint(1, 8))]
+    return {"name": "random", "machine": machine(draw, "chips"),
+            "workload": {"kind": "operators", "operators": operators},
+            "run": {"iterations": draw.choice([1, 2]), "trace": "none"}}
 
 
 def experiment(draw, only=""):
@@ -158,9 +184,10 @@ def exporter(tessera, folder):
 
 def drawn(tessera, draw, path, only):
     """An experiment that can be run, and the words that cut it."""
-    is_graph = only == "graphs" or draw.random() < 1 / 3
+    is_graph = only == "graphs" or (only != "chips" and draw.random() < 1 / 3)
+    is_chip = only == "chips" or (only == "" and not is_graph and draw.random() < 1 / 8)
     while True:
-        words = experiment(draw, only)
+        words = chip(draw) if is_chip else experiment(draw, only)
         if is_graph:
             words = random_graphs.graph_of(draw, words, exporter(tessera, path.parent), path.parent)
             if words is None:

@@ -59,6 +59,7 @@ struct ChipSetup {
   unsigned network_slot = 0;
   unsigned compute_slot = 0;
   Observer* observer = nullptr;  // not owned; may be null
+  OutlookSetup outlook;          // `least_duration` is of a core's share of an operator
 };
 
 // TileResult::role is the core's number.

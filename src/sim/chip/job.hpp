@@ -21,6 +21,7 @@ class ChipJob final : public Job {
 
   std::unique_ptr<Work> work(const Platform& platform) const override;
   JobDescription describe(const Platform& platform) const override;
+  bool promises(const Platform&) const override { return true; }
   std::string brief() const override;
   std::shared_ptr<const workload::GraphSource> graphs(const Platform& platform) const override;
   std::uint64_t first_address() const override { return chip_->first_address; }

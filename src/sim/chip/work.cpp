@@ -1,11 +1,14 @@
 // Work that is operators on a chip.
+#include <algorithm>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include "chip/job.hpp"
 #include "chip/npu_effort.hpp"
 #include "tessera/core/quotient.hpp"
 #include "tessera/npu/core/cores.hpp"
+#include "tessera/npu/idle_time.hpp"
 #include "tessera/sim/work.hpp"
 
 namespace tessera::sim {
@@ -109,12 +112,38 @@ class ChipsWork final : public Work {
   }
   std::unique_ptr<executor::Executor> make_executor(
       std::span<const EntityId> members, executor::Observer* observer,
-      const executor::OutlookSetup& /*outlook*/) const override {
+      const executor::OutlookSetup& outlook) const override {
+    executor::OutlookSetup own = outlook;
+    using Known = std::map<std::pair<EntityId, std::uint32_t>, SimTime>;
+    own.least_duration = [this, known = Known()](EntityId core, std::uint32_t number) mutable {
+      const auto [time, is_new] = known.try_emplace(std::pair(core, number));
+      if (is_new) {
+        time->second = least_share(core, number);
+      }
+      return time->second;
+    };
     return executor::make_chip_executor({platform_.machine, chip_, members, job_.iterations,
-                                         executor_slot, network_slot, compute_slot, observer});
+                                         executor_slot, network_slot, compute_slot, observer,
+                                         std::move(own)});
   }
+  bool tells_when_cores_begin() const override { return true; }
 
  private:
+  // Of a core's share of an operator. One that is slowed has a clock of its own.
+  SimTime least_share(EntityId core, std::uint32_t number) const {
+    const machine::Machine& machine = platform_.machine;
+    if (machine.speeds.contains(core)) {
+      return SimTime::zero();
+    }
+    const auto place =
+        static_cast<std::uint32_t>(std::ranges::find(chip_.cores, core) - chip_.cores.begin());
+    const npu::LeastWork work = npu::least_work(
+        *chip_.operators[number].tiles, chip_.first_group(number, place), chip_.cores.size());
+    const bool in_sram = chip_.core.operands == npu::Operands::sram;
+    return npu::least_time(
+        chip_.core, work, in_sram ? machine.operand_bandwidth(machine.tile_of(core)) : Bandwidth());
+  }
+
   const Platform& platform_;
   const ChipJob& job_;
   const executor::ChipWork& chip_;
