@@ -8,7 +8,6 @@
 #include "driving.hpp"
 #include "making.hpp"
 #include "tessera/core/random.hpp"
-#include "tessera/npu/idle_time.hpp"
 
 namespace tessera::npu {
 namespace {
@@ -98,29 +97,6 @@ TEST(CoresOfRandomOperators, ComeToAnEndAndDoEveryTile) {
       tiles += use.tiles;
     }
     EXPECT_EQ(tiles, outcome.tiles) << what;
-  }
-}
-
-// What is said of it beforehand is no more than it takes, also with a memory that is never in the
-// way and with cores that do several at a time.
-TEST(CoresOfRandomOperators, TakeNoLessThanTheirLeastWork) {
-  for (std::uint64_t number = 0; number < 300; ++number) {
-    Operators operators(1000 + number);
-    const CoreConfig core =
-        core_from(with(core_text, number % 2 == 0 ? "timing: deterministic, tiling: fitted"
-                                                  : "timing: onnxim, tiling: onnxim"));
-    const std::uint64_t cores = operators.between(1, 4);
-    const std::uint64_t place = operators.between(0, cores - 1);
-    const std::string text = operators.next();
-    const auto op = testing::operator_from(text, core, cores);
-    const LeastWork least = least_work(*op, place, cores);
-    const IdleRun alone = run_alone(core, {op.get()}, {}, place, cores);
-    const IdleRun twice = run_alone(core, {op.get(), op.get()}, {}, place, cores);
-    const std::string what = std::to_string(number) + ": " + text;
-    EXPECT_LE(least.cycles, alone.cycles) << what;
-    EXPECT_LE(2 * least.cycles, twice.cycles) << what;
-    EXPECT_EQ(least.loaded, alone.use.loaded) << what;
-    EXPECT_GE(8 * least.cycles + 400, alone.cycles) << what;  // and of use
   }
 }
 

@@ -251,9 +251,8 @@ TEST(Choice, OneRankWhereModelsPromiseNothing) {
   EXPECT_TRUE(predict_cuts(experiment, 4).empty());
 }
 
-TEST(Choice, CountsEventsInWindowsWherePromisesReachNoFurther) {
+TEST(Choice, CountsEventsInWindowsWhereModelsPromiseNothing) {
   const Experiment experiment = busy({"machine.network.model=flit"});
-  EXPECT_TRUE(models_promise(experiment));
   const CutChoice choice = choose_cut(experiment, 4, 4);
   EXPECT_EQ(choice.ranks, 4);
   EXPECT_THAT(choice.reason, HasSubstr("events of each in a window of the lookahead"));
