@@ -255,8 +255,12 @@ class Case:
                     not list((folder / "checkpoints").glob("[0-9]" * 5)):
                 time.sleep(0.002)
             time.sleep(wait)
+            ranks = ranks_of(run.pid)
             self.end(run, way)
             text = self.wait_for(run, way, command)
+        # A launcher may end before its ranks, which hold the folder until they are gone.
+        while any(is_alive(rank) for rank in ranks) and time.time() < ended:
+            time.sleep(0.01)
         if text is None:
             return
         self.counts["finished before" if run.returncode == 0 else way] += 1
@@ -293,6 +297,15 @@ class Case:
                 os.kill(random.choice(ranks), signal.SIGTERM)
         except ProcessLookupError:
             pass
+
+
+def is_alive(pid):
+    """Whether it is a process of the program that lives."""
+    try:
+        name, _, state = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")
+    except OSError:
+        return False
+    return name.endswith("(tessera") and state.split()[0] != "Z"
 
 
 def ranks_of(pid):
@@ -359,6 +372,8 @@ def main():
     parser.add_argument("--interrupted", type=float, default=0.3)
     parser.add_argument("--report", type=pathlib.Path)
     options = parser.parse_args()
+    if options.tessera.name != "tessera":
+        parser.error("ranks are found by the name of the program, which has to be tessera")
     counts = collections.Counter()
     failed = [seed for seed in range(options.seed, options.seed + options.count)
               if not run_one(options, seed, counts)]
