@@ -8,7 +8,8 @@
 // between network and controller.
 //
 // Where an access has no address, it follows the one before in a region of the tile's own: 1/256 of
-// the capacity, at tile modulo 256, and wraps around there. Regions start in different banks.
+// the capacity, less where more tiles than that share a memory (memory_map.hpp), and wraps around
+// there. Regions start in different banks.
 //
 // Which memory: with `spread: nearest` the tile's nearest channel of `machine.dram`, where
 // addresses of a tile mean that memory's own. With `all` one address space over all of them, in
@@ -221,7 +222,7 @@ class DramMemory final : public Memory {
       const EntityId of = request.of.valid() ? request.of : context.self();
       std::uint64_t& cursor = open.cursor_of(request.of);
       access.address = map_.region_address(of, context.self(), cursor);
-      cursor = (cursor + request.bytes) % map_.region_bytes(context.self());
+      cursor = (cursor + request.bytes) % map_.region_bytes(of, context.self());
     }
     open.open(access);
     ask(context);
@@ -380,6 +381,7 @@ class DramModel final : public MemoryModel {
       stack = std::max(stack, DramStack(*parameters_.memories).resident_bytes());
     }
     return nodes * (sizeof(OpenAccesses) + sizeof(std::uint32_t)) +
+           (parameters_.spread ? 0 : DramMemoryMap::predicted_bytes(machine)) +
            machine.channels.size() * (sizeof(LocalMemory) + stack);
   }
   bool sends_along_links() const override { return true; }

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "dram/stack.hpp"
 #include "tessera/machine/machine.hpp"
@@ -56,10 +57,36 @@ inline bool hashes_over(std::size_t memories) {
 }
 
 // Where a tile's address is: which memory, and which byte of it.
+//
+// Regions of a memory are parts of its capacity of one size, each of one tile: 256 where the
+// machine has no more nodes, of which the tile's number is its own. On larger machines there are as
+// many as tiles of the memory need, a power of two and 256 at least, in the order of the tiles; and
+// where one asks for another, or addresses are spread over all memories, one for each node.
 class DramMemoryMap {
  public:
   DramMemoryMap(const machine::Machine& machine, const DramParameters& parameters)
-      : machine_(machine), parameters_(parameters) {}
+      : machine_(machine),
+        parameters_(parameters),
+        regions_of_all_(regions_for(machine.channel_of.size())) {
+    if (parameters.spread || !are_counted(machine)) {
+      return;
+    }
+    std::vector<std::uint32_t> tiles(machine.channels.size());
+    number_.reserve(machine.channel_of.size());
+    for (const std::uint32_t channel : machine.channel_of) {
+      number_.push_back(channel < tiles.size() ? tiles[channel]++ : 0);
+    }
+    regions_.reserve(tiles.size());
+    for (const std::uint32_t count : tiles) {
+      regions_.push_back(regions_for(count));
+    }
+  }
+
+  static std::size_t predicted_bytes(const machine::Machine& machine) {
+    return are_counted(machine) ? machine.channel_of.size() * sizeof(std::uint32_t) +
+                                      machine.channels.size() * sizeof(std::uint64_t)
+                                : 0;
+  }
 
   std::uint32_t memory_of(EntityId tile, std::uint64_t address) const {
     if (!parameters_.spread) {
@@ -80,13 +107,13 @@ class DramMemoryMap {
   std::uint64_t region_address(EntityId tile, EntityId asking, std::uint64_t offset) const {
     const DramOrganization& device = device_of(asking);
     const std::uint64_t stagger = device.burst.count() * device.bursts;
-    const std::uint64_t number = tile.value() % regions;
-    const std::uint64_t size = region_bytes(asking);
+    const std::uint64_t number = number_of(tile, asking);
+    const std::uint64_t size = region_bytes(tile, asking);
     return number * size + (offset + number * stagger) % size;
   }
-  std::uint64_t region_bytes(EntityId asking) const {
+  std::uint64_t region_bytes(EntityId tile, EntityId asking) const {
     const std::uint64_t memories = parameters_.spread ? machine_.channels.size() : 1;
-    return std::max(device_of(asking).capacity().count() / regions * memories,
+    return std::max(device_of(asking).capacity().count() / regions_of(tile, asking) * memories,
                     parameters_.transfer.count());
   }
 
@@ -98,10 +125,30 @@ class DramMemoryMap {
     return parameters_.spec.controller.hash_channels && hashes_over(machine_.channels.size());
   }
 
-  static constexpr std::uint64_t regions = 256;
+  static std::uint64_t regions_for(std::uint64_t tiles) {
+    return std::max(least_regions, std::bit_ceil(tiles));
+  }
+  static bool are_counted(const machine::Machine& machine) {
+    return machine.channel_of.size() > least_regions;
+  }
+  bool is_among_its_own(EntityId tile, EntityId asking) const {
+    return !number_.empty() && tile == asking;
+  }
+  std::uint64_t number_of(EntityId tile, EntityId asking) const {
+    return is_among_its_own(tile, asking) ? number_[tile.value()] : tile.value();
+  }
+  std::uint64_t regions_of(EntityId tile, EntityId asking) const {
+    return is_among_its_own(tile, asking) ? regions_[machine_.channel_of[tile.value()]]
+                                          : regions_of_all_;
+  }
+
+  static constexpr std::uint64_t least_regions = 256;
 
   const machine::Machine& machine_;
   const DramParameters& parameters_;
+  std::uint64_t regions_of_all_;
+  std::vector<std::uint32_t> number_;   // [nodes] among those of its memory; empty: by node
+  std::vector<std::uint64_t> regions_;  // [channels], where tiles are numbered so
 };
 
 }  // namespace tessera::memory
