@@ -18,9 +18,9 @@ from page import ROOT, call, version
 MEANS = {"clang": "Clang in place of GCC, warnings as errors",
          "mpich": "MPICH in place of Open MPI, warnings as errors",
          "o0": "without optimisation", "assertions": "libstdc++ checks its preconditions",
-         "asan": "GCC's AddressSanitizer (with leaks), UndefinedBehaviorSanitizer",
+         "asan": "GCC's AddressSanitizer (with leaks), UndefinedBehaviorSanitizer, libstdc++'s assertions",
          "tsan": "GCC's ThreadSanitizer",
-         "fuzz": "Clang's AddressSanitizer and UndefinedBehaviorSanitizer",
+         "fuzz": "Clang's AddressSanitizer and UndefinedBehaviorSanitizer, libstdc++'s assertions",
          "coverage": "without optimisation, and libstdc++ checks its preconditions"}
 HEAD = ["| preset | tests | what is other | compiler, MPI | program | passed | failed | not built or skipped | minutes |",
         "|---|---|---|---|---|---|---|---|---|"]
