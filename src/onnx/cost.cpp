@@ -2,6 +2,7 @@
 #include <set>
 
 #include "operators.hpp"
+#include "rules/window.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/onnx/work.hpp"
 
@@ -114,6 +115,19 @@ Work work_of(const Graph& graph, const Node& node) {
 
 std::uint64_t elements_read(const Graph& graph, const Node& node, std::size_t input) {
   const Tensor& tensor = graph.tensor(node.inputs[input]);
+  if (input == 0 && moves_a_window(node) && tensor.shape && node.unknown.empty()) {
+    return elements_under_windows(Operands(graph, node));
+  }
+  constexpr std::size_t lengths = 6;  // of caches that are longer than what they hold
+  if (node.domain.empty() && node.op == "Attention" && (input == 1 || input == 2) &&
+      node.inputs.size() > lengths) {
+    const Work work = work_of(graph, node);
+    if (const auto* const attention = std::get_if<Attention>(&work)) {
+      const std::uint64_t width = input == 1 ? attention->key_width : attention->value_width;
+      return std::min(tensor.elements(),
+                      attention->batch * attention->kv_heads * attention->keys * width);
+    }
+  }
   if (!is_table_of_positions(node, input) || !tensor.shape || tensor.shape->size() != 2 ||
       node.inputs[0] == no_tensor || !graph.tensor(node.inputs[0]).shape) {
     return tensor.elements();

@@ -16,7 +16,7 @@ namespace tessera::onnx {
 namespace {
 
 constexpr std::int64_t oldest_opset = 7;
-constexpr std::int64_t newest_opset = 23;
+constexpr std::int64_t newest_opset = 27;  // of ONNX 1.22
 
 // Inputs of the model: given sides, names of dynamic ones, and who was named in the options.
 class Inputs {

@@ -11,7 +11,7 @@ const std::map<std::string_view, const OperatorRule*>& table() {
     std::map<std::string_view, const OperatorRule*> rules;
     for (const auto family : {element_wise_rules(), product_rules(), window_rules(), row_rules(),
                               layout_rules(), resize_rules(), selection_rules(), generator_rules(),
-                              contributed_rules(), attention_rules()}) {
+                              contributed_rules(), attention_rules(), linear_attention_rules()}) {
       for (const OperatorRule& rule : family) {
         rules[rule.kind] = &rule;
       }

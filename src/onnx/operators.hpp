@@ -35,6 +35,7 @@ std::span<const OperatorRule> selection_rules();
 std::span<const OperatorRule> generator_rules();
 std::span<const OperatorRule> contributed_rules();
 std::span<const OperatorRule> attention_rules();
+std::span<const OperatorRule> linear_attention_rules();
 
 // Shapes that many families share: outputs like input 0.
 void shape_as_input(Operands& node);

@@ -134,7 +134,8 @@ struct Cost {
 
 // Elements of a node's input that are read, at most: of the tables of rotary positions, which are
 // as long as the longest context, the rows of the tokens (onnxruntime's ContribOperators.md,
-// GroupQueryAttention and RotaryEmbedding); of all else the whole.
+// GroupQueryAttention and RotaryEmbedding); of the image of a pooling what its windows meet; of a
+// cache that Attention says the length of what it holds; of all else the whole.
 std::uint64_t elements_read(const Graph& graph, const Node& node, std::size_t input);
 
 Cost cost_of(const Graph& graph, const Node& node);

@@ -149,7 +149,24 @@ Sides standard_sides(const Operands& node, std::size_t at, const char* heads_nam
   return {heads, shape[1], shape[2] / heads};
 }
 
-// Q, K, V, mask, caches 4 and 5.
+// Of the keys of a cache that is as long as the longest context, those that are there: their mean
+// over the batch, rounded up, where input 6 is known (operator set 24).
+std::uint64_t keys_there(const Operands& node, const Attention& work) {
+  const Values* const lengths = node.has(6) ? node.values(6) : nullptr;
+  if (lengths == nullptr || lengths->real || lengths->size() != work.batch || work.batch == 0) {
+    return work.keys;
+  }
+  std::uint64_t sum = 0;
+  for (const std::int64_t length : lengths->integers) {
+    if (length < 0 || count(length) > work.keys) {
+      node.fail(std::to_string(length) + " keys of " + std::to_string(work.keys));
+    }
+    sum += count(length);
+  }
+  return (sum + work.batch - 1) / work.batch;
+}
+
+// Q, K, V, mask, caches 4 and 5, lengths 6.
 Plan standard(const Operands& node) {
   const Sides query = standard_sides(node, 0, "q_num_heads");
   const Sides key = standard_sides(node, 1, "kv_num_heads");
@@ -172,11 +189,15 @@ Plan standard(const Operands& node) {
   if (node.shape(0).size() == 4) {
     plan.output = {node.shape(0)[0], query.heads, query.length, value.width};
   }
+  plan.work.keys = keys_there(node, work);
   return plan;
 }
 
 void shape_standard(Operands& node) {
   const Plan plan = standard(node);
+  if (node.has(6) && node.values(6) == nullptr) {
+    node.note("how many keys are there depends on data: all that fit count");
+  }
   set_plan(node, plan);
   node.set(3, node.type(0),
            {plan.present_key[0], static_cast<std::int64_t>(plan.work.heads),
@@ -257,8 +278,25 @@ Work append(const Operands& node, std::uint64_t) {
   return Append{elements_of(node.shape(1))};
 }
 
+// The cache as it was, with new rows along an axis (the last but one by default) in place of some.
+void shape_tensor_scatter(Operands& node) {
+  const Shape& cache = node.shape(0);
+  const Shape& rows = node.shape(1);
+  if (cache.empty() || rows.size() != cache.size()) {
+    node.fail("a cache of the shape " + to_string(cache) + " and new rows of " + to_string(rows));
+  }
+  const std::size_t axis = node.axis(node.integer("axis", -2), cache.size());
+  for (std::size_t i = 0; i < cache.size(); ++i) {
+    if (i == axis ? rows[i] > cache[i] : rows[i] != cache[i]) {
+      node.fail("a cache of the shape " + to_string(cache) + " and new rows of " + to_string(rows));
+    }
+  }
+  node.set(0, node.type(0), cache);
+}
+
 constexpr std::array attention_list{
     OperatorRule{"Attention", shape_standard, standard_attention, 0},
+    OperatorRule{"TensorScatter", shape_tensor_scatter, append, 0},
     OperatorRule{"com.microsoft.Attention", shape_attention, attention, 0},
     OperatorRule{"com.microsoft.GroupQueryAttention", shape_grouped, grouped_attention, 0},
     OperatorRule{"com.microsoft.MultiHeadAttention", shape_multi_head, multi_head_attention, 0},

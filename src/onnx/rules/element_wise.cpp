@@ -39,6 +39,16 @@ void shape_cast(Operands& node) {
   node.set(0, to, node.shape(0));
 }
 
+// The same bits under another type, which has as many.
+void shape_bit_cast(Operands& node) {
+  shape_cast(node);
+  const ElementType to = element_type_from(node.integer("to"));
+  if (bits_of(to) != bits_of(node.type(0))) {
+    node.fail("elements of the type " + to_string(node.type(0)) + " have not as many bits as " +
+              to_string(to));
+  }
+}
+
 void shape_cast_like(Operands& node) {
   node.set(0, node.type(1), node.shape(0));
 }
@@ -111,6 +121,7 @@ constexpr std::array element_wise_list{
     OperatorRule{"Atan", shape_as_input, activation, 1},
     OperatorRule{"Atanh", shape_as_input, activation, 1},
     OperatorRule{"Bernoulli", shape_as_input, element_wise, 2},
+    OperatorRule{"BitCast", shape_bit_cast, view, 0},
     OperatorRule{"BitShift", shape_binary, element_wise, 1},
     OperatorRule{"BitwiseAnd", shape_binary, element_wise, 1},
     OperatorRule{"BitwiseNot", shape_as_input, element_wise, 1},
@@ -178,6 +189,8 @@ constexpr std::array element_wise_list{
     OperatorRule{"Sqrt", shape_as_input, activation, 1},
     OperatorRule{"Sub", shape_binary, element_wise, 1},
     OperatorRule{"Sum", shape_broadcast, of_all, 0},
+    // x / (1 + exp(-a x)): operator set 24.
+    OperatorRule{"Swish", shape_as_input, activation, 5},
     OperatorRule{"Tan", shape_as_input, activation, 1},
     OperatorRule{"Tanh", shape_as_input, activation, 1},
     OperatorRule{"ThresholdedRelu", shape_as_input, activation, 1},

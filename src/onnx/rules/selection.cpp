@@ -188,6 +188,7 @@ Work one_hot(const Operands& node, std::uint64_t) {
 
 constexpr std::array selection_list{
     OperatorRule{"Compress", shape_compress, movement, 0},
+    OperatorRule{"CumProd", shape_as_input, element_wise, 1},
     OperatorRule{"CumSum", shape_as_input, element_wise, 1},
     OperatorRule{"Gather", shape_gather, gather, 0},
     OperatorRule{"GatherElements", shape_by_index, single_elements, 0},

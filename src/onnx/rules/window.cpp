@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include "operators.hpp"
 
@@ -191,6 +192,35 @@ void shape_pool(Operands& node) {
   node.set(1, ElementType::int64, output);  // where each maximum was
 }
 
+// Positions on a side of an image, so long, that windows at `places` meet. Where windows leave gaps
+// on a side that is too long to be walked along, what lies between the first and the last counts.
+std::uint64_t met_on_side(const Window& window, std::size_t axis, std::int64_t side,
+                          std::int64_t places) {
+  constexpr std::int64_t longest_walk = 1 << 22;
+  const std::int64_t kernel = window.kernel[axis];
+  const std::int64_t stride = window.strides[axis];
+  const std::int64_t dilation = window.dilations[axis];
+  const std::int64_t first = -window.pads[axis];
+  const std::int64_t end = first + (places - 1) * stride + (kernel - 1) * dilation + 1;
+  const bool leaves_gaps = dilation > 1 || stride > kernel;
+  if (places < 1 || side < 1) {
+    return 0;
+  }
+  if (!leaves_gaps || side > longest_walk || kernel > longest_walk / places) {
+    return count(std::clamp<std::int64_t>(end, 0, side));
+  }
+  std::vector<bool> met(count(side));
+  for (std::int64_t place = 0; place < places; ++place) {
+    for (std::int64_t step = 0; step < kernel; ++step) {
+      const std::int64_t at = first + place * stride + step * dilation;
+      if (at >= 0 && at < side) {
+        met[count(at)] = true;
+      }
+    }
+  }
+  return static_cast<std::uint64_t>(std::count(met.begin(), met.end(), true));
+}
+
 Work pool(const Operands& node, std::uint64_t flops) {
   const Window window = pool_window(node);
   const Pooling work{elements_of(node.output_shape(0)), elements_of(window.kernel), flops};
@@ -323,6 +353,22 @@ Window read_window(const Operands& node, std::size_t sides, const Shape& kernel)
   window.dilations = node.window("dilations", sides, 1, 1);
   window.pads = node.window("pads", 2 * sides, 0, 0);
   return window;
+}
+
+bool moves_a_window(const Node& node) {
+  return node.domain.empty() &&
+         (node.op == "AveragePool" || node.op == "LpPool" || node.op == "MaxPool");
+}
+
+std::uint64_t elements_under_windows(const Operands& node) {
+  const Shape& image = node.shape(0);
+  Window window = pool_window(node);
+  const Shape places = positions(node, image, window);
+  std::uint64_t elements = count(image[0]) * count(image[1]);
+  for (std::size_t axis = 0; axis < places.size(); ++axis) {
+    elements *= met_on_side(window, axis, image[axis + 2], places[axis]);
+  }
+  return elements;
 }
 
 std::span<const OperatorRule> window_rules() {

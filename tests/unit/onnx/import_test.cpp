@@ -138,9 +138,9 @@ TEST(Import, RefusesWithNodeAndByte) {
   twice.node("Abs", {"x"}, {"y"});
   EXPECT_THAT(refusal_of(twice), HasSubstr("makes 'y', which there is already"));
   ModelMaker old(6);
-  EXPECT_THAT(refusal_of(old), HasSubstr("operator set 6; known are 7 to 23"));
-  ModelMaker newer(24);
-  EXPECT_THAT(refusal_of(newer), HasSubstr("operator set 24; known are 7 to 23"));
+  EXPECT_THAT(refusal_of(old), HasSubstr("operator set 6; known are 7 to 27"));
+  ModelMaker newer(28);
+  EXPECT_THAT(refusal_of(newer), HasSubstr("operator set 28; known are 7 to 27"));
 }
 
 TEST(Import, UnknownOperatorsAreRefusedOrTraffic) {

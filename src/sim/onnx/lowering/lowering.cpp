@@ -136,6 +136,7 @@ const Tensor* Lowering::bias() const {
   static const std::map<std::string, std::size_t> places{{"Gemm", 2},
                                                          {"Conv", 2},
                                                          {"ConvTranspose", 2},
+                                                         {"CausalConvWithState", 2},
                                                          {"FusedConv", 2},
                                                          {"FusedGemm", 2},
                                                          {"QLinearConv", 8},
