@@ -505,6 +505,7 @@ class ChannelModel final : public MemoryModel {
   bool sends_along_links() const override { return true; }
   // Who is served when is known no more at its coming where others may go before it.
   bool promises() const override { return !parameters_.is_fair; }
+  bool shares_by_source() const override { return parameters_.is_fair; }
   std::optional<Bandwidth> peak_of(const machine::Machine& machine,
                                    std::uint32_t channel) const override {
     return machine.channels[channel].bandwidth;

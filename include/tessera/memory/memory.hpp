@@ -88,6 +88,8 @@ class MemoryModel {
     bursts,  // whole ones, so that more may be read than was asked for
   };
   virtual Account account() const { return Account::exact; }
+  // Whether who asks gets a part of a channel because it asks, however much that is.
+  virtual bool shares_by_source() const { return false; }
   // Whether the channel at a node serves what that node asks for, rather than that and others.
   virtual bool serves_at_node() const { return true; }
   // What it leaves out on this machine; for users.

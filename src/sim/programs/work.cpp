@@ -101,6 +101,11 @@ class ProgramWork final : public Work {
                       std::to_string(plan_.stage_tiles() / plan_.simulated_tiles()) +
                       ": what they send to each other takes the time of a closed form, and meets "
                       "nothing else (strategy.aggregation)");
+      if (platform_.memory && platform_.memory->shares_by_source() && uses_memory()) {
+        notes.emplace_back(
+            "a tile that stands for others asks memory for all of them, and gets the part of one "
+            "beside other stages (machine.memory.arbitration: fair, strategy.aggregation)");
+      }
     } else {
       note_unused_library(*platform_.network, notes);
     }
@@ -232,6 +237,10 @@ class ProgramWork final : public Work {
   }
 
  private:
+  bool uses_memory() const {
+    const std::optional<Accessed> accessed = this->accessed();
+    return !accessed || accessed->read + accessed->written > 0;
+  }
   // Cores of tiles that access memory by themselves.
   bool has_cores() const {
     const std::span<const machine::Tile> tiles = platform_.machine.tiles();

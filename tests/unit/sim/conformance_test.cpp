@@ -1,6 +1,7 @@
 // The same work in several forms: what their summaries must have in common.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -222,6 +223,26 @@ TEST(Conformance, TilesThatStandForOthersShareNothingOnAnalyticalNetworks) {
   const std::vector<std::string> packet{"machine.network.model=packet",
                                         "strategy.aggregation=stage"};
   EXPECT_LT(time_of(text, "stage"), summary_of(text, packet).iteration_time_ps);
+}
+
+// A channel that tiles share evenly has one part for whoever stands for others: the run says so.
+TEST(Conformance, TilesThatStandForOthersGetThePartOfOneAndSaySo) {
+  const std::string shared = "beside other stages (machine.memory.arbitration: fair";
+  const std::string text =
+      machine_of("model: analytical") + model + "strategy: {pipeline: 2, tensor: 4}\n" + no_trace;
+  for (const std::string arbitration : {"fair", "first-come"}) {
+    for (const std::string aggregation : {"none", "tensor", "stage"}) {
+      const std::vector<std::string> notes =
+          summary_of(text, {"machine.memory={model: channel, arbitration: " + arbitration + "}",
+                            "strategy.aggregation=" + aggregation})
+              .notes;
+      const bool said = std::any_of(notes.begin(), notes.end(), [&](const std::string& note) {
+        return note.find(shared) != std::string::npos;
+      });
+      EXPECT_EQ(said, arbitration == "fair" && aggregation != "none")
+          << arbitration << ", " << aggregation;
+    }
+  }
 }
 
 // Four in a row of a ring of eight: the way of the last to the first is three links long. A ring
