@@ -104,14 +104,15 @@ GraphOutlook::Regions GraphOutlook::exits_of(std::uint32_t index, const Task& ta
 const GraphOutlook::Regions& GraphOutlook::exits_of_collective(std::uint32_t index,
                                                                const PlannedCollective& plan) {
   const auto [entry, is_new] = collectives_.try_emplace({&plan, index});
+  Regions& regions = entry->second;
   if (is_new) {
     const std::vector<EntityId>& nodes = graphs_.work.nodes;
     plan.visit_peers(npus_[index].number,
                      [&](std::uint32_t peer, const PlannedCollective::Sends& sends) {
-                       add_message(entry->second, member(index), nodes[peer], sends.least);
+                       add_message(regions, member(index), nodes[peer], sends.least);
                      });
   }
-  return entry->second;
+  return regions;
 }
 
 void GraphOutlook::learn(std::uint32_t index, const GraphNpu& npu) {
