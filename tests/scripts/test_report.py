@@ -171,6 +171,21 @@ class Reports(unittest.TestCase):
         self.assertGreater(timeline["operators"], 40)
         self.assertEqual(timeline["binned"], len(timeline["tiles"]))
 
+    def test_each_row_of_the_timeline_is_of_its_tile(self):
+        """Also where stages lie in a cycle: node 2 has the first one, node 0 the second, node 1 the third."""
+        folder = self.run_of("small.yaml", "cycle", "--set", "strategy.pipeline=3", "--set", "strategy.tensor=1",
+                             "--set", "workload.layers=5", "--set",
+                             "strategy.placement={layout: given, tiles: [2, 0, 1]}")
+        _, report = self.report(folder)
+        timeline = report["runs"][0]["timeline"]
+        self.assertEqual((timeline["tiles"], timeline["labels"]), ([2, 0, 1], ["stage 0", "stage 1", "stage 2"]))
+        code = ("import json, pathlib, sys, numpy; from tessera_plots.run_folder import RunFolder; "
+                "nodes = RunFolder(pathlib.Path(sys.argv[1])).read('operators')['node']; "
+                "print(json.dumps([int((nodes == one).sum()) for one in (2, 0, 1)]))")
+        counts = json.loads(python(code, folder))
+        self.assertEqual(len(set(counts)), 3, counts)
+        self.assertEqual(timeline["kept"], counts)
+
     def test_numbers_come_back_from_the_file(self):
         code = ("import numpy as n, base64, zlib; from tessera_plots.html import blobs as b; "
                 "v = n.array([0, 1, 127, 128, 300, 2**40, 2**53], 'u8'); "

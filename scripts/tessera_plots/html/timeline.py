@@ -91,7 +91,8 @@ class _Operators:
 
     def __init__(self, run, tiles):
         rows = run.read("operators", keep=lambda block: np.isin(block["node"], tiles))
-        place = np.argsort(np.argsort(tiles))[np.searchsorted(np.sort(tiles), rows["node"])]
+        order = np.argsort(tiles)
+        place = order[np.searchsorted(tiles[order], rows["node"])]
         rows = rows[np.lexsort((rows["end"], rows["start"], place))]
         self.rows = rows
         self.first = np.searchsorted(np.sort(place), np.arange(tiles.size + 1))
