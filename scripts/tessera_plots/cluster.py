@@ -76,7 +76,7 @@ class Layout:
         if cluster.leaf_servers <= across:
             across -= across % cluster.leaf_servers
         self.across = max(1, -(-cluster.servers // -(-cluster.servers // across)))
-        self.top = 1.8 if cluster.spines else 0
+        self.top = 3 if cluster.spines else 0  # so far apart that labels do not meet
         self.boxes = self._boxes()
         self.lines = [(first, self.top + i * self.height)
                       for i, first in enumerate(range(0, cluster.servers, self.across))]
@@ -113,8 +113,11 @@ class Layout:
         words = [("leaves, by rail" if self.cluster.rails else "leaf"), "accelerators", "switch",
                  "NICs"]
         found = [(0.5, "spines")] if self.cluster.spines else []
-        for _, y in self.lines:
+        for first, y in self.lines:
+            # A leaf wider than a line stands in the one where its servers begin.
+            has_leaf = -first % self.cluster.leaf_servers < self.across
             for word, rows in zip(words, self.rows):
-                found.append((y + rows / 2, word))
+                if has_leaf or word != words[0]:
+                    found.append((y + rows / 2, word))
                 y += rows
         return found

@@ -186,6 +186,11 @@ class Reports(unittest.TestCase):
         self.assertEqual(len(set(counts)), 3, counts)
         self.assertEqual(timeline["kept"], counts)
 
+    def test_a_share_that_is_nothing_has_no_sign(self):
+        code = ("from tessera_plots.html.table import text_of as t; "
+                "print(t(-1e-6, 'share'), t(-0.5, 'share'), t(0.0, 'share'))")
+        self.assertEqual(python(code), "0.00 % -50.00 % 0.00 %\n")
+
     def test_numbers_come_back_from_the_file(self):
         code = ("import numpy as n, base64, zlib; from tessera_plots.html import blobs as b; "
                 "v = n.array([0, 1, 127, 128, 300, 2**40, 2**53], 'u8'); "
@@ -246,6 +251,17 @@ class Reports(unittest.TestCase):
                 " grid[round(y[i] * 10):round((y[i] + h[i]) * 10), "
                 "round(x[i] * 10):round((x[i] + w[i]) * 10)] += 1\n"
                 "assert grid.max() == 1 and round(grid.sum()) == round(100 * (w * h).sum())")
+        self.assertEqual(python(code), "")
+
+    def test_rows_of_a_cluster_have_labels_apart_and_of_what_is_there(self):
+        """512 servers in lines of 128, leaves of 256: a leaf stands in every other line."""
+        code = ("from tessera_plots.cluster import Cluster, Layout; k = 'machine.topology.'; "
+                "c = Cluster({k + 'nodes': '512', k + 'accelerators': '8', k + 'nics': '8', "
+                "k + 'fabric.leaf_nodes': '256', k + 'fabric.spines': '4'}); l = Layout(c); "
+                "f = l.labels(); t = [text for _, text in f]; "
+                "assert (l.across, len(l.lines)) == (128, 4), (l.across, l.lines); "
+                "assert t.count('leaf') == 2 and t.count('switch') == 4, t; y = [at for at, _ in f]; "
+                "assert y[1] - y[0] >= 3 and y[:2] == sorted(y[:2]), f")
         self.assertEqual(python(code), "")
 
     def test_a_run_that_did_not_end_is_shown(self):

@@ -28,7 +28,7 @@ def text_of(value, kind):
                 factor, unit = step
         return f"{value / factor:.4g} {unit}"
     if kind == "share":
-        return f"{100 * value:.2f} %"
+        return f"{round(100 * value, 2) + 0:.2f} %"  # no -0.00
     if kind == "factor":
         return f"{value:.4g}"
     if kind == "count" and isinstance(value, float):
