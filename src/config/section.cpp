@@ -48,12 +48,14 @@ bool can_be_shown(const T& value) {
 
 // Makes `name` the path beside the place where it stands; gives it from the root of the file
 // system, as it can be shown anywhere.
-Value find_file(const Place& place, std::string& name) {
+Value find_file(const Place& place, std::string& name, Diagnostics& diagnostics) {
   if (name.empty()) {
     return text_value(name);
   }
   name = path_beside(place, name);
-  return text_value(std::filesystem::absolute(name).lexically_normal().string());
+  const std::string whole = std::filesystem::absolute(name).lexically_normal().string();
+  diagnostics.name_file(whole);
+  return text_value(whole);
 }
 
 // The root's own place is the start of its file: the mark of a mapping is its first key's.
@@ -207,7 +209,8 @@ std::string Section::get_file(std::string_view key) {
 std::optional<std::string> Section::get_optional_file(std::string_view key) {
   auto name = get_optional<std::string>(key);
   if (name) {
-    state_->content_of(key) = find_file(state_->find(key)->value.place, *name);
+    state_->content_of(key) =
+        find_file(state_->find(key)->value.place, *name, *state_->diagnostics);
   }
   return name;
 }
@@ -218,7 +221,7 @@ std::vector<std::string> Section::get_files(std::string_view key) {
   list.kind = Value::Kind::sequence;
   for (std::size_t number = 0; number < names.size(); ++number) {
     const Value& item = state_->find(key)->value.items[number];
-    list.items.push_back(find_file(item.place, names[number]));
+    list.items.push_back(find_file(item.place, names[number], *state_->diagnostics));
   }
   state_->content_of(key) = std::move(list);
   return names;

@@ -1,8 +1,10 @@
 #include "axis_keys.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <optional>
+#include <system_error>
 
 #include "part_paths.hpp"
 #include "tessera/core/error.hpp"
@@ -21,13 +23,15 @@ bool is_of_keys(const Diagnostic& each) {
          each.message.find(": missing") != std::string::npos;
 }
 
-Faults faults_of_keys(const Sweep& sweep, PointNumber point, const config::TextLoader& load) {
+// `files`: those that the point names, where it can be read.
+Faults faults_of_keys(const Sweep& sweep, PointNumber point, const config::TextLoader& load,
+                      std::optional<std::vector<std::string>>& files) {
   std::vector<std::string> settings = sweep.overrides;
   const std::vector<std::string> own = sweep.axes.overrides(sweep.axes.places(point));
   settings.insert(settings.end(), own.begin(), own.end());
   Faults faults;
   try {
-    sim::read_experiment(sweep.experiment, settings, load);
+    files = sim::read_experiment(sweep.experiment, settings, load).files;
   } catch (const ConfigError& error) {
     for (const Diagnostic& each : error.diagnostics()) {
       if (is_of_keys(each)) {
@@ -36,6 +40,21 @@ Faults faults_of_keys(const Sweep& sweep, PointNumber point, const config::TextL
     }
   }
   return faults;
+}
+
+// Values of axes are seen from the present folder, as all settings are.
+void add_files_of_axes(const Sweep& sweep, std::vector<std::string>& files) {
+  for (const Axis& axis : sweep.axes.list()) {
+    for (const AxisKey& key : axis.keys) {
+      for (const config::Value& value : key.values) {
+        std::error_code ignored;
+        if (value.kind == config::Value::Kind::scalar &&
+            std::filesystem::is_regular_file(value.text, ignored)) {
+          files.push_back(std::filesystem::absolute(value.text).lexically_normal().string());
+        }
+      }
+    }
+  }
 }
 
 // A key that an axis set is to blame where the sweep has it.
@@ -74,8 +93,8 @@ void load_parts(const Sweep& sweep, const config::TextLoader& load) {
   diagnostics.throw_if_any();
 }
 
-void check_keys(const Sweep& sweep, const std::vector<PointNumber>& points,
-                const config::TextLoader& load) {
+std::vector<std::string> check_keys(const Sweep& sweep, const std::vector<PointNumber>& points,
+                                    const config::TextLoader& load) {
   const config::Value experiment = sim::read_configuration(sweep.experiment, sweep.overrides, load);
   if (experiment.kind != config::Value::Kind::mapping) {
     throw ConfigError(Diagnostic{sweep.experiment, 1, 1,
@@ -83,15 +102,21 @@ void check_keys(const Sweep& sweep, const std::vector<PointNumber>& points,
   }
   const std::size_t trials = std::min(points.size(), most_trials);
   std::optional<Faults> everywhere;
+  std::optional<std::vector<std::string>> files;
   for (std::size_t trial = 0; trial < trials; ++trial) {
-    const Faults here = faults_of_keys(sweep, points[trial * points.size() / trials], load);
+    const Faults here = faults_of_keys(sweep, points[trial * points.size() / trials], load, files);
     if (!everywhere) {
       everywhere = here;
     }
     std::erase_if(*everywhere, [&](const auto& each) { return !here.contains(each.first); });
-    if (everywhere->empty()) {
-      return;
+    if (everywhere->empty() && files) {
+      break;
     }
+  }
+  if (!everywhere || everywhere->empty()) {
+    std::vector<std::string> all = files.value_or(std::vector<std::string>());
+    add_files_of_axes(sweep, all);
+    return all;
   }
   std::vector<Diagnostic> diagnostics;
   for (const auto& [message, diagnostic] : *everywhere) {

@@ -214,8 +214,8 @@ config::Value RateSearches::configuration() {
 void RateSearches::keep_in(const SearchPlace& place, const trace::JsonText& question) {
   RateTask own;
   own.settings = request_.overrides;
-  read_files({own});  // which the answer depends on
-  folder_.emplace(place, question, texts_.hash({}), communicator_);
+  const std::vector<std::string> files = read_files({own});  // which the answer depends on
+  folder_.emplace(place, question, texts_.hash({}, files), communicator_);
   for (const std::string& line : folder_->kept()) {
     const std::size_t end = line.find(field_separator);
     if (end == std::string::npos) {
@@ -243,15 +243,19 @@ void RateSearches::note(const std::string& text) const {
   }
 }
 
-// All that tasks lead to, which may not be the same files.
-void RateSearches::read_files(const std::vector<RateTask>& tasks) {
+// All that tasks lead to, which may not be the same files. Gives those beside configurations.
+std::vector<std::string> RateSearches::read_files(const std::vector<RateTask>& tasks) {
+  std::vector<std::string> files;
   for (const RateTask& task : tasks) {
     try {
-      sim::read_experiment(request_.experiment, alone_and_untraced(task.settings), loader());
+      const sim::Experiment experiment =
+          sim::read_experiment(request_.experiment, alone_and_untraced(task.settings), loader());
+      files.insert(files.end(), experiment.files.begin(), experiment.files.end());
     } catch (const ConfigError&) {
       continue;  // its own search will say so
     }
   }
+  return files;
 }
 
 // Empty: it was stopped.

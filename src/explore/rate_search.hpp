@@ -81,7 +81,7 @@ class RateSearches {
   void note(const std::string& text) const;
 
  private:
-  void read_files(const std::vector<RateTask>& tasks);
+  std::vector<std::string> read_files(const std::vector<RateTask>& tasks);
   std::string search(double first, const RateTask& task, const config::TextLoader& load);
   config::TextLoader loader() { return sim::CachingLoader{texts_.loader(), &models_}; }
 

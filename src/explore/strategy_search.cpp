@@ -53,7 +53,8 @@ class Search {
         forecaster_(simulator_.experiment(), parts_.workload, simulator_.base()) {
     find_kept();
     cache_.close();  // all files have been read, once on every rank
-    ledger_.emplace(request, cache_.hash(request.overrides), communicator);
+    ledger_.emplace(request, cache_.hash(request.overrides, simulator_.experiment().files),
+                    communicator);
   }
 
   SearchOutcome run() {

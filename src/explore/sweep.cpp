@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "axis_keys.hpp"
+#include "file_contents.hpp"
 #include "tessera/comm/first_rank.hpp"
 #include "tessera/core/digest.hpp"
 #include "tessera/core/error.hpp"
@@ -23,12 +24,12 @@ struct Prepared {
     // Read here, in step with the other ranks; points find all they need in memory.
     load_parts(sweep, cache.loader());
     points = choose_points(sweep, cache.loader());
-    check_keys(sweep, points, loader());
+    const std::vector<std::string> files = check_keys(sweep, points, loader());
     cache.close();
     state.sweep = std::filesystem::absolute(path).lexically_normal().string();
     state.overrides = overrides;
     state.points = points.size();
-    state.hash = cache.hash(overrides);
+    state.hash = cache.hash(overrides, files);
   }
 
   // Of experiments: a model is read once, however many points it has.
@@ -138,9 +139,12 @@ std::string TextCache::text(const std::string& path) {
   return texts_.emplace(path, load_(path)).first->second;
 }
 
-std::string TextCache::hash(const std::vector<std::string>& others) const {
+std::string TextCache::hash(const std::vector<std::string>& others,
+                            const std::vector<std::string>& files) const {
   // In the order of what they say: paths depend on the folder from which they are seen.
   std::vector<std::string> texts = others;
+  const std::vector<std::string> digests = digests_of_files(files);
+  texts.insert(texts.end(), digests.begin(), digests.end());
   for (const auto& [path, text] : texts_) {
     texts.push_back(text);
   }

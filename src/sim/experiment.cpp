@@ -157,6 +157,7 @@ Experiment read_experiment(const std::string& path, const std::vector<std::strin
   read_jobs(experiment, section, machine_section, load, diagnostics);
   experiment.resolved = section.resolved_yaml();
   experiment.notes = diagnostics.notes();
+  experiment.files = diagnostics.files();
   read_weights(experiment, section.section("run"), measured, load);
   check_partition(experiment, section.section("run"));
   return experiment;

@@ -43,6 +43,9 @@ def plan_of_a_service_uses_all_ranks(program):
     expect((two.returncode, two.stdout_text) == (0, one.stdout_text), two.stderr_text + two.stdout_text)
     table = program.call(*words, ranks=2)
     expect(table.stdout_text.count("takes the best") == 1, table.stdout_text)
+    other = program.call(*words, "--set", "workload.tenants.0.target={latency: 310 us}")
+    expect(" --set 'workload.tenants.0.target={latency: 310 us}' --set workload.tenants.0.tensor=" in
+           other.stdout_text, "the command lacks what plan was asked with: " + other.stdout_text)
     settings = [word for key, value in best["values"].items() for word in ("--set", "%s=%s" % (key, value))]
     ran = program.call("run", words[1], *settings, "-q", "-o", program.folder)
     expect(ran.returncode == 0, ran.stderr_text)
@@ -71,6 +74,28 @@ def plan_of_a_service_is_gone_on_with(program):
     service(program, SERVICE.replace("count: 60", "count: 61"))
     expect_refusal(program.call("plan", "--resume", found), 2, "is not as it was when the search began")
     expect_refusal(program.call(*words, "--folder", program.scratch), 2, "which is of no search")
+
+
+@check
+def searches_notice_files_of_requests(program):
+    log = program.scratch / "log.csv"
+    log.write_text("at [s],prompt,generate\n" + "0,8,16\n" * 9, encoding="utf-8")
+    text = SERVICE.replace("prompt: 8, generate: 16", "file: log.csv")
+    expect(text != SERVICE, text)
+    sweep = program.scratch / "sweep.yaml"
+    sweep.write_text("experiment: service.yaml\naxes: {workload.tenants.0.batching.sequences: [1, 2]}\n",
+                     encoding="utf-8")
+    plan = ["plan", service(program, text), "-q", "--within", "0.2", "--json", "--folder", program.scratch / "found"]
+    for first, again, what in ((plan, ["plan", "--resume", program.scratch / "found", "-q", "--json"], "search"),
+                               (["sweep", sweep, "-q", "-o", program.folder],
+                                ["sweep", "--resume", program.folder, "-q"], "sweep")):
+        for words in (first, again):
+            done = program.call(*words)
+            expect(done.returncode == 0, done.stderr_text)
+        before = log.read_text()
+        log.write_text(before.replace("8,16", "8,17", 1), encoding="utf-8")
+        expect_refusal(program.call(*again), 2, "is not as it was when the %s began" % what)
+        log.write_text(before, encoding="utf-8")
 
 
 @check

@@ -42,10 +42,15 @@ class Diagnostics {
   // What is no fault but should be known: keys without effect.
   void note(std::string text) { notes_.push_back(std::move(text)); }
   const std::vector<std::string>& notes() const { return notes_; }
+  // What keys name that is read from files beside the configuration (Section::get_file): paths from
+  // the root, in the order of reading.
+  void name_file(std::string path) { files_.push_back(std::move(path)); }
+  const std::vector<std::string>& files() const { return files_; }
 
  private:
   std::vector<Diagnostic> diagnostics_;
   std::vector<std::string> notes_;
+  std::vector<std::string> files_;
 };
 
 // One node of a parsed document: scalar, sequence, mapping or null. Immutable, shared.

@@ -51,8 +51,10 @@ class TextCache {
   }
   // From now on a file that was not read before is one that cannot be read.
   void close() { closed_ = true; }
-  // Hash of all texts read and of `others`, whatever their paths.
-  std::string hash(const std::vector<std::string>& others) const;
+  // Hash of all texts read, of `others`, and of what is in `files`, whatever their paths. A file
+  // may be what names of files begin with: all of these then.
+  std::string hash(const std::vector<std::string>& others,
+                   const std::vector<std::string>& files = {}) const;
 
  private:
   config::TextLoader load_;
