@@ -170,7 +170,7 @@ class AxesReader {
         axes_.push_back(std::move(axis));
       }
     }
-    if (!section_.has("linked") && single.keys().empty()) {
+    if (section_.is_mapping() && !section_.has("linked") && single.keys().empty()) {
       section_.error("axes", "missing; give the keys that vary, with their values");
     }
     return std::move(axes_);

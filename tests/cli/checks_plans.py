@@ -1,4 +1,8 @@
 """What plan says of input that it cannot plan for."""
+import json
+import re
+import shlex
+
 from program import HERE, check, expect, expect_refusal
 
 CONFIGS = HERE.parent.parent / "configs"
@@ -27,11 +31,14 @@ def plan_says_where_its_input_is_wrong(program):
             (program.scratch, [], "cannot read .*: Is a directory"),
             (CONFIGS / "experiments" / "tenants_wafer.yaml", [],
              "tenants_wafer.yaml:9:3: error: workload.kind: 'tenants' is no work that a strategy cuts, as layers, onnx, "),
-            (small(program), ["--devices", "-1"], "--devices: must be between 0 and 4294967295; got -1"),
+            (small(program), ["--devices", "-1"], "--devices: must be between 1 and 4294967295; got -1"),
             (small(program), ["--devices", "many"], "--devices: expected a whole number; got 'many'"),
             (small(program), ["--top", "0"], "--top: must be between 1"),
             (small(program), ["--keep", ""], "--keep: unknown key ''; known: pipeline, tensor"),
             (small(program), ["--keep", "zero=1,,2"], "--keep zero: '' is no whole number"),
+            (small(program), ["--keep", "zero=9"], "--keep zero: must be between 0 and 3; got 9"),
+            (small(program), ["--keep", "tensor=0,2"], "--keep tensor: must be at least 1; got 0"),
+            (small(program), ["--devices", "0"], "--devices: must be between 1 and 4294967295; got 0"),
             (small(program), ["--keep", "schedule=dualpipe"],
              "--keep schedule: unknown value 'dualpipe'; did you mean 'dualpipe-v'"),
             (small(program), ["--set", "strategy.schedule=dualpipe"], "holds the model twice"),
@@ -55,6 +62,23 @@ def plan_says_what_no_candidate_has(program):
     done = program.call(*words_of(program, small(program), "--keep", "tensor=3"))
     expect(done.returncode == 3, done.stderr_text)
     expect(done.stderr_text == "no candidate has what --keep asks for\nerror: no strategy fits\n", done.stderr_text)
+
+
+@check
+def plan_names_the_command_that_takes_its_strategy(program):
+    """With what plan was asked with, quoted for a shell; such a run takes what the table says."""
+    asked = ["--set", "workload.batch=16", "--set", "machine.topology.latency=2 ns"]
+    done = program.call(*words_of(program, small(program), "--top", "3", *asked))
+    expect(done.returncode == 0, done.stderr_text)
+    line = re.search("; tessera (run .*) takes it\n", done.stdout_text)
+    expect(line is not None, done.stdout_text)
+    words = shlex.split(line[1])
+    expect(words[2:6] == asked, words)
+    ran = program.call(*words, "-q", "-o", program.folder)
+    expect(ran.returncode == 0, ran.stderr_text)
+    summary = json.loads((program.folder / "summary.json").read_text(encoding="utf-8"))
+    found = json.loads((program.scratch / "found" / "plan.json").read_text(encoding="utf-8"))
+    expect(summary["iteration_time_ps"] == found["proposals"][0]["iteration_time_ps"], summary["iteration_time_ps"])
 
 
 @check

@@ -119,9 +119,10 @@ onnx::Description description_of(const Options& given) {
   if (is_yaml(given.subject())) {
     config::Diagnostics diagnostics;
     const std::string& path = given.subject();
-    config::Section section(
-        config::parse(path, config::load_named(path, config::load_text_file), diagnostics), "",
-        diagnostics);
+    config::Value root =
+        config::parse(path, config::load_named(path, config::load_text_file), diagnostics);
+    diagnostics.throw_if_any();
+    config::Section section(std::move(root), "", diagnostics);
     description = onnx::read_description(section);
     section.finish();
     diagnostics.throw_if_any();

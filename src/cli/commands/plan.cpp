@@ -45,6 +45,21 @@ Options plan_options() {
   return options;
 }
 
+// A command that runs the experiment with settings, as a shell takes it.
+std::string run_of(const std::string& experiment, const std::vector<std::string>& overrides,
+                   const std::vector<std::string>& more) {
+  constexpr const char* plain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+@%";
+  std::string text = "tessera run " + experiment;
+  for (const std::vector<std::string>& settings : {overrides, more}) {
+    for (const std::string& setting : settings) {
+      const bool is_plain = setting.find_first_not_of(plain) == std::string::npos;
+      text += " --set " + (is_plain ? setting : "'" + setting + "'");
+    }
+  }
+  return text;
+}
+
 void print(const explore::ServicePlan& plan, const explore::ServicePlanRequest& request,
            bool as_json) {
   std::cout << (as_json ? explore::to_json(plan.found) : explore::to_table(plan.found));
@@ -53,11 +68,8 @@ void print(const explore::ServicePlan& plan, const explore::ServicePlanRequest& 
   }
   if (!plan.best_settings.empty()) {
     std::ostream& out = as_json ? std::cerr : std::cout;
-    out << "tessera run " << request.capacity.experiment;
-    for (const std::string& setting : plan.best_settings) {
-      out << " --set " << setting;
-    }
-    out << " takes the best" << std::endl;
+    out << run_of(request.capacity.experiment, request.capacity.overrides, plan.best_settings)
+        << " takes the best" << std::endl;
   }
   if (!plan.found.complete) {
     std::cerr << "error: a stop was requested; tessera plan --resume " << request.folder
@@ -121,7 +133,7 @@ explore::SearchRequest request_of(const Options& options, const SignalWatch& sig
   } else {
     request.experiment = options.subject();
     request.overrides = options.settings();
-    request.devices = options.has("devices") ? options.number("devices", 0, most) : 0;
+    request.devices = options.has("devices") ? options.number("devices", 1, most) : 0;
     request.simulated = options.number("top", 1, most);
     request.full = options.flag("full");
     request.all = options.flag("all");
@@ -146,9 +158,13 @@ void print(const explore::SearchOutcome& outcome, const explore::SearchRequest& 
   }
   if (!outcome.strategy_yaml.empty()) {
     trace::write_file_atomically(path, outcome.strategy_yaml);
+    std::vector<std::string> settings{"strategy=" + path};
+    if (outcome.by_stages) {  // as it was simulated: with every tile a run takes far longer
+      settings.emplace_back("strategy.aggregation=stage");
+    }
     (as_json ? std::cerr : std::cout)
-        << "written to " << path << "; tessera run " << request.experiment
-        << " --set strategy=" << path << " takes it" << std::endl;
+        << "written to " << path << "; " << run_of(request.experiment, request.overrides, settings)
+        << " takes it" << std::endl;
   }
   if (outcome.advice) {
     std::cerr << explore::to_text(*outcome.advice);

@@ -42,6 +42,12 @@ void check_value(const std::string& key, const std::string& value, const Candida
   if (names.empty() && !is_whole(value)) {
     throw ConfigError("--keep " + key + ": '" + value + "' is no whole number");
   }
+  if (key == "zero" && (value.size() > 1 || value > "3")) {
+    throw ConfigError("--keep zero: must be between 0 and 3; got " + value);
+  }
+  if (names.empty() && value == "0" && key != "zero" && key != "shard") {
+    throw ConfigError("--keep " + key + ": must be at least 1; got 0");
+  }
   if (!names.empty() && std::find(names.begin(), names.end(), value) == names.end()) {
     throw ConfigError("--keep " + key + ": " + unknown_name("value", value, names));
   }
