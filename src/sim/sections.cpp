@@ -10,6 +10,7 @@
 #include "tessera/machine/parameters.hpp"
 #include "tessera/machine/topology/topology.hpp"
 #include "tessera/memory/coherent/coherence.hpp"
+#include "tessera/memory/dram/spec.hpp"
 #include "tessera/memory/memory.hpp"
 #include "tessera/memory/remote.hpp"
 #include "tessera/network/network.hpp"
@@ -131,6 +132,7 @@ const std::map<std::string, std::function<SectionInfo()>>& files() {
       {"machine", machine_section},
       {"workload", [] { return workload_section(JobLists::allowed); }},
       {"strategy", strategy_section},
+      {"dram", [] { return plain("Tessera DRAM", "", memory::dram_parameters()); }},
       {"traffic", traffic_file}};
   return list;
 }

@@ -139,6 +139,10 @@ void put_below(Json& child, bool is_list, std::string_view rest, const Json& sch
   if (child.is_null() || child.is_bool()) {
     child = Json::object();
   }
+  if (child.contains("enum") && !child.contains("properties")) {  // or a name
+    const Json name = child;
+    child = any_of({Json::object(), name});
+  }
   if (child.contains("anyOf")) {  // or the name of a file
     put_below(child["anyOf"][0], is_list, rest, schema);
   } else if (is_list || (child.contains("type") && child.at("type") == "array")) {

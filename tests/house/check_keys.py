@@ -3,7 +3,7 @@
 
     check_keys.py TESSERA REPOSITORY
 
-Every key has a type; every file under configs, workloads and tests/parallel fits the schema of its
+Every key has a type; every file of YAML under configs, workloads and tests/parallel fits the schema of its
 kind (`tessera list --schema KIND`); and what a few experiments are resolved to, with every key that
 was read, fits it too, so that no key is read that is not declared. A schema that takes anything is
 no schema: mappings with keys take no others, and a misspelt key, a wrong name and a bare number
@@ -17,7 +17,11 @@ import sys
 
 FILES = {"experiment": ["configs/experiments/*.yaml", "tests/parallel/*.yaml"],
          "machine": ["configs/machines/*.yaml"],
-         "workload": ["workloads/*.yaml"]}
+         "workload": ["workloads/*.yaml"],
+         "traffic": ["configs/traffic/*.yaml"],
+         "sweep": ["configs/sweeps/*.yaml"],
+         "campaign": ["configs/campaigns/*.yaml"],
+         "dram": ["configs/dram/*.yaml"]}
 
 MESH = "machine: {topology: {kind: mesh, rows: 2, columns: 2, bandwidth: 1 GB/s, latency: 1 ns}}\n"
 SERVING = ("machine: a.yaml\nworkload:\n  kind: serving\n  scheduler: {policy: deadline, slack: 0.5}\n"
@@ -60,6 +64,17 @@ MISFITS = [(BOTH, "machine:", "machin:"), (BOTH, "bandwidth", "bandwith"), (BOTH
            (OPERATORS, "rows: 1, columns: 1, depth", "rows: 1, deepth"),
            (OPERATORS, "name: last", "depth: 1"), (OPERATORS, "{type: int4}", "{types: int4}"),
            (GRAPH, "flops", "flop"), (GRAPH, "to: b", "too: b")]
+
+SWEEP = ("experiment: a.yaml\naxes: {strategy.tensor: [1, 2]}\nsample: {random: 4, seed: 1}\n"
+         "objective: {minimize: messages}\nlimit: {wall: 1 s}\n")
+CAMPAIGN = "iteration: {time: 6.2, devices: 16}\nwork: {days: 54}\ncheckpoint: {size: 5.7 TB, bandwidth: 2 TB/s}\n"
+DRAM = "preset: HBM2-PC\nchannels: 1\nrefresh: false\nscheduler: oldest-ready\n"
+# The same of other files.
+OTHER_MISFITS = [("sweep", SWEEP, "random: 4", "rundom: 4"), ("sweep", SWEEP, "minimize", "minimise"),
+                 ("sweep", SWEEP, "experiment: a.yaml", "machine: a.yaml"), ("sweep", SWEEP, "1 s", "1"),
+                 ("sweep", SWEEP, "{random: 4, seed: 1}", "all"),
+                 ("campaign", CAMPAIGN, "days", "weeks"), ("campaign", CAMPAIGN, "5.7 TB", "5.7"),
+                 ("dram", DRAM, "channels", "chanels"), ("dram", DRAM, "oldest-ready", "oldest")]
 
 # Runs in a Python that has the libraries, which need not be this one.
 VALIDATE = """
@@ -149,10 +164,13 @@ def misfits(tessera, repository):
     for path in sorted(repository.glob("tests/parallel/*.yaml")):
         if is_experiment(path.read_text(encoding="utf-8")):
             documents[str(path) + ", resolved"] = ("experiment", resolved(tessera, path))
-    for number, (text, right, wrong) in enumerate(MISFITS):
+    for path in sorted(repository.glob("configs/**/*.yaml")):
+        if str(path) not in documents:
+            yield "%s is of no kind that has a schema" % path
+    for number, (kind, text, right, wrong) in enumerate([("experiment", *one) for one in MISFITS] + OTHER_MISFITS):
         assert right in text, (right, text)
-        documents["fit %d" % number] = ("experiment", text)
-        documents["misfit %d" % number] = ("experiment", text.replace(right, wrong))
+        documents["fit %d" % number] = (kind, text)
+        documents["misfit %d" % number] = (kind, text.replace(right, wrong))
     schemas = {kind: json.loads(run(tessera, "list", "--schema", kind)) for kind in FILES}
     for kind, schema in schemas.items():
         for place in sorted(set(open_mappings(schema, kind))):

@@ -8,7 +8,7 @@
 
 namespace tessera::sim {
 
-// Kinds of files: "experiment", "machine", "workload", "strategy", "traffic".
+// Kinds of files: "dram", "experiment", "machine", "strategy", "traffic", "workload".
 std::vector<std::string> file_kinds();
 // Throws ConfigError for a kind that there is not.
 SectionInfo sections_of_file(const std::string& kind);

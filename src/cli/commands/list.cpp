@@ -2,6 +2,7 @@
 #include <iostream>
 #include <map>
 
+#include "file_kinds.hpp"
 #include "tessera/cli/commands.hpp"
 #include "tessera/cli/options.hpp"
 #include "tessera/collective/algorithm.hpp"
@@ -29,7 +30,6 @@
 #include "tessera/sim/cuts/cuts.hpp"
 #include "tessera/sim/experiment.hpp"
 #include "tessera/sim/experiment_keys.hpp"
-#include "tessera/sim/sections.hpp"
 #include "tessera/sim/serving/serving.hpp"
 #include "tessera/sim/traffic/traffic.hpp"
 #include "tessera/trace/parts_json.hpp"
@@ -189,13 +189,12 @@ int list_command(const Words& words, comm::Communicator& world) {
       "kind", "[KIND]");
   options.offer_subjects(names);
   options.add("json", "print one JSON object")
-      .add("schema",
-           "print the JSON Schema of a kind of files, for editors: " + join(sim::file_kinds()),
-           one_of_value(sim::file_kinds()), "KIND")
+      .add("schema", "print the JSON Schema of a kind of files, for editors: " + join(file_kinds()),
+           one_of_value(file_kinds()), "KIND")
       .add("sections",
            "print the sections of a kind of files with all keys, as one JSON object: " +
-               join(sim::file_kinds()),
-           one_of_value(sim::file_kinds()), "KIND");
+               join(file_kinds()),
+           one_of_value(file_kinds()), "KIND");
   if (!options.parse(words, world)) {
     return 0;
   }
@@ -207,9 +206,9 @@ int list_command(const Words& words, comm::Communicator& world) {
     return 0;
   }
   if (options.has("sections")) {
-    std::cout << trace::to_json(sim::sections_of_file(options.text("sections")));
+    std::cout << trace::to_json(sections_of_file(options.text("sections")));
   } else if (options.has("schema")) {
-    std::cout << trace::to_json_schema(sim::sections_of_file(options.text("schema")));
+    std::cout << trace::to_json_schema(sections_of_file(options.text("schema")));
   } else if (options.flag("json")) {
     std::cout << trace::to_json(lists_of(asked));
   } else {

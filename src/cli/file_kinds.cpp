@@ -1,0 +1,41 @@
+#include "file_kinds.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "tessera/core/error.hpp"
+#include "tessera/core/text.hpp"
+#include "tessera/explore/campaign.hpp"
+#include "tessera/explore/sweep.hpp"
+#include "tessera/sim/sections.hpp"
+
+namespace tessera::cli {
+namespace {
+
+SectionInfo file_of(std::string title, std::vector<ParameterInfo> parameters) {
+  SectionInfo section;
+  section.name = std::move(title);
+  section.parameters = std::move(parameters);
+  return section;
+}
+
+}  // namespace
+
+std::vector<std::string> file_kinds() {
+  std::vector<std::string> kinds = sim::file_kinds();
+  kinds.insert(kinds.end(), {"campaign", "sweep"});
+  std::sort(kinds.begin(), kinds.end());
+  return kinds;
+}
+
+SectionInfo sections_of_file(const std::string& kind) {
+  const std::vector<std::string> known = file_kinds();
+  if (std::find(known.begin(), known.end(), kind) == known.end()) {
+    throw ConfigError(unknown_name("file", kind, known));
+  }
+  return kind == "campaign" ? file_of("Tessera campaign", explore::campaign_parameters())
+         : kind == "sweep"  ? file_of("Tessera sweep", explore::sweep_parameters())
+                            : sim::sections_of_file(kind);
+}
+
+}  // namespace tessera::cli
