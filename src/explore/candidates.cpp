@@ -279,7 +279,7 @@ class Visits {
   }
 
   // Those that can run the shape and are not the same as one before: with one stage, or one
-  // micro-batch, there is nothing to order. Those in a V are tried where schedules are named.
+  // micro-batch, there is nothing to order.
   std::vector<std::string> schedules_of(const plan::PipelineShape& shape) const {
     std::vector<std::string> names;
     if (!limits_.training) {
@@ -288,8 +288,7 @@ class Visits {
       names = {limits_.own.schedule};
     } else if (shape.chunks > 1) {
       names = {"interleaved"};
-      // Their estimates leave out what too few micro-batches leave idle.
-      if (shape.stages > 1 && shape.micro_batches > 1 && limits_.given.contains("schedule")) {
+      if (shape.stages > 1 && shape.micro_batches > 1) {
         names.insert(names.end(), {"zb-v", "dualpipe-v"});
       }
     } else if (shape.stages == 1 || shape.micro_batches == 1) {

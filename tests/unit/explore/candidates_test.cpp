@@ -136,7 +136,7 @@ TEST(Candidates, VaryWhatMakesADifferenceAlone) {
   EXPECT_EQ(values_of(list, &Candidate::sequence_parallel), (std::set<bool>{false, true}));
   EXPECT_EQ(values_of(list, &Candidate::overlap_tensor), (std::set<bool>{false, true}));
   EXPECT_EQ(values_of(list, &Candidate::schedule),
-            (std::set<std::string>{"1f1b", "gpipe", "interleaved", "zb-h1"}));
+            (std::set<std::string>{"1f1b", "dualpipe-v", "gpipe", "interleaved", "zb-h1", "zb-v"}));
   wide.training = false;
   EXPECT_EQ(values_of(candidates(wide), &Candidate::schedule), std::set<std::string>{"streaming"});
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "search/durations.hpp"
+#include "search/pass_clock.hpp"
 #include "search/pass_walks.hpp"
 #include "search/span.hpp"
 #include "search/ways.hpp"
@@ -126,6 +127,7 @@ class Forecaster {
     Span update;
     double accessed = 0;  // in an iteration
     double events = 0;
+    PassTimes passes;  // estimates, in a V alone
   };
 
   // How layers are cut into stages.
@@ -185,7 +187,8 @@ class Forecaster {
   static bool is_kept_alike(const PerLayout& layout, const std::vector<plan::StageMemory>& memory,
                             std::uint32_t stage);
   Span crossing_of(PerLayout& layout, std::uint32_t stage) const;
-  Span iteration(PerLayout& layout, const std::vector<StageTimes>& stages) const;
+  Span iteration(PerLayout& layout, const std::vector<StageTimes>& stages);
+  double likely_in_a_v(PerLayout& layout, const std::vector<StageTimes>& stages);
   Span update_of(Ways& ways, const plan::LayerState& state, const plan::StageMemory& memory,
                  double access);
   plan::Group sharing_group() const;
@@ -206,6 +209,7 @@ class Forecaster {
   WayFinder finder_;
   Durations durations_;
   PassWalks walks_;
+  PassClock clock_;
   std::vector<std::size_t> kinds_;   // [layers]
   std::vector<std::size_t> firsts_;  // [kinds] first layer of each
   bool ties_;

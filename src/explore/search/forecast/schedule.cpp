@@ -116,6 +116,9 @@ Forecaster::StageTimes Forecaster::times_of(PerLayout& layout, const std::vector
     const double accessed_ahead = accessed;
     const Span time = pass_time(ahead, access);
     times.all_forward += time;
+    if (strategy_.v_shaped) {
+      times.passes.at(plan::Phase::forward, chunk) = time.likely;
+    }
     if (chunk == 0) {
       times.first_forward = {(ahead.compute + ahead.blocking).least, time.likely};
       times.early = time.least - times.first_forward.least;
@@ -133,8 +136,13 @@ Forecaster::StageTimes Forecaster::times_of(PerLayout& layout, const std::vector
       last = cost(weights);
       count(last);
       Span weights_time = pass_time(last, access);
+      if (strategy_.v_shaped) {
+        times.passes.at(plan::Phase::input_gradient, chunk) = back_time.likely;
+        times.passes.at(plan::Phase::weight_gradient, chunk) = weights_time.likely;
+      }
       if (is_mixed()) {  // whichever is shorter
         const PassCost whole = cost(backward);
+        times.passes.at(plan::Phase::backward, chunk) = pass_time(whole, access).likely;
         const double whole_least = pass_time(whole, access).least;
         back_time.least = std::min(back_time.least, whole_least);
         back_least = std::min(back_least, whole_least);
@@ -192,7 +200,28 @@ Span Forecaster::tied_sum(PerLayout& layout) const {
   return {0, layout.ways->sum_of_ends(Bytes(plan::divided_up(tied_gradients_.count(), shares)))};
 }
 
-Span Forecaster::iteration(PerLayout& layout, const std::vector<StageTimes>& stages) const {
+// The passes one after the other as the schedule has them, each stage's with its update. What the
+// first stage waits for is over when others begin the next iteration.
+double Forecaster::likely_in_a_v(PerLayout& layout, const std::vector<StageTimes>& stages) {
+  std::vector<PassTimes> passes;
+  std::vector<double> crossings;
+  for (std::size_t number = 0; number < stages.size(); ++number) {
+    passes.push_back(stages[number].passes);
+    crossings.push_back(crossing_of(layout, static_cast<std::uint32_t>(number)).likely);
+  }
+  const std::vector<StageHours> hours =
+      clock_.hours(strategy_.schedule, shape(), passes, crossings);
+  const double iterations = experiment_.options.iterations;
+  double longest_stage = 0;
+  for (std::size_t number = 0; number < stages.size(); ++number) {
+    const double head = hours[number].begin * (1 - 1 / iterations);
+    longest_stage = std::max(longest_stage, hours[number].end - head + stages[number].last.likely +
+                                                stages[number].update.likely);
+  }
+  return longest_stage + tied_sum(layout).likely;
+}
+
+Span Forecaster::iteration(PerLayout& layout, const std::vector<StageTimes>& stages) {
   const double count = strategy_.micro_batches;
   const Span tied = tied_sum(layout);
   const double iterations = experiment_.options.iterations;
@@ -219,6 +248,9 @@ Span Forecaster::iteration(PerLayout& layout, const std::vector<StageTimes>& sta
     if (workload_.training) {
       tail += stage.first_backward + crossing;
     }
+  }
+  if (strategy_.v_shaped && workload_.training) {
+    longest_stage.likely = std::max(longest_stage.likely, likely_in_a_v(layout, stages));
   }
   for (const ChannelClass& channel : layout.ways->channels()) {
     if (!channel.bandwidth) {

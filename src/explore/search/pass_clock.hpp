@@ -1,0 +1,64 @@
+// When stages have done their passes, in the order that a schedule gives them: with what too few
+// micro-batches leave idle.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "tessera/plan/schedule/schedule.hpp"
+
+namespace tessera::explore {
+
+// What passes of one stage take [ps], by phase (plan::Phase) and chunk.
+struct PassTimes {
+  static constexpr std::size_t phases = 4;
+  std::array<std::array<double, 2>, phases> of{};
+
+  double& at(plan::Phase phase, std::uint32_t chunk) {
+    return of[static_cast<std::size_t>(phase)][chunk];
+  }
+  double at(plan::Phase phase, std::uint32_t chunk) const {
+    return of[static_cast<std::size_t>(phase)][chunk];
+  }
+};
+
+// [ps] Of one stage, from the first pass of the first stage on.
+struct StageHours {
+  double begin = 0;
+  double end = 0;
+};
+
+// Method. Passes are gone through once in an order in which each comes after what it waits for: the
+// one before it in its stage, and the same micro-batch in the part before it, or behind it on the
+// way back. The order follows from schedule, stages and micro-batches alone and is kept; for each
+// candidate its times are put in. At most two chunks a stage.
+class PassClock {
+ public:
+  // [stages] `crossings`: from each stage to the next one, either way [ps]. More micro-batches than
+  // fill the pipeline take as long as the stage that has most to do.
+  std::vector<StageHours> hours(const std::string& schedule, const plan::PipelineShape& shape,
+                                const std::vector<PassTimes>& times,
+                                const std::vector<double>& crossings);
+
+ private:
+  static constexpr std::uint32_t nothing = 0xffffffff;
+  struct Step {
+    std::uint32_t stage = 0;
+    plan::Phase phase = plan::Phase::forward;
+    std::uint32_t chunk = 0;
+    std::uint32_t before = nothing;    // the step that it waits for
+    std::uint32_t crossing = nothing;  // over which what it waits for comes
+  };
+  using Key = std::tuple<std::string, std::uint32_t, std::uint32_t>;
+
+  static std::vector<Step> steps_of(const std::string& schedule, const plan::PipelineShape& shape);
+
+  std::map<Key, std::vector<Step>> known_;  // by schedule, stages, micro-batches
+  std::vector<double> done_;                // [steps]
+};
+
+}  // namespace tessera::explore
