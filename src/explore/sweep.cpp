@@ -6,10 +6,10 @@
 #include <iterator>
 
 #include "axis_keys.hpp"
-#include "file_contents.hpp"
 #include "tessera/comm/first_rank.hpp"
 #include "tessera/core/digest.hpp"
 #include "tessera/core/error.hpp"
+#include "tessera/sim/file_contents.hpp"
 #include "tessera/sim/model_cache.hpp"
 #include "tessera/trace/folder_lock.hpp"
 
@@ -143,7 +143,7 @@ std::string TextCache::hash(const std::vector<std::string>& others,
                             const std::vector<std::string>& files) const {
   // In the order of what they say: paths depend on the folder from which they are seen.
   std::vector<std::string> texts = others;
-  const std::vector<std::string> digests = digests_of_files(files);
+  const std::vector<std::string> digests = sim::digests_of_files(files);
   texts.insert(texts.end(), digests.begin(), digests.end());
   for (const auto& [path, text] : texts_) {
     texts.push_back(text);

@@ -9,6 +9,7 @@
 #include "tessera/comm/first_rank.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/core/version.hpp"
+#include "tessera/sim/file_contents.hpp"
 
 namespace tessera::sim {
 namespace {
@@ -64,12 +65,20 @@ void take_report(const std::string& report, trace::CheckpointFile& file, trace::
 }  // namespace
 
 Checkpoints::Checkpoints(comm::Communicator& communicator, std::string folder,
-                         std::string configuration_hash)
+                         std::string configuration_hash, std::vector<std::string> inputs)
     : communicator_(communicator),
       folder_(std::move(folder)),
-      configuration_hash_(std::move(configuration_hash)) {}
+      configuration_hash_(std::move(configuration_hash)),
+      inputs_(std::move(inputs)) {}
 
-void Checkpoints::check_compatible(const trace::Checkpoint& checkpoint) const {
+const std::string& Checkpoints::digest_of_inputs() {
+  if (!digest_of_inputs_) {
+    digest_of_inputs_ = digest_of_files(inputs_);
+  }
+  return *digest_of_inputs_;
+}
+
+void Checkpoints::check_compatible(const trace::Checkpoint& checkpoint) {
   const std::string path = trace::checkpoint_path(folder_, checkpoint.number);
   if (checkpoint.state != trace::state_version) {
     throw ConfigError(
@@ -78,6 +87,10 @@ void Checkpoints::check_compatible(const trace::Checkpoint& checkpoint) const {
   }
   if (checkpoint.configuration_hash != configuration_hash_) {
     throw ConfigError(path + ": is of another configuration than config.resolved.yaml beside it");
+  }
+  if (!checkpoint.inputs.empty() && checkpoint.inputs != digest_of_inputs()) {
+    throw ConfigError(path + ": a file that the configuration names (" + join(inputs_) +
+                      ") is not as it was when the checkpoint was written");
   }
 }
 
@@ -257,6 +270,7 @@ Checkpoints::Written Checkpoints::write(SimTime cut, const RankModels& models,
     checkpoint.version = version();
     checkpoint.git_hash = git_hash();
     checkpoint.configuration_hash = configuration_hash_;
+    checkpoint.inputs = digest_of_inputs();
     checkpoint.cut_ps = cut.ps();
     for (std::size_t from = 0; from < reports.size() && written.failure.empty(); ++from) {
       if (reports[from].front() == failure_mark) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,11 +17,13 @@ class Checkpoints {
  public:
   using Say = std::function<void(const std::string&)>;
 
-  Checkpoints(comm::Communicator& communicator, std::string folder, std::string configuration_hash);
+  // `inputs`: names of files beside the configuration, see Experiment::files.
+  Checkpoints(comm::Communicator& communicator, std::string folder, std::string configuration_hash,
+              std::vector<std::string> inputs);
 
   // The newest checkpoint whose files are as they were written; `warn` hears, on rank 0, of newer
   // ones that are not. Throws ConfigError when there is none, or when the newest is of another
-  // configuration or program.
+  // configuration, other files that it names, or another program.
   trace::Checkpoint find(const Say& warn);
 
   // Puts the state of `checkpoint` into models that have not run. Throws IoError or InternalError
@@ -43,11 +46,14 @@ class Checkpoints {
 
  private:
   std::string faults_of(std::uint32_t number, const std::string& head);
-  void check_compatible(const trace::Checkpoint& checkpoint) const;
+  void check_compatible(const trace::Checkpoint& checkpoint);
+  const std::string& digest_of_inputs();
 
   comm::Communicator& communicator_;
   std::string folder_;
   std::string configuration_hash_;
+  std::vector<std::string> inputs_;
+  std::optional<std::string> digest_of_inputs_;  // once it is known, on rank 0
   std::uint32_t next_number_ = 1;
 };
 

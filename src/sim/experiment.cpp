@@ -158,6 +158,8 @@ Experiment read_experiment(const std::string& path, const std::vector<std::strin
   experiment.resolved = section.resolved_yaml();
   experiment.notes = diagnostics.notes();
   experiment.files = diagnostics.files();
+  std::erase(experiment.files,  // which change no result
+             std::filesystem::absolute(experiment.options.weights).lexically_normal().string());
   read_weights(experiment, section.section("run"), measured, load);
   check_partition(experiment, section.section("run"));
   return experiment;

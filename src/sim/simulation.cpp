@@ -44,7 +44,8 @@ class RankRun {
         communicator_(communicator),
         request_(request),
         models_(experiment, communicator, request.cut.get()),
-        checkpoints_(communicator, request.folder, experiment.configuration_hash()),
+        checkpoints_(communicator, request.folder, experiment.configuration_hash(),
+                     experiment.files),
         began_(WallClock::now()) {}
 
   trace::Summary run() {

@@ -99,6 +99,7 @@ void publish_checkpoint(const std::string& folder, const Checkpoint& checkpoint)
                 {"tessera", checkpoint.version},
                 {"git", checkpoint.git_hash},
                 {"configuration_hash", checkpoint.configuration_hash},
+                {"inputs", checkpoint.inputs},
                 {"cut_ps", checkpoint.cut_ps},
                 {"files", files},
                 {"segments", to_json(checkpoint.segments)}});
@@ -137,6 +138,9 @@ Checkpoint read_checkpoint(const std::string& folder, std::uint32_t number) {
     json.at("tessera").get_to(checkpoint.version);
     json.at("git").get_to(checkpoint.git_hash);
     json.at("configuration_hash").get_to(checkpoint.configuration_hash);
+    if (json.find("inputs") != nullptr) {
+      json.at("inputs").get_to(checkpoint.inputs);
+    }
     json.at("cut_ps").get_to(checkpoint.cut_ps);
     for (const Json& entry : json.at("files").items()) {
       checkpoint.files.push_back({entry.at("path").get<std::string>(),

@@ -99,6 +99,24 @@ def searches_notice_files_of_requests(program):
 
 
 @check
+def run_that_goes_on_notices_files_of_requests(program):
+    log = program.scratch / "log.csv"
+    log.write_text("at [s],prompt,generate\n" + "0,8,16\n" * 9, encoding="utf-8")
+    done = program.call("run", service(program, SERVICE.replace("prompt: 8, generate: 16", "file: log.csv")), "-q",
+                        "-o", program.folder, "--checkpoint-every", "sim:1 ms")
+    expect(done.returncode == 0, done.stderr_text)
+    digest = program.summary()["result_digest"]
+    (program.folder / "summary.json").unlink()  # as a kill leaves it
+    before = log.read_text()
+    log.write_text(before.replace("8,16", "8,17", 1), encoding="utf-8")
+    expect_refusal(program.call("run", "--resume", program.folder), 2, "log.csv.* is not as it was when the checkpoint")
+    log.write_text(before, encoding="utf-8")
+    done = program.call("run", "--resume", program.folder, "-q")
+    expect(done.returncode == 0, done.stderr_text)
+    expect(program.summary()["result_digest"] == digest, "another result")
+
+
+@check
 def capacity_uses_all_ranks(program):
     words = ["capacity", service(program), "-q", "--within", "0.2", "--json", "--over",
              "workload.tenants.0.replicas=1,2,5"]

@@ -69,8 +69,8 @@ struct Experiment : Platform {
   std::vector<std::uint64_t> measured_events;  // [nodes] where weights are a path, else empty
   std::string resolved;                        // the configuration with all defaults, as YAML
   std::vector<std::string> notes;              // of reading it: keys without effect
-  // What its keys name that is read beside the configuration, from the root: files, and what names
-  // of files begin with.
+  // What its keys name that is read beside the configuration and results depend on, from the root:
+  // files, and what names of files begin with.
   std::vector<std::string> files;
 
   // The job that has the machine alone; null: jobs have names and share it.

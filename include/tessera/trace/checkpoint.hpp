@@ -36,6 +36,7 @@ struct Checkpoint {
   std::string version;      // of that program
   std::string git_hash;     // likewise
   std::string configuration_hash;
+  std::string inputs;  // digest of files that the configuration names; empty: none, or not known
   std::int64_t cut_ps = 0;            // every event before it was handled, none after it
   std::vector<Segment> segments;      // so far, with the good rows of their traces
   std::vector<CheckpointFile> files;  // [ranks]

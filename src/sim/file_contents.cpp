@@ -1,17 +1,17 @@
-#include "file_contents.hpp"
+#include "tessera/sim/file_contents.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <set>
 #include <system_error>
+#include <vector>
 
 #include "tessera/core/digest.hpp"
 
-namespace tessera::explore {
+namespace tessera::sim {
 namespace {
 
 namespace fs = std::filesystem;
@@ -31,22 +31,33 @@ void add_files(const fs::path& folder, const std::string& begin, std::set<fs::pa
   }
 }
 
+// At most so many pieces of a file are read.
+constexpr std::size_t piece_bytes = std::size_t{1} << 16U;
+constexpr std::uint64_t most_pieces = 16384;
+
 std::string digest_of(const fs::path& path) {
+  std::error_code unknown;
+  const std::uintmax_t size = fs::file_size(path, unknown);
+  const std::uint64_t bytes = unknown ? 0 : size;
+  const std::uint64_t pieces = (bytes + piece_bytes - 1) / piece_bytes;
+  const std::uint64_t step = std::max<std::uint64_t>(1, (pieces + most_pieces - 1) / most_pieces);
   std::ifstream file(path, std::ios::binary);
   Digest digest;
-  std::uint64_t place = 0;
-  std::array<char, std::size_t{1} << 16> part{};
-  while (file) {
-    file.read(part.data(), part.size());
+  std::vector<char> piece(piece_bytes);
+  for (std::uint64_t number = 0; number < pieces && file; number += step) {
+    const std::uint64_t begin = number * piece_bytes;
+    if (step > 1) {
+      file.seekg(static_cast<std::streamoff>(begin));
+    }
+    file.read(piece.data(), piece_bytes);
     const auto count = static_cast<std::size_t>(file.gcount());
     for (std::size_t at = 0; at < count; at += sizeof(std::uint64_t)) {
       std::uint64_t word = 0;
-      std::memcpy(&word, part.data() + at, std::min(sizeof word, count - at));
-      digest.add({place, word});
-      place += std::min(sizeof word, count - at);
+      std::memcpy(&word, piece.data() + at, std::min(sizeof word, count - at));
+      digest.add({begin + at, word});
     }
   }
-  return digest.to_string() + " " + std::to_string(place);
+  return digest.to_string() + " " + std::to_string(bytes);
 }
 
 }  // namespace
@@ -71,4 +82,17 @@ std::vector<std::string> digests_of_files(const std::vector<std::string>& names)
   return digests;
 }
 
-}  // namespace tessera::explore
+std::string digest_of_files(const std::vector<std::string>& names) {
+  const std::vector<std::string> digests = digests_of_files(names);
+  Digest all;
+  for (const std::string& digest : digests) {
+    Digest one;
+    for (std::uint64_t place = 0; place < digest.size(); ++place) {
+      one.add({place, static_cast<unsigned char>(digest[place])});
+    }
+    all.add({one.high(), one.low()});
+  }
+  return digests.empty() ? "" : all.to_string();
+}
+
+}  // namespace tessera::sim
