@@ -45,16 +45,27 @@ Options plan_options() {
   return options;
 }
 
-// A command that runs the experiment with settings, as a shell takes it.
-std::string run_of(const std::string& experiment, const std::vector<std::string>& overrides,
-                   const std::vector<std::string>& more) {
+// A word as a shell takes it.
+std::string quoted_for_shell(const std::string& word) {
   constexpr const char* plain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+@%";
-  std::string text = "tessera run " + experiment;
+  if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) {
+    return word;
+  }
+  std::string quoted = "'";
+  for (const char c : word) {
+    quoted += c == '\'' ? "'\\''" : std::string(1, c);
+  }
+  return quoted + "'";
+}
+
+// A command that runs the experiment with settings.
+std::string run_of(const std::string& experiment, const std::vector<std::string>& overrides,
+                   const std::vector<std::string>& more) {
+  std::string text = "tessera run " + quoted_for_shell(experiment);
   for (const std::vector<std::string>& settings : {overrides, more}) {
     for (const std::string& setting : settings) {
-      const bool is_plain = setting.find_first_not_of(plain) == std::string::npos;
-      text += " --set " + (is_plain ? setting : "'" + setting + "'");
+      text += " --set " + quoted_for_shell(setting);
     }
   }
   return text;
