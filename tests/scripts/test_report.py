@@ -186,6 +186,11 @@ class Reports(unittest.TestCase):
         self.assertEqual(len(set(counts)), 3, counts)
         self.assertEqual(timeline["kept"], counts)
 
+    def test_a_comparison_is_written_whoever_reads_the_tables(self):
+        path = self.base / "early.html"
+        run("bash", "-c", '"$@" | head -n 1', "-", TESSERA, "compare", self.small, self.other, "-o", path)
+        self.assertTrue(path.read_text(encoding="utf-8").endswith("</html>\n"))
+
     def test_a_share_that_is_nothing_has_no_sign(self):
         code = ("from tessera_plots.html.table import text_of as t; "
                 "print(t(-1e-6, 'share'), t(-0.5, 'share'), t(0.0, 'share'))")

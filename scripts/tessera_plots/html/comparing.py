@@ -62,6 +62,13 @@ def _compare(options):
             for run, label, keep in zip(folders, words.labels_of(options.runs), links)]
     comparison = Comparison(runs, [keep.shares for keep in links])
     tables = comparison.tables()
+    if options.output:  # first: who reads the tables may stop early
+        title = " against ".join(comparison.labels)
+        write(options.output, page(title, "; ".join(
+            f"{label}: {words.title_of(run)}, {words.subtitle_of(run)}"
+            for label, run in zip(comparison.labels, folders)),
+            {"kind": "compare", "program": words.program_of(folders[0]), "runs": runs,
+             "tables": tables}, blobs))
     if options.json:
         json.dump(as_json(comparison, tables), sys.stdout, indent=1, ensure_ascii=False)
         print()
@@ -71,12 +78,6 @@ def _compare(options):
             print_table(content, None if whole else _FEW, sys.stdout)
     out = sys.stderr if options.json else sys.stdout
     if options.output:
-        title = " against ".join(comparison.labels)
-        write(options.output, page(title, "; ".join(
-            f"{label}: {words.title_of(run)}, {words.subtitle_of(run)}"
-            for label, run in zip(comparison.labels, folders)),
-            {"kind": "compare", "program": words.program_of(folders[0]), "runs": runs,
-             "tables": tables}, blobs))
         print(options.output, file=out, flush=True)
     if options.pictures:
         from ..compared import draw
