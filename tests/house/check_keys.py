@@ -74,7 +74,7 @@ OTHER_MISFITS = [("sweep", SWEEP, "random: 4", "rundom: 4"), ("sweep", SWEEP, "m
                  ("sweep", SWEEP, "experiment: a.yaml", "machine: a.yaml"), ("sweep", SWEEP, "1 s", "1"),
                  ("sweep", SWEEP, "{random: 4, seed: 1}", "all"),
                  ("campaign", CAMPAIGN, "days", "weeks"), ("campaign", CAMPAIGN, "5.7 TB", "5.7"),
-                 ("dram", DRAM, "channels", "chanels"), ("dram", DRAM, "oldest-ready", "oldest")]
+                 ("dram", DRAM, "channels", "chanels"), ("dram", DRAM, "channels: 1", "channels: one")]
 
 # Runs in a Python that has the libraries, which need not be this one.
 VALIDATE = """

@@ -26,12 +26,13 @@ Choice::Choice(const std::vector<Ranked>& ranked)
       best_(std::numeric_limits<double>::infinity()) {
   for (const Ranked& each : ranked) {
     groups_.push_back(group_of(each.candidate));
+    kinds_.push_back(groups_.back() + "/" + each.candidate.schedule);
   }
 }
 
 double Choice::corrected(std::size_t number) const {
   const double estimate = ranked_[number].iteration.likely;
-  const auto seen = seen_.find(groups_[number]);
+  const auto seen = seen_.find(kinds_[number]);
   if (seen != seen_.end()) {
     return estimate * seen->second.sum / seen->second.count;
   }
@@ -69,12 +70,12 @@ void Choice::learn(std::size_t number, SimTime iteration) {
     return;
   }
   const auto time = static_cast<double>(iteration.ps());
-  const bool known = seen_.contains(groups_[number]);
+  const bool known = seen_.contains(kinds_[number]);
   if (known) {
     margin_ = std::clamp(1 - time / corrected(number), margin_, most_margin);
   }
   const double ratio = time / std::max(1.0, ranked_[number].iteration.likely);
-  Seen& seen = seen_[groups_[number]];
+  Seen& seen = seen_[kinds_[number]];
   seen.sum += ratio;
   ++seen.count;
   const auto [least, fresh] = least_ratio_.try_emplace(ranked_[number].candidate.layout, ratio);

@@ -11,10 +11,10 @@
 
 namespace tessera::explore {
 
-// Estimates of candidates with the same degrees and layout are wrong in the same way: by the mean
-// of what simulations of these took for each estimated second they are corrected. Degrees of which
-// none was simulated are given the smallest such ratio of the layout that was seen, so that they
-// are tried rather than passed over.
+// Estimates of candidates with the same degrees, layout and schedule are wrong in the same way: by
+// the mean of what simulations of these took for each estimated second they are corrected. Those of
+// which none was simulated are given the smallest such ratio of the layout that was seen, so that
+// they are tried rather than passed over.
 //
 // A candidate is worth a simulation when its bound is shorter than the best so far, and its
 // corrected estimate too, less the margin: the largest share by which a simulation has been shorter
@@ -49,9 +49,10 @@ class Choice {
   bool may_win(std::size_t number) const;
 
   const std::vector<Ranked>& ranked_;
-  std::vector<std::string> groups_;  // [ranked]
+  std::vector<std::string> groups_;  // [ranked] by degrees and layout
+  std::vector<std::string> kinds_;   // [ranked] of these by schedule
   std::vector<bool> done_;
-  std::map<std::string, Seen> seen_;           // by group
+  std::map<std::string, Seen> seen_;           // by kind
   std::map<std::string, double> least_ratio_;  // by layout
   double margin_;
   double best_;

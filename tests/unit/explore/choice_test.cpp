@@ -56,6 +56,20 @@ TEST(Choice, CorrectsSchedulesInAVApart) {
   EXPECT_EQ(choice.next(8), (std::vector<std::size_t>{1, 2}));
 }
 
+// That of chunks, which messages hold up more, says nothing of others.
+TEST(Choice, CorrectsSchedulesApart) {
+  std::vector<Ranked> all{ranked(4, 1, 10, 100), ranked(4, 2, 10, 101), ranked(4, 1, 10, 103),
+                          ranked(4, 4, 10, 104)};
+  all[0].candidate.schedule = "zb-v";
+  all[1].candidate.schedule = "interleaved";
+  all[2].candidate.schedule = "zb-h1";
+  all[3].candidate.schedule = "interleaved";
+  Choice choice(all);
+  choice.learn(0, ps(110));
+  choice.learn(1, ps(142));
+  EXPECT_EQ(choice.next(8), (std::vector<std::size_t>{2}));
+}
+
 TEST(Choice, TriesUnknownDegreesWithTheSmallestRatioSeen) {
   const std::vector<Ranked> all{ranked(1, 1, 10, 100), ranked(2, 1, 10, 150)};
   Choice choice(all);
