@@ -251,7 +251,7 @@ TEST(Choice, OneRankWhereModelsPromiseNothing) {
   EXPECT_TRUE(predict_cuts(experiment, 4).empty());
 }
 
-TEST(Choice, CountsEventsInWindowsWhereModelsPromiseNothing) {
+TEST(Choice, CountsEventsInWindowsWhereNothingIsPredicted) {
   const Experiment experiment = busy({"machine.network.model=flit"});
   const CutChoice choice = choose_cut(experiment, 4, 4);
   EXPECT_EQ(choice.ranks, 4);
