@@ -73,15 +73,17 @@ class Runs:
             runs = [pool.submit(side.run, case, 1) for side in sides]
             return max(run.result()["wall_s"] for run in runs)
 
-    def scale(self, case, ranks, partition):
-        """Predictions by numbers of ranks; made once."""
+    def scale(self, case, ranks, partition, event_time=None):
+        """Predictions by numbers of ranks; made once. Without `event_time` an event costs what it does
+        while they are made."""
         known = self.scaled.get((case.name, ranks, partition))
         if known:
             return known
         output = self.folder / f"{case.name}-scale.json"
         print(f"scale   {case.name} on {ranks} ranks, {partition}", flush=True)
+        given = ("--event-time", event_time) if event_time else ()
         call([str(word) for word in (self.program, "scale", case.file, "--ranks", ranks, "--partition",
-                                     partition, "-o", output, *case.words)])
+                                     partition, "-o", output, *given, *case.words)])
         report = json.loads(output.read_text(encoding="utf-8"))
         made = {row["ranks"]: row for row in report["predictions"]}
         self.scaled[case.name, ranks, partition] = made
@@ -131,7 +133,7 @@ def four_row(report, runs, case, setting):
     return [case.name, four[0]["ranks"], f"{best[0]:.3f}", f"{best[1]:.3f}", cell]
 
 
-def scale_table(report, case, predictions, speed_ups, bounds):
+def scale_table(report, case, predictions, speed_ups, bounds, event_time=None):
     """What `tessera scale` says; `speed_ups` and `bounds`: at least, by numbers of ranks."""
     rows = []
     for ranks, row in sorted(predictions.items()):
@@ -150,9 +152,10 @@ def scale_table(report, case, predictions, speed_ups, bounds):
         rows.append([ranks, row["partition"], speed_up, bound, reached, row["promised"]["waits"],
                      row["perfect"]["waits"], row["remote_events"], f"{row['imbalance']:.2f}",
                      f"{row['largest_bytes'] / 2 ** 20:.0f}"])
-    report.say(f"`tessera scale configs/experiments/{case.name}.yaml --ranks "
-               f"{','.join(str(ranks) for ranks in sorted(predictions) if ranks > 1)}`, an event on one "
-               f"rank as measured in that run:")
+    ranks = ",".join(str(ranks) for ranks in sorted(predictions) if ranks > 1)
+    command = f"tessera scale configs/experiments/{case.name}.yaml --ranks {ranks}"
+    report.say(f"`{command} --event-time {event_time}`:" if event_time else
+               f"`{command}`, an event on one rank as measured in that run:")
     report.say()
     report.table(["ranks", "cut", "speed-up", "perfect lookahead", "% of it", "waits",
                   "under perfect lookahead", "events that cross", "imbalance", "memory a rank [MiB]"],
