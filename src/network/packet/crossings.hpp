@@ -48,20 +48,15 @@ class Crossings {
     if (Fabric::is_straight && grid) {
       columns_ = Divisor(grid->columns);
       find_inner_box(*grid);
-    }
-    if (Fabric::is_straight && grid && grid->wraps) {
-      ring_rows_ = grid->rows;
-      ring_columns_ = grid->columns;
-    } else if (Fabric::is_straight && grid) {
-      grid_ = grid;
-      is_box_ = box_.area() == here;
+      straight_ = grid;
+      is_box_ = !grid->wraps && box_.area() == here;
       if (uniform_) {
         const auto is_own = [&](std::uint32_t row, std::uint32_t column) {
           return is_here(grid->node(row, column));
         };
-        row_runs_ = OwnedRuns(grid->rows, grid->columns, is_own);
+        row_runs_ = OwnedRuns(grid->rows, grid->columns, grid->wraps, is_own);
         column_runs_ =
-            OwnedRuns(grid->columns, grid->rows,
+            OwnedRuns(grid->columns, grid->rows, grid->wraps,
                       [&](std::uint32_t column, std::uint32_t row) { return is_own(row, column); });
       }
     }
@@ -77,7 +72,7 @@ class Crossings {
     if (from == to) {
       return {};
     }
-    if (grid_ && uniform_ && is_here(from)) {
+    if (straight_ && uniform_ && is_here(from)) {
       return leave_straight(from, to);
     }
     Known& known = known_[place_of(from, to)];
@@ -89,6 +84,10 @@ class Crossings {
 
   // From end to end on an idle machine, of a message in packets that follow each other.
   SimTime least_time(EntityId from, EntityId to, Bytes bytes) {
+    if (straight_ && uniform_ && from != to) {
+      return hops_[0] * links_between(from, to) +
+             floor_time(bytes, topology_.link_classes()[0].bandwidth);
+    }
     Line& line = lines_[place_of(from, to)];
     if (line.from != from || line.to != to) {
       line = measure(from, to);
@@ -155,41 +154,81 @@ class Crossings {
     const std::uint32_t from_row = columns_.quotient(from.value());
     const std::uint32_t from_column = columns_.remainder(from.value());
     return inner_.holds(from_row, from_column) &&
-           is_direct(row, from_row, inner_.bottom - inner_.top, ring_rows_) &&
-           is_direct(column, from_column, inner_.right - inner_.left, ring_columns_);
+           is_direct(row, from_row, inner_.bottom - inner_.top, straight_->rows) &&
+           is_direct(column, from_column, inner_.right - inner_.left, straight_->columns);
   }
-  // `ring` nodes, 0: no ring; the box goes `extent` beyond its first.
-  static bool is_direct(std::uint32_t a, std::uint32_t b, std::uint32_t extent,
-                        std::uint32_t ring) {
+  // Of `places` in a row or column; the box goes `extent` beyond its first.
+  bool is_direct(std::uint32_t a, std::uint32_t b, std::uint32_t extent,
+                 std::uint32_t places) const {
     const std::uint32_t apart = a > b ? a - b : b - a;
-    return ring == 0 || extent + 1 == ring || 2 * apart < ring;
+    return !straight_->wraps || extent + 1 == places || 2 * apart < places;
+  }
+  // Of the straight route.
+  std::int64_t links_between(EntityId from, EntityId to) const {
+    const auto links = [this](std::uint32_t a, std::uint32_t b, std::uint32_t places) {
+      const std::uint32_t apart = a > b ? a - b : b - a;
+      return straight_->wraps ? std::min(apart, places - apart) : apart;
+    };
+    return std::int64_t{links(columns_.quotient(from.value()), columns_.quotient(to.value()),
+                              straight_->rows)} +
+           links(columns_.remainder(from.value()), columns_.remainder(to.value()),
+                 straight_->columns);
   }
 
-  // As `walk`, run by run, on a grid with links that are all alike.
+  // Where a node stands in its row or column, and which way a message goes on along it.
+  struct Straight {
+    std::uint32_t line;
+    std::uint32_t place;
+    std::uint32_t target;  // place of
+    std::uint32_t places;
+    bool along_row;
+    bool upwards;
+
+    std::uint32_t links() const {
+      const std::uint32_t first = upwards ? place : target;
+      const std::uint32_t last = upwards ? target : place;
+      return last >= first ? last - first : last + places - first;
+    }
+    std::uint32_t after(std::uint32_t count) const {
+      if (upwards) {
+        return place + count < places ? place + count : place + count - places;
+      }
+      return place >= count ? place - count : place + places - count;
+    }
+  };
+  Straight straight(EntityId node, EntityId to, unsigned port) const {
+    const std::uint32_t row = columns_.quotient(node.value());
+    const std::uint32_t column = columns_.remainder(node.value());
+    if (port == machine::west || port == machine::east) {
+      return {row,
+              column,
+              columns_.remainder(to.value()),
+              straight_->columns,
+              true,
+              port == machine::east};
+    }
+    return {column,          row,   columns_.quotient(to.value()),
+            straight_->rows, false, port != machine::north};
+  }
+
+  // As `walk`, run by run, on a grid or a torus with links that are all alike.
   pdes::Exit leave_straight(EntityId from, EntityId to) const {
     std::int64_t links = 0;
     for (EntityId node = from; node != to;) {
-      const unsigned port = fabric_.next_port(node, to);
-      const std::uint32_t step = fabric_.neighbour(node, port).value() - node.value();
-      const std::uint32_t straight_on = fabric_.straight_on(node, to, port);
-      const std::uint32_t inside = nodes_ahead(node, port);
-      if (inside < straight_on) {
-        const EntityId out(node.value() + (inside + 1) * step);
-        return {regions_.owner[out.value()], latency(node, port) * (links + inside + 1)};
+      const Straight way = straight(node, to, fabric_.next_port(node, to));
+      const auto node_after = [&](std::uint32_t count) {
+        return way.along_row ? straight_->node(way.line, way.after(count))
+                             : straight_->node(way.after(count), way.line);
+      };
+      const std::uint32_t inside =
+          (way.along_row ? row_runs_ : column_runs_).beyond(way.line, way.place, way.upwards);
+      if (inside < way.links()) {
+        return {regions_.owner[node_after(inside + 1).value()], hops_[0] * (links + inside + 1)};
       }
-      links += straight_on;
-      node = EntityId(node.value() + straight_on * step);
+      links += way.links();
+      node = node_after(way.links());
     }
     return {};
-  }
-
-  // Of this region, straight on from a node of it.
-  std::uint32_t nodes_ahead(EntityId node, unsigned port) const {
-    const std::uint32_t row = columns_.quotient(node.value());
-    const std::uint32_t column = columns_.remainder(node.value());
-    const bool along_row = port == machine::west || port == machine::east;
-    return along_row ? row_runs_.beyond(row, column, port == machine::east)
-                     : column_runs_.beyond(column, row, port != machine::north);
   }
 
   // The longest run of rows, or of columns, in which all that lies in the box is of this region.
@@ -289,15 +328,15 @@ class Crossings {
   // Whether a message may come in and leave again. A straight route meets no more than the
   // rectangle around its ends, and a rectangle once.
   bool may_pass(EntityId from, EntityId to) const {
-    if (!grid_) {
+    if (!straight_ || straight_->wraps) {
       return true;
     }
     if (is_box_ && (is_here(from) || is_here(to))) {
       return false;
     }
     Box ends;
-    ends.take(grid_->row_of(from), grid_->column_of(from));
-    ends.take(grid_->row_of(to), grid_->column_of(to));
+    ends.take(straight_->row_of(from), straight_->column_of(from));
+    ends.take(straight_->row_of(to), straight_->column_of(to));
     return ends.top <= box_.bottom && box_.top <= ends.bottom && ends.left <= box_.right &&
            box_.left <= ends.right;
   }
@@ -331,9 +370,7 @@ class Crossings {
   SimTime handled_;                              // events before it
   std::vector<Known> known_;
   std::vector<Line> lines_ = std::vector<Line>(known_routes);
-  std::optional<machine::Grid> grid_;  // without wrapping
-  std::uint32_t ring_rows_ = 0;        // of a torus
-  std::uint32_t ring_columns_ = 0;
+  std::optional<machine::Grid> straight_;  // whose routes are straight
   Divisor columns_{1};
   Box box_;              // around this region
   bool is_box_ = false;  // this region is all of it

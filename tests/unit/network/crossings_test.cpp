@@ -81,5 +81,33 @@ TEST(Crossings, SayWhereARouteFirstLeavesTheRegion) {
   }
 }
 
+TEST(Crossings, SayTheLeastTimeOfAMessage) {
+  constexpr std::uint32_t rows = 5;
+  constexpr std::uint32_t columns = 6;
+  const std::vector<std::uint32_t> owner(std::size_t{rows} * columns, 0);
+  for (const std::string shape : {"mesh", "torus"}) {
+    const testing::Described network =
+        testing::network_of(testing::mesh(rows, columns, "10 GB/s", "2 ns", shape));
+    const machine::Topology& topology = *network.machine.topology;
+    const GridFabric fabric(topology, "xy");
+    Crossings<GridFabric> crossings(fabric, topology, {owner, 0});
+    for (std::uint32_t from = 0; from < owner.size(); ++from) {
+      for (std::uint32_t to = 0; to < owner.size(); ++to) {
+        if (from == to) {
+          continue;
+        }
+        std::int64_t links = 0;
+        for (EntityId node(from); node != EntityId(to); ++links) {
+          node = fabric.neighbour(node, fabric.next_port(node, EntityId(to)));
+        }
+        EXPECT_EQ(crossings.least_time(EntityId(from), EntityId(to), Bytes(1000)),
+                  SimTime::from_ps(2000) * links +
+                      floor_time(Bytes(1000), Bandwidth::bytes_per_second(10'000'000'000)))
+            << shape << ", " << from << " to " << to;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tessera::network
