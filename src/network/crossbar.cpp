@@ -166,6 +166,11 @@ class CrossbarModel final : public NetworkModel {
   std::size_t predicted_bytes(const machine::Machine&, std::uint64_t nodes, bool) const override {
     return nodes * sizeof(Port);
   }
+  std::uint64_t events_of_message(const machine::Machine&, EntityId, EntityId,
+                                  Bytes bytes) const override {
+    return std::max<std::uint64_t>(
+        1, (bytes.count() + settings_.packet_size - 1) / settings_.packet_size);
+  }
   std::optional<SimTime> reach(const machine::Machine&) const override {
     return settings_.port.latency;
   }

@@ -21,6 +21,31 @@ constexpr std::size_t mpi_bytes = 10U << 20;
 constexpr std::size_t bytes_a_rank = 256;
 // Events pending at a time for each tile: its operator or its message, and a packet under way.
 constexpr std::size_t events_a_tile = 2;
+// Where many are pending in few windows (results/engine.md).
+constexpr std::size_t bytes_an_event = 64;
+
+// Of the rank with most, where messages are of many packets: each node has one under way, that with
+// most packets.
+std::size_t bytes_under_way(const Experiment& experiment, const Work& work,
+                            const machine::Partition& partition) {
+  std::vector<std::uint32_t> packets(experiment.machine.topology->nodes());
+  work.visit_messages([&](EntityId from, EntityId to, Bytes bytes) {
+    const std::uint64_t events =
+        experiment.network->events_of_message(experiment.machine, from, to, bytes) - 1;
+    packets[from.value()] =
+        std::max(packets[from.value()],
+                 static_cast<std::uint32_t>(std::min<std::uint64_t>(events, ~std::uint32_t{0})));
+  });
+  std::size_t most = 0;
+  for (const auto& members : partition.members) {
+    std::size_t sum = 0;
+    for (const EntityId member : members) {
+      sum += packets[member.value()];
+    }
+    most = std::max(most, sum);
+  }
+  return most * bytes_an_event;
+}
 
 // Of one rank's file, and the mark of each node whose operators are written.
 std::size_t trace_bytes(const Experiment& experiment) {
@@ -64,11 +89,12 @@ Forecast forecast(const Experiment& experiment, machine::Partition partition) {
     largest = std::max(largest, members.size());
   }
   const bool bins = experiment.options.trace != TraceLevel::none;
-  const std::size_t local = experiment.network->predicted_bytes(machine, largest, bins) +
-                            experiment.memory->predicted_bytes(machine, largest) +
-                            work->compute_bytes(largest) + largest * work->bytes_a_tile() +
-                            largest * (sizeof(EntityId) + sizeof(std::uint32_t)) +
-                            largest * events_a_tile * sizeof(pdes::Event) + trace_bytes(experiment);
+  const std::size_t local =
+      experiment.network->predicted_bytes(machine, largest, bins) +
+      experiment.memory->predicted_bytes(machine, largest) + work->compute_bytes(largest) +
+      largest * work->bytes_a_tile() + largest * (sizeof(EntityId) + sizeof(std::uint32_t)) +
+      largest * events_a_tile * sizeof(pdes::Event) +
+      bytes_under_way(experiment, *work, forecast.partition) + trace_bytes(experiment);
   forecast.largest_bytes = program_bytes + (ranks > 1 ? mpi_bytes : 0) + forecast.shared_bytes +
                            local + bytes_a_rank * static_cast<std::size_t>(ranks);
   return forecast;

@@ -160,6 +160,11 @@ class NetworkModel {
   // Bytes of state for `nodes` entities of this machine; with account of bins or without.
   virtual std::size_t predicted_bytes(const machine::Machine& machine, std::uint64_t nodes,
                                       bool bins) const = 0;
+  // Events that are pending at a time when a message has been sent.
+  virtual std::uint64_t events_of_message(const machine::Machine&, EntityId /*from*/,
+                                          EntityId /*to*/, Bytes) const {
+    return 1;
+  }
   // Whether all its events to other entities go to one at the end of a link, after the link's
   // latency at least. If not, every region may hear from every other (see pdes::RegionDelays).
   virtual bool sends_along_links() const { return false; }

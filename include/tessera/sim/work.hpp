@@ -47,6 +47,8 @@ struct WorkForecast {
   double part = 1;  // of all that the whole run does
 };
 
+using MessageVisit = std::function<void(EntityId from, EntityId to, Bytes bytes)>;
+
 class Work {
  public:
   // Tiles that the breakdown of time tells apart.
@@ -119,6 +121,9 @@ class Work {
   // Of the description, which every rank holds whole, and of one tile's state.
   virtual std::size_t shared_bytes() const = 0;
   virtual std::size_t bytes_a_tile() const = 0;
+  // Visits messages between nodes, each kind once, as far as they are known beforehand: of long
+  // collectives some. They are one after the other of each node.
+  virtual void visit_messages(const MessageVisit& /*visit*/) const {}
   // Of the cores, where a rank has so many nodes.
   virtual std::size_t compute_bytes(std::uint64_t nodes) const = 0;
   // None: not known beforehand.

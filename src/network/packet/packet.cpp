@@ -506,6 +506,17 @@ class PacketModel final : public NetworkModel {
     return ports * (sizeof(LinkState) + (bins ? sizeof(BinState) : 0) +
                     (classes ? sizeof(std::uint16_t) : 0));
   }
+  // At the end of its way only a message's last packet is an event.
+  std::uint64_t events_of_message(const machine::Machine& machine, EntityId from, EntityId to,
+                                  Bytes bytes) const override {
+    const machine::Topology& topology = *machine.topology;
+    for (unsigned port = 0; port < topology.ports(from); ++port) {
+      if (topology.link(from, port).to == to) {
+        return 1;
+      }
+    }
+    return cutting_.cut(bytes.count()).first;
+  }
   bool sends_along_links() const override { return true; }
   bool promises() const override { return true; }
   std::string routing() const override { return routing_; }

@@ -118,6 +118,12 @@ class GraphsWork final : public Work {
   std::size_t compute_bytes(std::uint64_t nodes) const override {
     return platform_.compute->predicted_bytes(nodes);
   }
+  void visit_messages(const MessageVisit& visit) const override {
+    const std::optional<WorkForecast> first = forecast();
+    for (const WorkForecast::Talk& talk : first->talks) {
+      visit(talk.from, talk.to, talk.bytes);
+    }
+  }
   std::vector<std::uint64_t> predicted_events() const override {
     return std::vector<std::uint64_t>(platform_.machine.topology->nodes(), 1);
   }

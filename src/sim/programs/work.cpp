@@ -163,6 +163,21 @@ class ProgramWork final : public Work {
 
   std::size_t shared_bytes() const override { return plan_.resident_bytes(); }
   std::size_t bytes_a_tile() const override { return executor::bytes_per_tile(); }
+  // With aggregation, few tiles send, and rarely.
+  void visit_messages(const MessageVisit& visit) const override {
+    if (plan_.strategy.aggregation != plan::Aggregation::none) {
+      return;
+    }
+    const plan::Degrees& degrees = plan_.strategy.degrees;
+    for (std::uint32_t stage = 0; stage < plan_.stages.size(); ++stage) {
+      const plan::StageWork work = plan::work_of(plan_.stages[stage].program);
+      for (std::uint32_t replica = 0; replica < degrees.data; ++replica) {
+        for (std::uint32_t shard = 0; shard < degrees.tensor; ++shard) {
+          visit_messages_of({stage, replica, shard}, work, visit);
+        }
+      }
+    }
+  }
   std::size_t compute_bytes(std::uint64_t nodes) const override {
     return platform_.compute->predicted_bytes(nodes);
   }
@@ -237,6 +252,32 @@ class ProgramWork final : public Work {
   }
 
  private:
+  void visit_messages_of(const plan::Role& role, const plan::StageWork& work,
+                         const MessageVisit& visit) const {
+    constexpr std::uint32_t looked_at = 4;  // steps of a collective, and some more
+    const std::uint32_t number = plan_.placement.number(role);
+    const EntityId tile = plan_.placement.tile(role);
+    for (const auto& [key, count] : work.sends) {
+      if (plan_.leads(std::get<plan::Group>(key), number)) {
+        plan::Role peer = role;
+        peer.stage = plan_.peer_stage(role.stage, std::get<plan::Peer>(key));
+        visit(tile, plan_.placement.tile(peer), Bytes(std::get<std::uint64_t>(key)));
+      }
+    }
+    for (const auto& [key, count] : work.collectives) {
+      const auto [group, kind, bytes] = key;
+      const std::uint32_t steps = plan_.steps(group, kind);
+      const collective::Member member = plan_.member_of(group, number);
+      for (std::uint32_t at = 0; at < steps; at += std::max(1U, steps / looked_at)) {
+        const collective::Step step = plan_.step(group, kind, member, Bytes(bytes), at);
+        if (step.send_to != collective::nobody) {
+          const std::uint32_t peer = plan_.role_of(group, step.send_to, number);
+          visit(tile, plan_.placement.tile(peer), step.send_bytes);
+        }
+      }
+    }
+  }
+
   bool uses_memory() const {
     const std::optional<Accessed> accessed = this->accessed();
     return !accessed || accessed->read + accessed->written > 0;

@@ -197,6 +197,11 @@ class JointWork final : public Work {
   std::size_t bytes_a_tile() const override {
     return sum([](const Work& work) { return work.bytes_a_tile(); }) + 2 * sizeof(std::uint16_t);
   }
+  void visit_messages(const MessageVisit& visit) const override {
+    for (const auto& work : works_) {
+      work->visit_messages(visit);
+    }
+  }
   std::size_t compute_bytes(std::uint64_t nodes) const override {
     std::size_t all = 0;
     for (std::size_t number = 0; number < works_.size(); ++number) {

@@ -129,6 +129,28 @@ TEST(Forecast, CountsTheBinsOfATrace) {
             forecast(read(small_experiment()), 1).largest_bytes);
 }
 
+// Around a ring on a row of eight, the last one's messages go over seven links: all their packets
+// are under way. To a neighbour only the last one is an event.
+TEST(Forecast, CountsPacketsUnderWay) {
+  const auto predicted = [](const std::string& packet) {
+    return forecast(
+               testing::read({{"lab/experiment.yaml",
+                               "machine:\n"
+                               "  topology: {kind: mesh, rows: 1, columns: 8, bandwidth: 1 GB/s, "
+                               "latency: 1 ns}\n"
+                               "  tile: {peak: {fp16: 1 TFLOP/s}}\n"
+                               "  network: {model: packet, max_packets: 4096, packet_size: " +
+                                   packet +
+                                   "}\n"
+                                   "workload: {kind: collective, collective: all-gather, size: "
+                                   "64 KiB}\n"
+                                   "run: {trace: none}\n"}}),
+               1)
+        .largest_bytes;
+  };
+  EXPECT_EQ(predicted("64 B"), predicted("64 KiB") + std::size_t{1023} * 64);
+}
+
 // Small traffic is not a short time: with these, what the annealing alone found was up to 5.8 %
 // slower than a layout by name.
 TEST(Run, OptimizedPlacementsAreNoSlowerThanNamedOnes) {
