@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "fields.hpp"
 #include "measure.hpp"
 #include "options.hpp"
 #include "tessera/comm/communicator.hpp"
@@ -24,9 +24,9 @@ struct Setting {
 
 struct Report {
   std::string name;  // of the case
-  nlohmann::ordered_json parameters;
+  Fields parameters;
   Measurement run;
-  nlohmann::ordered_json fields;         // instead of `run`, of a case that measures other things
+  Fields fields;                         // instead of `run`, of a case that measures other things
   std::optional<Measurement> reference;  // of --engine both
 };
 
@@ -34,7 +34,7 @@ struct Case {
   std::string name;
   std::string help;
   std::vector<std::string> engines;
-  void (*describe)(cxxopts::OptionAdder& options);
+  void (*describe)(OptionList& options);
   // Collective; the report is whole on rank 0.
   Report (*run)(const CaseOptions& options, const Setting& setting,
                 comm::Communicator& communicator);

@@ -2,6 +2,7 @@
 
 #include <exception>
 #include <iostream>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -51,9 +52,8 @@ const Case& case_of(const std::string& name) {
   throw ConfigError(unknown_name("case", name, names));
 }
 
-cxxopts::Options description_of(const Case& chosen) {
-  cxxopts::Options description("tessera-bench " + chosen.name, chosen.help);
-  cxxopts::OptionAdder options = description.add_options();
+OptionList options_of(const Case& chosen) {
+  OptionList options;
   chosen.describe(options);
   options("engine", join(chosen.engines), text_option("tessera"), "NAME");
   options("policy", "of synchronisation between ranks: " + join(pdes::sync_policies().names()),
@@ -63,7 +63,7 @@ cxxopts::Options description_of(const Case& chosen) {
   options("seed", "of the random numbers", text_option("1"), "N");
   options("json", "one JSON object instead of a table");
   options("h,help", "this text");
-  return description;
+  return options;
 }
 
 Setting setting_of(const CaseOptions& options, const Case& chosen) {
@@ -108,10 +108,10 @@ int dispatch(const Words& words, comm::Communicator& world) {
     return words.empty() ? 2 : 0;
   }
   const Case& chosen = case_of(words[0]);
-  cxxopts::Options description = description_of(chosen);
+  const OptionList description = options_of(chosen);
   const CaseOptions options(description, Words(words.begin() + 1, words.end()));
   if (options.given("help")) {
-    std::cout << (first ? description.help() : "");
+    std::cout << (first ? description.help("tessera-bench " + chosen.name, chosen.help) : "");
     return 0;
   }
   const std::optional<Report> report = run(chosen, options, world);

@@ -1,5 +1,7 @@
 #include "options.hpp"
 
+#include <cxxopts.hpp>
+#include <memory>
 #include <optional>
 
 #include "tessera/config/document.hpp"
@@ -11,6 +13,24 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& name, const std::string& problem) {
   throw ConfigError("--" + name + ": " + problem);
+}
+
+cxxopts::Options described(const OptionList& list, const std::string& program,
+                           const std::string& purpose) {
+  cxxopts::Options description(program, purpose);
+  cxxopts::OptionAdder add = description.add_options();
+  for (const OptionList::Option& option : list.all()) {
+    if (!option.value) {
+      add(option.name, option.help);
+      continue;
+    }
+    const std::shared_ptr<cxxopts::Value> value = cxxopts::value<std::string>();
+    if (option.value->standard) {
+      value->default_value(*option.value->standard);
+    }
+    add(option.name, option.help, value, option.argument);
+  }
+  return description;
 }
 
 cxxopts::ParseResult parse(cxxopts::Options& description, const std::vector<std::string>& words) {
@@ -32,8 +52,24 @@ cxxopts::ParseResult parse(cxxopts::Options& description, const std::vector<std:
 
 }  // namespace
 
-CaseOptions::CaseOptions(cxxopts::Options& description, const std::vector<std::string>& words)
-    : result_(parse(description, words)) {}
+std::string OptionList::help(const std::string& program, const std::string& purpose) const {
+  return described(*this, program, purpose).help();
+}
+
+CaseOptions::CaseOptions(const OptionList& description, const std::vector<std::string>& words) {
+  cxxopts::Options options = described(description, "tessera-bench", "");
+  const cxxopts::ParseResult result = parse(options, words);
+  for (const OptionList::Option& option : description.all()) {
+    const std::string name = option.name.substr(option.name.find(',') + 1);
+    const bool given = result.count(name) > 0;
+    if (given) {
+      given_.insert(name);
+    }
+    if (option.value && (given || option.value->standard)) {
+      texts_[name] = result[name].as<std::string>();
+    }
+  }
+}
 
 template <class T>
 T CaseOptions::parsed(const std::string& name) const {

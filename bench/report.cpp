@@ -2,6 +2,8 @@
 
 #include <array>
 #include <charconv>
+#include <nlohmann/json.hpp>
+#include <variant>
 
 #include "tessera/core/text.hpp"
 
@@ -24,7 +26,15 @@ double ratio(const Report& report) {
          rate(report.reference->events, report.reference->cpu_s);
 }
 
-Json fields(const Measurement& run) {
+Json json_of(const Fields& fields) {
+  Json out = Json::object();
+  for (const Field& field : fields) {
+    std::visit([&](const auto& value) { out[field.name] = value; }, field.value);
+  }
+  return out;
+}
+
+Json json_of(const Measurement& run) {
   Json out;
   out["engine"] = run.engine;
   out["ranks"] = run.ranks;
@@ -82,13 +92,14 @@ bool identical(const Report& report) {
 
 std::string as_table(const Report& report) {
   std::vector<std::string> words{report.name};
-  for (const auto& [name, value] : report.parameters.items()) {
+  const Json parameters = json_of(report.parameters);
+  for (const auto& [name, value] : parameters.items()) {
     words.push_back(name + "=" + cell(value));
   }
-  const Json run = report.fields.is_null() ? fields(report.run) : report.fields;
+  const Json run = report.fields.empty() ? json_of(report.run) : json_of(report.fields);
   TextTable table(report.reference ? std::vector<std::string>{"", "run", "reference"}
                                    : std::vector<std::string>{"", "run"});
-  const Json reference = report.reference ? fields(*report.reference) : Json::object();
+  const Json reference = report.reference ? json_of(*report.reference) : Json::object();
   for (const auto& [name, value] : run.items()) {
     std::vector<std::string> row{name, cell(value)};
     if (report.reference) {
@@ -107,10 +118,10 @@ std::string as_table(const Report& report) {
 std::string as_json(const Report& report) {
   Json out;
   out["case"] = report.name;
-  out["parameters"] = report.parameters;
-  out.update(report.fields.is_null() ? fields(report.run) : report.fields);
+  out["parameters"] = json_of(report.parameters);
+  out.update(report.fields.empty() ? json_of(report.run) : json_of(report.fields));
   if (report.reference) {
-    out["reference"] = fields(*report.reference);
+    out["reference"] = json_of(*report.reference);
     out["ratio"] = ratio(report);
     out["identical"] = identical(report);
   }

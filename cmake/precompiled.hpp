@@ -1,5 +1,5 @@
-// What nearly every file includes, compiled once. Sources include what they use all the same; a
-// test compiles every public header alone.
+// What nearly every file includes, compiled once. Sources include what they use all the same;
+// tests hold that public headers do (tests/house/check_headers.py).
 #pragma once
 
 #include <algorithm>

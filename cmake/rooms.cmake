@@ -118,13 +118,20 @@ function(tessera_whole_rooms result)
   set(${result} ${rooms} PARENT_SCOPE)
 endfunction()
 
-# tessera_test(ROOM SOURCE [LINKS ...]): tests/unit/ROOM/SOURCE.cpp, linked to its room alone
-# (whole archive, so that registrations are kept) and any extra LINKS.
-function(tessera_test room source)
-  cmake_parse_arguments(ARG "" "" "LINKS" ${ARGN})
-  set(target ${room}_${source})
-  add_executable(${target} ${PROJECT_SOURCE_DIR}/tests/unit/${room}/${source}.cpp)
+# tessera_tests(ROOM SOURCES ... [LINKS ...] [DEFINITIONS ...]): the tests of tests/unit/ROOM as one program, ROOM_tests,
+# linked to their room alone (whole archive, so that registrations are kept) and any extra LINKS. They are compiled
+# together, so many at a time that who changes one waits for seconds; each has a namespace of its name. ctest runs
+# each test in a process of its own.
+set(TESSERA_BATCH_OF_TESTS 8)
+function(tessera_tests room)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINKS;DEFINITIONS" ${ARGN})
+  set(target ${room}_tests)
+  add_executable(${target} ${ARG_SOURCES})
+  tessera_together(${target} ${TESSERA_BATCH_OF_TESTS} ${ARG_SOURCES})
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  # The room's own headers, too.
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src/${room})
+  target_compile_definitions(${target} PRIVATE ${ARG_DEFINITIONS})
   target_link_libraries(${target} PRIVATE
     -Wl,--whole-archive tessera::${room} -Wl,--no-whole-archive
     ${ARG_LINKS} GTest::gmock GTest::gtest_main tessera_options)

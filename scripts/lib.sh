@@ -158,6 +158,8 @@ configure_and_build() {
   if command -v ccache >/dev/null; then
     # What it must not mind where headers are precompiled; and every clone is served alike.
     local cache="env;CCACHE_SLOPPINESS=pch_defines,time_macros"
+    # What a source includes is known when it is compiled; else each would be preprocessed first.
+    cache+=";CCACHE_DEPEND=1"
     cache+=";CCACHE_BASEDIR=$repository;CCACHE_NOHASHDIR=1;ccache"
     options+=("-DCMAKE_CXX_COMPILER_LAUNCHER=$cache" "-DCMAKE_C_COMPILER_LAUNCHER=$cache")
   fi
@@ -175,12 +177,15 @@ is_installed() {
   [[ ! -e $repository/CMakeLists.txt ]]
 }
 
-# python_with_libraries [NAMES]: prints the first Python that can import them (default: what pictures
-# need); fails when there is none.
+# python_with_libraries [NAMES]: prints the first Python that has them (default: what pictures need); fails
+# when there is none. They are looked for and not imported, which would take as long as drawing.
 python_with_libraries() {
-  local python
+  local python names=${1:-h5py, matplotlib, numpy}
   for python in python3 /usr/bin/python3; do
-    if "$python" -c "import ${1:-h5py, matplotlib, numpy}" >/dev/null 2>&1; then
+    # shellcheck disable=SC2086  # each name is a word
+    if "$python" -c 'import sys
+from importlib.util import find_spec
+sys.exit(not all(map(find_spec, sys.argv[1:])))' ${names//,/} >/dev/null 2>&1; then
       printf '%s\n' "$python"
       return 0
     fi

@@ -8,7 +8,7 @@
 namespace tessera::bench {
 namespace {
 
-void describe(cxxopts::OptionAdder& options) {
+void describe(OptionList& options) {
   options("preset", "the device", text_option("HBM2"), "NAME");
   options("scheduler", "oldest-ready or bank-queues", text_option("oldest-ready"), "NAME");
   options("pattern", "stream or random", text_option("stream"), "NAME");
@@ -40,11 +40,11 @@ Report run(const CaseOptions& options, const Setting& setting, comm::Communicato
                        {"scheduler", spec.controller.scheduler},
                        {"pattern", pattern},
                        {"requests", drive.requests}};
-  report.fields["cycles"] = measure.cycles;
-  report.fields["utilization"] = measure.utilization(spec);
-  report.fields["mean_latency_cycles"] = measure.mean_latency();
-  report.fields["cpu_s"] = best.cpu_s;
-  report.fields["requests_per_cpu_s"] = static_cast<double>(drive.requests) / best.cpu_s;
+  report.fields = {{"cycles", measure.cycles},
+                   {"utilization", measure.utilization(spec)},
+                   {"mean_latency_cycles", measure.mean_latency()},
+                   {"cpu_s", best.cpu_s},
+                   {"requests_per_cpu_s", static_cast<double>(drive.requests) / best.cpu_s}};
   return report;
 }
 

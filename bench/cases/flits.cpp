@@ -20,7 +20,7 @@ constexpr unsigned network_slot = 1;
 constexpr SimTime cycle = SimTime::from_ps(1000);
 constexpr Bytes flit = Bytes(32);
 
-void describe(cxxopts::OptionAdder& options) {
+void describe(OptionList& options) {
   options("side", "routers of a row and of a column", text_option("8"), "N");
   options("load", "flits a node and cycle, uniform traffic", text_option("0.3"), "SHARE");
   options("cycles", "to simulate", text_option("20000"), "N");

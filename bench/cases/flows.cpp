@@ -17,7 +17,7 @@
 namespace tessera::bench {
 namespace {
 
-void describe(cxxopts::OptionAdder& options) {
+void describe(OptionList& options) {
   options("hosts", "under leaf switches of 32", text_option("1000"), "N");
   options("flows", "between random hosts", text_option("3000"), "N");
   options("spread", "flows start within this time", text_option("1 ms"), "TIME");

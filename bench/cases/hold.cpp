@@ -10,7 +10,7 @@
 namespace tessera::bench {
 namespace {
 
-void describe(cxxopts::OptionAdder& options) {
+void describe(OptionList& options) {
   options("pending", "events in the set", text_option("65536"), "N");
   options("lookahead", "smallest increment, and width of a window", text_option("1 ns"), "TIME");
   options("mean", "mean of the exponential part of an increment", text_option("9 ns"), "TIME");

@@ -27,7 +27,7 @@ namespace {
 // The components' numbers at the engine.
 enum Slot : unsigned { network_slot, memory_slot, compute_slot, executor_slot };
 
-void describe(cxxopts::OptionAdder& options) {
+void describe(OptionList& options) {
   options("side", "tiles along an edge of the mesh", text_option("1000"), "K");
 }
 
@@ -76,13 +76,13 @@ Described read(const std::string& text) {
   return all;
 }
 
-void note_bytes(nlohmann::ordered_json& fields, std::size_t tiles, const std::string& part,
-                std::size_t bytes) {
-  fields[part + "_bytes_per_tile"] = static_cast<double>(bytes) / static_cast<double>(tiles);
+void note_bytes(Fields& fields, std::size_t tiles, const std::string& part, std::size_t bytes) {
+  fields.emplace_back(part + "_bytes_per_tile",
+                      static_cast<double>(bytes) / static_cast<double>(tiles));
 }
 
 // Parts are what their owners count; all that is resident is what the system counts.
-nlohmann::ordered_json weigh(std::uint32_t side, comm::Communicator& communicator) {
+Fields weigh(std::uint32_t side, comm::Communicator& communicator) {
   const std::uint64_t before = present_memory_bytes();
   const Described described = read(text_of(side));
   const machine::Machine& machine = described.machine;
@@ -118,9 +118,7 @@ nlohmann::ordered_json weigh(std::uint32_t side, comm::Communicator& communicato
   const std::uint64_t after = present_memory_bytes();
   const std::size_t tiles = machine.topology->nodes();
   const pdes::EngineMemory held = engine.memory();
-  nlohmann::ordered_json fields;
-  fields["tiles"] = tiles;
-  fields["events"] = engine.statistics().events;
+  Fields fields{{"tiles", tiles}, {"events", engine.statistics().events}};
   note_bytes(fields, tiles, "router", network->resident_bytes());
   note_bytes(fields, tiles, "executor", executor->resident_bytes());
   note_bytes(fields, tiles, "memory", memory->resident_bytes());

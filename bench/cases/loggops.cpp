@@ -17,7 +17,7 @@ const std::vector<std::string>& patterns() {  // in the order of MessagePattern
 }
 
 // The times are those that LogGOPSim has when it is told nothing.
-void describe(cxxopts::OptionAdder& options) {
+void describe(OptionList& options) {
   options("lps", "processes", text_option("1024"), "N");
   options("pattern", join(patterns()), text_option(patterns().front()), "NAME");
   options("iterations", "times the pattern is gone through", text_option("100"), "N");

@@ -11,7 +11,7 @@ const std::vector<std::string>& patterns() {  // in the order of MeshPattern
   return names;
 }
 
-void describe(cxxopts::OptionAdder& options) {
+void describe(OptionList& options) {
   options("side", "routers along an edge of the mesh", text_option("64"), "K");
   options("in-flight", "packets in flight (default: four a router, as in SST-core's message mesh)",
           text_option(), "N");

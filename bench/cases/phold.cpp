@@ -6,7 +6,7 @@
 namespace tessera::bench {
 namespace {
 
-void describe(cxxopts::OptionAdder& options) {
+void describe(OptionList& options) {
   options("lps", "logical processes", text_option("4096"), "N");
   options("lookahead", "smallest delay", text_option("1 ns"), "TIME");
   options("mean", "mean of the exponential part of a delay", text_option("9 ns"), "TIME");

@@ -8,7 +8,7 @@
 namespace tessera::bench {
 namespace {
 
-void describe(cxxopts::OptionAdder& options) {
+void describe(OptionList& options) {
   options("lps", "accelerators in the ring", text_option("256"), "N");
   options("chunk", "bytes that a step moves", text_option("1 MiB"), "SIZE");
   options("bandwidth", "of a link", text_option("100 GB/s"), "RATE");

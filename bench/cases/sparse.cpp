@@ -6,7 +6,7 @@
 namespace tessera::bench {
 namespace {
 
-void describe(cxxopts::OptionAdder& options) {
+void describe(OptionList& options) {
   options("lps", "accelerators", text_option("1000"), "N");
   options("lookahead", "smallest delay between two of them", text_option("1 ns"), "TIME");
   options("spacing", "time between two events of the whole machine", text_option("1 us"), "TIME");

@@ -13,7 +13,7 @@
 namespace tessera::bench {
 namespace {
 
-void describe(cxxopts::OptionAdder& options) {
+void describe(OptionList& options) {
   options("side", "rows and columns of the array", text_option("256"), "N");
   options("dataflow", "of the array: " + join(compute::dataflows().names()), text_option("tpu"),
           "NAME");
@@ -61,10 +61,10 @@ Report run(const CaseOptions& options, const Setting& setting, comm::Communicato
   report.parameters = {
       {"side", side},         {"dataflow", name},           {"type", type},
       {"rows", product.rows}, {"columns", product.columns}, {"depth", product.depth}};
-  report.fields["cycles"] = cycles;
-  report.fields["mac_steps"] = cycles * side * side;
-  report.fields["cpu_s"] = cpu_s;
-  report.fields["mac_steps_per_cpu_s"] = static_cast<double>(cycles * side * side) / cpu_s;
+  report.fields = {{"cycles", cycles},
+                   {"mac_steps", cycles * side * side},
+                   {"cpu_s", cpu_s},
+                   {"mac_steps_per_cpu_s", static_cast<double>(cycles * side * side) / cpu_s}};
   return report;
 }
 

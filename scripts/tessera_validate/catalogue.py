@@ -78,7 +78,7 @@ PAGES = {page.name: page for page in (
          counted=("requests", "tenants", "log", "apart", "wafer")),
     Page("dram", "DRAM", ("devices",), targets=("tessera-bench",)),
     Page("flit", "The flit network", ("routers",)),
-    Page("flows", "Flows", ("simgrid", "speed"), targets=("network_simgrid_flows_test", "tessera-bench"),
+    Page("flows", "Flows", ("simgrid", "speed"), targets=("network_tests", "tessera-bench"),
          counted=("simgrid",)),
     Page("remote-memory", "Remote memory: pools, coherent systems, CXL devices",
          ("pools", "systems", "ring", "workload", "devices"),

@@ -110,8 +110,9 @@ def help_of_all(program):
         expect(done.returncode == 0 and done.stderr_text == "",
                "%s --help: %d %s" % (command, done.returncode, done.stderr_text))
         expect("tessera " + command in done.stdout_text, "%s: %s" % (command, done.stdout_text))
-        many = program.call(command, "--help", ranks=2)
-        expect(many.stdout_text == done.stdout_text, "on two ranks: " + many.stdout_text)
+        if command in (commands[0], "run", commands[-1]):
+            many = program.call(command, "--help", ranks=2)
+            expect(many.stdout_text == done.stdout_text, "on two ranks: " + many.stdout_text)
 
 
 @check

@@ -1,4 +1,4 @@
-"""How the sources of a room are compiled, by the compile_commands.json of a build folder."""
+"""How the sources and tests of a room are compiled, by the compile_commands.json of a build folder."""
 import json
 import re
 import shlex
@@ -31,3 +31,19 @@ def sources(repository):
     """(source, room) of all."""
     return [(file, file.relative_to(repository / "src").parts[0])
             for file in sorted((repository / "src").rglob("*.cpp"))]
+
+
+def words_of_tests(build):
+    """{room: the words of a compilation of its tests}."""
+    rooms = {}
+    for entry in entries(build):
+        found = re.search(r"/([a-z]+)_tests\.dir/", entry["command"])
+        if found:
+            rooms[found.group(1)] = shlex.split(entry["command"])
+    return rooms
+
+
+def tests(repository):
+    """(source, room) of all tests of one room."""
+    return [(file, file.relative_to(repository / "tests" / "unit").parts[0])
+            for file in sorted((repository / "tests" / "unit").rglob("*_test.cpp"))]

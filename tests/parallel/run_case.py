@@ -103,20 +103,28 @@ def can_be_cut(variant, tessera, _, experiment):
     return done.returncode == 0
 
 
-def variants(program):
-    following = [(2 + number % 3, ["run.partition=" + name])
-                 for number, name in enumerate(FOLLOWING)]
-    following += [(2, settings) for ranks, settings in following if ranks > 2]
-    return VARIANTS + [variant for variant in following if can_be_cut(variant, *program)]
+def all_ways():
+    """Also those that this experiment may not have: each cut that follows the work, on two ranks, too."""
+    following = [(2 + number % 3, ["run.partition=" + name]) for number, name in enumerate(FOLLOWING)]
+    return VARIANTS + following + [(2, settings) for ranks, settings in following if ranks > 2]
 
 
-def few(number, ways):
-    """One of the ways on each number of ranks beyond one, and the one without a launcher that traces
-    all."""
+def is_possible(variant, program):
+    return variant in VARIANTS or can_be_cut(variant, *program)
+
+
+def every_way(program):
+    return [variant for variant in all_ways() if is_possible(variant, program)]
+
+
+def few(number, program):
+    """The way without a launcher that traces all, and one on each number of ranks beyond one: by the number, or
+    the next that is possible."""
     chosen = [VARIANTS[0]]
     for ranks in (2, 3, 4):
-        possible = [way for way in ways if way[0] == ranks]
-        chosen.append(possible[number % len(possible)])
+        ways = [way for way in all_ways() if way[0] == ranks]
+        first = number % len(ways)
+        chosen.append(next(way for way in ways[first:] + ways[:first] if is_possible(way, program)))
     return chosen
 
 
@@ -129,8 +137,7 @@ def main():
     if not expected["result_digest"]:
         print("the summary has no result_digest")
         code = 1
-    ways = variants(program)
-    for variant in ways if number is None else few(number, ways):
+    for variant in every_way(program) if number is None else few(number, program):
         results = results_of(variant, *program)
         for key in RESULTS:
             if results[key] != expected[key]:

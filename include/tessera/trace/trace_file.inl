@@ -5,6 +5,7 @@
 #include <concepts>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 #include "tessera/core/error.hpp"
 

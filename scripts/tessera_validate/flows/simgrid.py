@@ -5,7 +5,7 @@ from pathlib import Path
 
 from page import call
 
-TESTS = "network_simgrid_flows_test"
+TESTS = "network_tests"
 BOUND = 1e-9
 
 

@@ -57,7 +57,7 @@ def by_themselves(report, runner, folder, setting):
     report.say("## Tenants: one that has all of a machine")
     report.say()
     report.say("Experiments of `tests/parallel`, and the same work as that of a tenant who has all "
-               "tiles: every result must be the same, as the digests say. `sim_tenants_test` does so "
+               "tiles: every result must be the same, as the digests say. `sim/tenants_test` does so "
                "for tenants on part of a machine, beside a machine of that part alone.")
     report.say()
     rows = []

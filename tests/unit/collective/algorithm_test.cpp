@@ -8,7 +8,7 @@
 
 #include "tessera/core/error.hpp"
 
-namespace tessera::collective {
+namespace tessera::collective::algorithm_test {
 namespace {
 
 TEST(Algorithms, AreTheKnownOnes) {
@@ -45,4 +45,4 @@ TEST(ChunkBytes, AChunkOutsideTheVectorIsADefect) {
 }
 
 }  // namespace
-}  // namespace tessera::collective
+}  // namespace tessera::collective::algorithm_test

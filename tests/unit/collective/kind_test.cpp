@@ -9,7 +9,7 @@
 
 #include "tessera/core/error.hpp"
 
-namespace tessera::collective {
+namespace tessera::collective::kind_test {
 namespace {
 
 TEST(Kind, HasTwoNames) {
@@ -44,4 +44,4 @@ TEST(Kind, KnowsItsRootAndItsSums) {
 }
 
 }  // namespace
-}  // namespace tessera::collective
+}  // namespace tessera::collective::kind_test

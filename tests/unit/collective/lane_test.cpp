@@ -16,7 +16,7 @@
 #include "tessera/collective/algorithm_run.hpp"
 #include "tessera/core/error.hpp"
 
-namespace tessera::collective {
+namespace tessera::collective::lane_test {
 namespace {
 
 using testing::ElementsAre;
@@ -233,4 +233,4 @@ TEST(AlgorithmRun, PassesOnInTheTimeOfItsSteps) {
 }
 
 }  // namespace
-}  // namespace tessera::collective
+}  // namespace tessera::collective::lane_test

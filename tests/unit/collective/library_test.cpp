@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tessera::collective {
+namespace tessera::collective::library_test {
 namespace {
 
 // Of a ring whose links pass so many GB/s.
@@ -84,4 +84,4 @@ TEST(Library, KnowsThreeKinds) {
 }
 
 }  // namespace
-}  // namespace tessera::collective
+}  // namespace tessera::collective::library_test

@@ -11,7 +11,7 @@
 #include "tessera/core/error.hpp"
 #include "tessera/core/random.hpp"
 
-namespace tessera::collective {
+namespace tessera::collective::program_test {
 namespace {
 
 using testing::HasSubstr;
@@ -308,4 +308,4 @@ TEST(Program, MscclIsRefusedWhereItGoesWrong) {
 }
 
 }  // namespace
-}  // namespace tessera::collective
+}  // namespace tessera::collective::program_test

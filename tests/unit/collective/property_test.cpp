@@ -18,7 +18,7 @@
 #include "tessera/core/digest.hpp"
 #include "tessera/core/error.hpp"
 
-namespace tessera::collective {
+namespace tessera::collective::property_test {
 namespace {
 
 // How often each member's contribution is in a copy of a chunk.
@@ -505,4 +505,4 @@ TEST(ClosedForms, TreesAreLow) {
 }
 
 }  // namespace
-}  // namespace tessera::collective
+}  // namespace tessera::collective::property_test

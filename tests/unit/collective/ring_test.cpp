@@ -7,7 +7,7 @@
 #include "tessera/collective/algorithm.hpp"
 #include "tessera/core/error.hpp"
 
-namespace tessera::collective {
+namespace tessera::collective::ring_test {
 namespace {
 
 TEST(Ring, HasTheStepsOfTheClosedForm) {
@@ -90,4 +90,4 @@ TEST(Ring, AQuestionOutsideTheScheduleIsADefect) {
 }
 
 }  // namespace
-}  // namespace tessera::collective
+}  // namespace tessera::collective::ring_test

@@ -20,7 +20,7 @@
 #include "tessera/core/error.hpp"
 #include "tessera/core/random.hpp"
 
-namespace tessera::collective {
+namespace tessera::collective::stacked_run_test {
 namespace {
 
 constexpr std::int64_t ns = 1000;
@@ -286,4 +286,4 @@ TEST(StackedRun, QueuesWorkAtTheSameTime) {
 }
 
 }  // namespace
-}  // namespace tessera::collective
+}  // namespace tessera::collective::stacked_run_test

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "tessera/collective/compat/astra.hpp"
-namespace tessera::collective {
+namespace tessera::collective::stacked_test {
 namespace {
 
 using ::testing::Each;
@@ -328,4 +328,4 @@ TEST(Stacked, OfOneNpuHasNoPhases) {
 }
 
 }  // namespace
-}  // namespace tessera::collective
+}  // namespace tessera::collective::stacked_test

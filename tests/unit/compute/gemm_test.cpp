@@ -9,7 +9,7 @@
 
 #include "describing.hpp"
 
-namespace tessera::compute {
+namespace tessera::compute::gemm_test {
 namespace {
 
 using testing::Described;
@@ -327,4 +327,4 @@ TEST(Gemm, CollectivesTakeUnits) {
 }
 
 }  // namespace
-}  // namespace tessera::compute
+}  // namespace tessera::compute::gemm_test

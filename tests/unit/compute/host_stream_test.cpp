@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tessera::compute {
+namespace tessera::compute::host_stream_test {
 namespace {
 
 constexpr SimTime us(std::int64_t count) {
@@ -93,4 +93,4 @@ TEST(HostStream, GoesOnFromACheckpoint) {
 }
 
 }  // namespace
-}  // namespace tessera::compute
+}  // namespace tessera::compute::host_stream_test

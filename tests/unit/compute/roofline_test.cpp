@@ -13,7 +13,7 @@
 #include "tessera/compute/compute.hpp"
 #include "tessera/compute/messages.hpp"
 
-namespace tessera::compute {
+namespace tessera::compute::roofline_test {
 namespace {
 
 using testing::Described;
@@ -140,4 +140,4 @@ TEST(ReadCompute, KnowsItsModelsAndPointsAtAMisspeltOne) {
 }
 
 }  // namespace
-}  // namespace tessera::compute
+}  // namespace tessera::compute::roofline_test

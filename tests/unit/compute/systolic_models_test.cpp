@@ -10,7 +10,7 @@
 #include "tessera/compute/systolic.hpp"
 #include "tessera/core/random.hpp"
 
-namespace tessera::compute {
+namespace tessera::compute::systolic_models_test {
 namespace {
 
 using testing::Described;
@@ -141,4 +141,4 @@ TEST(SystolicModel, PointsAtWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace tessera::compute
+}  // namespace tessera::compute::systolic_models_test

@@ -11,7 +11,7 @@
 #include "tessera/compute/systolic.hpp"
 #include "tessera/core/random.hpp"
 
-namespace tessera::compute {
+namespace tessera::compute::systolic_step_test {
 namespace {
 
 using workload::MatrixProduct;
@@ -190,4 +190,4 @@ INSTANTIATE_TEST_SUITE_P(Of, SystolicStep, ::testing::ValuesIn(dataflows().names
                          });
 
 }  // namespace
-}  // namespace tessera::compute
+}  // namespace tessera::compute::systolic_step_test

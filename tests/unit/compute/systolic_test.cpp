@@ -16,7 +16,7 @@
 #include "tessera/compute/convolution.hpp"
 #include "tessera/core/error.hpp"
 
-namespace tessera::compute {
+namespace tessera::compute::systolic_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -224,4 +224,4 @@ TEST(Systolic, SaysWhenTheCyclesAreTooManyToCount) {
 }
 
 }  // namespace
-}  // namespace tessera::compute
+}  // namespace tessera::compute::systolic_test

@@ -5,7 +5,7 @@
 
 #include "reading.hpp"
 
-namespace tessera::config {
+namespace tessera::config::diagnostics_test {
 namespace {
 
 TEST(Diagnostics, ThrowsNothingWhenEmpty) {
@@ -54,4 +54,4 @@ TEST(LoadTextFile, NamesThePathAndTheReason) {
 }
 
 }  // namespace
-}  // namespace tessera::config
+}  // namespace tessera::config::diagnostics_test

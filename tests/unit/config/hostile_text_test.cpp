@@ -5,7 +5,7 @@
 
 #include "reading.hpp"
 
-namespace tessera::config {
+namespace tessera::config::hostile_text_test {
 namespace {
 
 const std::string sample =
@@ -180,4 +180,4 @@ TEST(HostileText, TooBig) {
 }
 
 }  // namespace
-}  // namespace tessera::config
+}  // namespace tessera::config::hostile_text_test

@@ -2,7 +2,7 @@
 
 #include "reading.hpp"
 
-namespace tessera::config {
+namespace tessera::config::key_test {
 namespace {
 
 enum class Colour { red, green };
@@ -98,4 +98,4 @@ TEST(Key, IsCompiledForTypesThatNoOtherHas) {
 }
 
 }  // namespace
-}  // namespace tessera::config
+}  // namespace tessera::config::key_test

@@ -2,7 +2,7 @@
 
 #include "reading.hpp"
 
-namespace tessera::config {
+namespace tessera::config::list_test {
 namespace {
 
 TEST(SectionList, ReadsEveryElement) {
@@ -62,4 +62,4 @@ TEST(SectionSections, SomethingElse) {
 }
 
 }  // namespace
-}  // namespace tessera::config
+}  // namespace tessera::config::list_test

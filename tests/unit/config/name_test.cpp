@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace tessera::config {
+namespace tessera::config::name_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -36,4 +36,4 @@ TEST(Name, HasNothingThatATerminalObeys) {
 }
 
 }  // namespace
-}  // namespace tessera::config
+}  // namespace tessera::config::name_test

@@ -2,7 +2,7 @@
 
 #include "reading.hpp"
 
-namespace tessera::config {
+namespace tessera::config::override_test {
 namespace {
 
 class Override : public testing::Test {
@@ -128,4 +128,4 @@ TEST(OverrideOfAList, NothingCanBeSetInADocumentThatIsNoMapping) {
 }
 
 }  // namespace
-}  // namespace tessera::config
+}  // namespace tessera::config::override_test

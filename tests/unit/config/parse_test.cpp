@@ -2,7 +2,7 @@
 
 #include "reading.hpp"
 
-namespace tessera::config {
+namespace tessera::config::parse_test {
 namespace {
 
 void expect_place(const Place& place, int line, int column) {
@@ -185,4 +185,4 @@ TEST(Parse, TextsOverSeveralLines) {
 }
 
 }  // namespace
-}  // namespace tessera::config
+}  // namespace tessera::config::parse_test

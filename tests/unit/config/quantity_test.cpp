@@ -5,7 +5,7 @@
 
 #include "reading.hpp"
 
-namespace tessera::config {
+namespace tessera::config::quantity_test {
 namespace {
 
 constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
@@ -204,4 +204,4 @@ TEST(QuantityRange, IsSpokenOfInUnits) {
 }
 
 }  // namespace
-}  // namespace tessera::config
+}  // namespace tessera::config::quantity_test

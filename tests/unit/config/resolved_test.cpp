@@ -5,7 +5,7 @@
 
 #include "reading.hpp"
 
-namespace tessera::config {
+namespace tessera::config::resolved_test {
 namespace {
 
 TEST(Resolved, HoldsWhatWasReadInOrderOfReading) {
@@ -220,4 +220,4 @@ TEST(Resolved, RawValuesKeepTheirKind) {
 }
 
 }  // namespace
-}  // namespace tessera::config
+}  // namespace tessera::config::resolved_test

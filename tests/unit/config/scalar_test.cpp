@@ -4,7 +4,7 @@
 
 #include "reading.hpp"
 
-namespace tessera::config {
+namespace tessera::config::scalar_test {
 namespace {
 
 template <Readable T>
@@ -105,4 +105,4 @@ TEST(QuotedText, IsNeverANumber) {
 }
 
 }  // namespace
-}  // namespace tessera::config
+}  // namespace tessera::config::scalar_test

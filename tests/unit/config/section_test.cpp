@@ -2,7 +2,7 @@
 
 #include "reading.hpp"
 
-namespace tessera::config {
+namespace tessera::config::section_test {
 namespace {
 
 TEST(SectionGet, ReadsEveryType) {
@@ -224,4 +224,4 @@ TEST(Section, NotesKeysOfPartsThatAreNotChosen) {
 }
 
 }  // namespace
-}  // namespace tessera::config
+}  // namespace tessera::config::section_test

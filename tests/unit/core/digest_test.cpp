@@ -6,7 +6,7 @@
 #include <limits>
 #include <string>
 
-namespace tessera {
+namespace tessera::digest_test {
 namespace {
 
 Digest digest_of(std::initializer_list<std::uint64_t> fields) {
@@ -94,4 +94,4 @@ TEST(Crc32c, ContinuesFromASeedAtEverySplit) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::digest_test

@@ -9,7 +9,7 @@
 
 #include "tessera/core/random.hpp"
 
-namespace tessera {
+namespace tessera::divisor_test {
 namespace {
 
 constexpr std::uint32_t highest = std::numeric_limits<std::uint32_t>::max();
@@ -54,4 +54,4 @@ TEST(Divisor, IsExactForNumbersAtRandom) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::divisor_test

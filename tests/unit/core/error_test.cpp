@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace tessera {
+namespace tessera::error_test {
 namespace {
 
 using testing::EndsWith;
@@ -88,4 +88,4 @@ TEST(Id, DefaultsToNoneAndComparesByValue) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::error_test

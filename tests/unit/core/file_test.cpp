@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
-namespace tessera {
+namespace tessera::file_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -57,4 +57,4 @@ TEST_F(RegularFile, TooLargeIsRefusedBeforeItIsRead) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::file_test

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <numeric>
 
-namespace tessera {
+namespace tessera::large_pages_test {
 namespace {
 
 template <class T>
@@ -37,4 +37,4 @@ TEST(LargePages, AnArrayKeepsItsValuesAsItGrowsIntoLargePages) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::large_pages_test

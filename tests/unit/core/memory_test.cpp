@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-namespace tessera {
+namespace tessera::memory_test {
 namespace {
 
 constexpr std::uint64_t mebibyte = 1U << 20;
@@ -68,4 +68,4 @@ TEST_F(Memory, NoNumberOfAGroupIsNoLimit) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::memory_test

@@ -5,7 +5,7 @@
 #include "tessera/core/error.hpp"
 #include "tessera/core/version.hpp"
 
-namespace tessera {
+namespace tessera::names_test {
 namespace {
 
 using testing::ElementsAre;
@@ -40,4 +40,4 @@ TEST(Version, IsThreeNumbers) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::names_test

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numbers>
 
-namespace tessera {
+namespace tessera::portable_math_test {
 namespace {
 
 TEST(PortableMath, IsThatOfTheMathematicsLibrary) {
@@ -27,4 +27,4 @@ TEST(PortableMath, HasEndsWhereExponentialsLeaveTheNumbers) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::portable_math_test

@@ -9,7 +9,7 @@
 #include <limits>
 #include <set>
 
-namespace tessera {
+namespace tessera::random_test {
 namespace {
 
 using Words = std::array<std::uint32_t, 4>;
@@ -109,4 +109,4 @@ TEST(RandomStream, ExponentialIsTheSameToTheLastBitEverywhere) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::random_test

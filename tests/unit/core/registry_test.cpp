@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-namespace tessera {
+namespace tessera::registry_test {
 namespace {
 
 using testing::ElementsAre;
@@ -75,4 +75,4 @@ TEST(Registration, AddsOnConstruction) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::registry_test

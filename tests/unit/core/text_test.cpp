@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera {
+namespace tessera::text_test {
 namespace {
 
 const std::vector<std::string> keys{"bandwidth", "latency", "queue_depth"};
@@ -91,4 +91,4 @@ TEST(TextTable, RowsMayDifferInLength) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::text_test

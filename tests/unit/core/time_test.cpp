@@ -7,7 +7,7 @@
 
 #include "tessera/core/error.hpp"
 
-namespace tessera {
+namespace tessera::time_test {
 namespace {
 
 constexpr std::int64_t highest = std::numeric_limits<std::int64_t>::max();
@@ -85,4 +85,4 @@ TEST(SimTime, TextOfTheEndsOfTheRange) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::time_test

@@ -8,7 +8,7 @@
 
 #include "tessera/core/error.hpp"
 
-namespace tessera {
+namespace tessera::units_test {
 namespace {
 
 constexpr std::uint64_t giga = 1'000'000'000;
@@ -142,4 +142,4 @@ TEST(UnitText, Fractions) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::units_test

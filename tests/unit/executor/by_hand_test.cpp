@@ -9,7 +9,7 @@
 #include "harness.hpp"
 #include "tessera/plan/schedule/schedule.hpp"
 
-namespace tessera::executor {
+namespace tessera::executor::by_hand_test {
 namespace {
 
 using plan::Action;
@@ -293,4 +293,4 @@ TEST(ByHand, TilesWithoutARoleDoNothing) {
 }
 
 }  // namespace
-}  // namespace tessera::executor
+}  // namespace tessera::executor::by_hand_test

@@ -6,7 +6,7 @@
 
 #include "tessera/npu/specs.hpp"
 
-namespace tessera::executor {
+namespace tessera::executor::chip_test {
 namespace {
 
 // Of four cores, the number of the first group that each takes.
@@ -42,4 +42,4 @@ TEST(ChipWork, NobodyTakesPartInNothing) {
 }
 
 }  // namespace
-}  // namespace tessera::executor
+}  // namespace tessera::executor::chip_test

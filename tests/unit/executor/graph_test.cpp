@@ -17,7 +17,7 @@
 #include "tessera/collective/compat/astra.hpp"
 #include "tessera/machine/routing/routing.hpp"
 
-namespace tessera::executor {
+namespace tessera::executor::graph_test {
 namespace {
 
 using collective::Kind;
@@ -610,4 +610,4 @@ TEST(Graph, OppositeOrdersEndWithoutLimits) {
 }
 
 }  // namespace
-}  // namespace tessera::executor
+}  // namespace tessera::executor::graph_test

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <set>
 
-namespace tessera::executor {
+namespace tessera::executor::id_set_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -41,4 +41,4 @@ TEST(IdSet, HoldsWhatASetHolds) {
 }
 
 }  // namespace
-}  // namespace tessera::executor
+}  // namespace tessera::executor::id_set_test

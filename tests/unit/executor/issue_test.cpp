@@ -5,7 +5,7 @@
 
 #include <vector>
 
-namespace tessera::executor {
+namespace tessera::executor::issue_test {
 namespace {
 
 using plan::Action;
@@ -50,4 +50,4 @@ TEST(Issue, KnowsTheFirstOperationOfAPass) {
 }
 
 }  // namespace
-}  // namespace tessera::executor
+}  // namespace tessera::executor::issue_test

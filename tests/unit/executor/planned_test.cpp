@@ -11,7 +11,7 @@
 #include "../plan/planning.hpp"
 #include "harness.hpp"
 
-namespace tessera::executor {
+namespace tessera::executor::planned_test {
 namespace {
 
 using plan::testing::machine_text;
@@ -307,4 +307,4 @@ TEST(Planned, IsTheSameOnAnyNumberOfRanks) {
 }
 
 }  // namespace
-}  // namespace tessera::executor
+}  // namespace tessera::executor::planned_test

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::executor {
+namespace tessera::executor::replica_scaling_test {
 namespace {
 
 constexpr SimTime s(std::int64_t count) {
@@ -127,4 +127,4 @@ TEST(ReplicaScaling, DoesNotDependOnWhenItIsAsked) {
 }
 
 }  // namespace
-}  // namespace tessera::executor
+}  // namespace tessera::executor::replica_scaling_test

@@ -5,7 +5,7 @@
 
 #include "tessera/executor/service_windows.hpp"
 
-namespace tessera::executor {
+namespace tessera::executor::service_windows_test {
 namespace {
 
 constexpr SimTime us(std::int64_t count) {
@@ -91,4 +91,4 @@ TEST(ServiceWindows, AddUpReplicas) {
 }
 
 }  // namespace
-}  // namespace tessera::executor
+}  // namespace tessera::executor::service_windows_test

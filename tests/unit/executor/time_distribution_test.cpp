@@ -5,7 +5,7 @@
 
 #include "tessera/core/random.hpp"
 
-namespace tessera::executor {
+namespace tessera::executor::time_distribution_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -80,4 +80,4 @@ TEST(TimeDistribution, IsTheSameAfterACheckpoint) {
 }
 
 }  // namespace
-}  // namespace tessera::executor
+}  // namespace tessera::executor::time_distribution_test

@@ -5,7 +5,7 @@
 
 #include "tessera/core/error.hpp"
 
-namespace tessera::explore {
+namespace tessera::explore::axes_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -114,4 +114,4 @@ TEST(Axes, CountsHugeGridsWithoutOverflow) {
 }
 
 }  // namespace
-}  // namespace tessera::explore
+}  // namespace tessera::explore::axes_test

@@ -12,7 +12,7 @@
 #include "calibrate/least_squares.hpp"
 #include "files.hpp"
 
-namespace tessera::explore {
+namespace tessera::explore::calibrate_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -224,4 +224,4 @@ TEST(LeastSquares, MeetsCertifiedValues) {
 }
 
 }  // namespace
-}  // namespace tessera::explore
+}  // namespace tessera::explore::calibrate_test

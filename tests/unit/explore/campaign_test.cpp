@@ -9,7 +9,7 @@
 
 #include "tessera/core/error.hpp"
 
-namespace tessera::explore {
+namespace tessera::explore::campaign_test {
 namespace {
 
 // 54 days on 16384 devices, 419 failures in them: Llama 3, arXiv:2407.21783, section 3.3.4.
@@ -156,4 +156,4 @@ TEST(Campaign, ReadsItsFile) {
 }
 
 }  // namespace
-}  // namespace tessera::explore
+}  // namespace tessera::explore::campaign_test

@@ -6,7 +6,7 @@
 #include <set>
 #include <tuple>
 
-namespace tessera::explore {
+namespace tessera::explore::candidates_test {
 namespace {
 
 // Of all degrees.
@@ -236,4 +236,4 @@ TEST(Candidates, SetWhatTheyAre) {
 }
 
 }  // namespace
-}  // namespace tessera::explore
+}  // namespace tessera::explore::candidates_test

@@ -10,7 +10,7 @@
 #include "tessera/core/error.hpp"
 #include "tessera/explore/capacity.hpp"
 
-namespace tessera::explore {
+namespace tessera::explore::capacity_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -131,4 +131,4 @@ TEST(Capacity, NeedsTargetsAndARate) {
 }
 
 }  // namespace
-}  // namespace tessera::explore
+}  // namespace tessera::explore::capacity_test

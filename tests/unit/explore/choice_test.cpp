@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tessera::explore {
+namespace tessera::explore::choice_test {
 namespace {
 
 Ranked ranked(std::uint32_t pipeline, std::uint32_t micro_batch, double least, double likely) {
@@ -97,4 +97,4 @@ TEST(Choice, WidensItsMarginByWhatItSees) {
 }
 
 }  // namespace
-}  // namespace tessera::explore
+}  // namespace tessera::explore::choice_test

@@ -4,7 +4,7 @@
 #include "files.hpp"
 #include "tessera/explore/sweep.hpp"
 
-namespace tessera::explore {
+namespace tessera::explore::choose_points_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -154,4 +154,4 @@ TEST(ChoosePoints, RefusesNamesThatMeanTwoAxes) {
 }
 
 }  // namespace
-}  // namespace tessera::explore
+}  // namespace tessera::explore::choose_points_test

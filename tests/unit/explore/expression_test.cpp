@@ -7,7 +7,7 @@
 
 #include "tessera/core/error.hpp"
 
-namespace tessera::explore {
+namespace tessera::explore::expression_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -159,4 +159,4 @@ TEST(Expression, RefusesEndlessTexts) {
 }
 
 }  // namespace
-}  // namespace tessera::explore
+}  // namespace tessera::explore::expression_test

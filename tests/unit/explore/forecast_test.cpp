@@ -10,7 +10,7 @@
 #include "tessera/core/error.hpp"
 #include "tessera/sim/programs/use_strategy.hpp"
 
-namespace tessera::explore {
+namespace tessera::explore::forecast_test {
 namespace {
 
 using testing::Files;
@@ -236,4 +236,4 @@ TEST(Forecast, SaysWhatIsMissingWhere) {
 }
 
 }  // namespace
-}  // namespace tessera::explore
+}  // namespace tessera::explore::forecast_test

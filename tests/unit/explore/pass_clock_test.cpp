@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace tessera::explore {
+namespace tessera::explore::pass_clock_test {
 namespace {
 
 plan::PipelineShape v_of(std::uint32_t stages, std::uint32_t micro_batches) {
@@ -80,4 +80,4 @@ TEST(PassClock, HasTheBubblesOfDualPipe) {
 }
 
 }  // namespace
-}  // namespace tessera::explore
+}  // namespace tessera::explore::pass_clock_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tessera::explore {
+namespace tessera::explore::pass_walks_test {
 namespace {
 
 // Two chunks of unlike size; passes whose own use has its peak in different phases.
@@ -70,4 +70,4 @@ TEST(PassWalks, AreShort) {
 }
 
 }  // namespace
-}  // namespace tessera::explore
+}  // namespace tessera::explore::pass_walks_test

@@ -4,7 +4,7 @@
 
 #include <limits>
 
-namespace tessera::explore {
+namespace tessera::explore::rational_test {
 namespace {
 
 Rational of(std::string_view text) {
@@ -72,4 +72,4 @@ TEST(Rational, WritesDecimalsWhereTheyEnd) {
 }
 
 }  // namespace
-}  // namespace tessera::explore
+}  // namespace tessera::explore::rational_test

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace tessera::explore {
+namespace tessera::explore::ring_floor_test {
 namespace {
 
 // When the last member ends, where member i begins at starts[i] and each sends on what it received,
@@ -66,4 +66,4 @@ TEST(RingFloor, HoldsWhoeverBeginsLast) {
 }
 
 }  // namespace
-}  // namespace tessera::explore
+}  // namespace tessera::explore::ring_floor_test

@@ -12,7 +12,7 @@
 #include "tessera/core/error.hpp"
 #include "tessera/explore/service_plan.hpp"
 
-namespace tessera::explore {
+namespace tessera::explore::service_plan_test {
 namespace {
 
 using ::testing::Contains;
@@ -153,4 +153,4 @@ TEST(ServicePlan, RefusesWhatItCannotPlan) {
 }
 
 }  // namespace
-}  // namespace tessera::explore
+}  // namespace tessera::explore::service_plan_test

@@ -10,7 +10,7 @@
 #include "tessera/sim/programs/replay.hpp"
 #include "tessera/sim/simulation.hpp"
 
-namespace tessera::explore {
+namespace tessera::explore::strategy_search_test {
 namespace {
 
 using testing::Files;
@@ -185,4 +185,4 @@ TEST(StrategySearch, GoesOnWhereItStopped) {
 }
 
 }  // namespace
-}  // namespace tessera::explore
+}  // namespace tessera::explore::strategy_search_test

@@ -11,7 +11,7 @@
 
 #include "tessera/core/error.hpp"
 
-namespace tessera::explore {
+namespace tessera::explore::sweep_table_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -208,4 +208,4 @@ TEST_F(SweepFolder, TablesHaveNumbersWithUnits) {
 }
 
 }  // namespace
-}  // namespace tessera::explore
+}  // namespace tessera::explore::sweep_table_test

@@ -9,7 +9,7 @@
 #include "files.hpp"
 #include "tessera/sim/simulation.hpp"
 
-namespace tessera::explore {
+namespace tessera::explore::sweep_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -213,4 +213,4 @@ TEST_F(SweepRun, LeavesOtherPeoplesFoldersAlone) {
 }
 
 }  // namespace
-}  // namespace tessera::explore
+}  // namespace tessera::explore::sweep_test

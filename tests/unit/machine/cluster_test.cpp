@@ -15,7 +15,7 @@
 #include "tessera/machine/partition/partition.hpp"
 #include "tessera/machine/routing/routing.hpp"
 
-namespace tessera::machine {
+namespace tessera::machine::cluster_test {
 namespace {
 
 using testing::cluster_of;
@@ -317,4 +317,4 @@ TEST(Cluster, ALeafOfMoreServersThanThereAreTakesAll) {
 }
 
 }  // namespace
-}  // namespace tessera::machine
+}  // namespace tessera::machine::cluster_test

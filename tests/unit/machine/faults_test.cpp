@@ -7,7 +7,7 @@
 #include "tessera/machine/machine.hpp"
 #include "tessera/machine/routing/routing.hpp"
 
-namespace tessera::machine {
+namespace tessera::machine::faults_test {
 namespace {
 
 using testing::HasSubstr;
@@ -101,4 +101,4 @@ TEST(Faults, AreRefusedWithTheirPlace) {
 }
 
 }  // namespace
-}  // namespace tessera::machine
+}  // namespace tessera::machine::faults_test

@@ -12,7 +12,7 @@
 #include "reading.hpp"
 #include "tessera/machine/routing/routing.hpp"
 
-namespace tessera::machine {
+namespace tessera::machine::generated_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -161,4 +161,4 @@ TEST(Generated, SayWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace tessera::machine
+}  // namespace tessera::machine::generated_test

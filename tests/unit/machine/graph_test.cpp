@@ -3,7 +3,7 @@
 
 #include "reading.hpp"
 
-namespace tessera::machine {
+namespace tessera::machine::graph_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -140,4 +140,4 @@ TEST(Graph, ComplainsAboutNodesOutOfReach) {
 }
 
 }  // namespace
-}  // namespace tessera::machine
+}  // namespace tessera::machine::graph_test

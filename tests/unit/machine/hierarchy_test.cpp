@@ -7,7 +7,7 @@
 #include "tessera/machine/node_finder.hpp"
 #include "tessera/machine/routing/routing.hpp"
 
-namespace tessera::machine {
+namespace tessera::machine::hierarchy_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -196,4 +196,4 @@ TEST(GivenRoutes, AreFollowedAndLeaveOtherWaysAlone) {
 }
 
 }  // namespace
-}  // namespace tessera::machine
+}  // namespace tessera::machine::hierarchy_test

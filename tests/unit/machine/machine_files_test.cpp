@@ -10,7 +10,7 @@
 #include "tessera/machine/partition/partition.hpp"
 #include "tessera/machine/routing/routing.hpp"
 
-namespace tessera::machine {
+namespace tessera::machine::machine_files_test {
 namespace {
 
 std::vector<std::string> machine_files() {
@@ -89,4 +89,4 @@ TEST_F(MachineFile, PalmWaferIsThatOfTableVI) {
 }
 
 }  // namespace
-}  // namespace tessera::machine
+}  // namespace tessera::machine::machine_files_test

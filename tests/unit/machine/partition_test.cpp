@@ -8,7 +8,7 @@
 
 #include "reading.hpp"
 
-namespace tessera::machine {
+namespace tessera::machine::partition_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -199,4 +199,4 @@ TEST(Partitioners, RefuseWhatCannotBeCut) {
 }
 
 }  // namespace
-}  // namespace tessera::machine
+}  // namespace tessera::machine::partition_test

@@ -4,7 +4,7 @@
 #include "reading.hpp"
 #include "tessera/machine/routing/routing.hpp"
 
-namespace tessera::machine {
+namespace tessera::machine::read_machine_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -267,4 +267,4 @@ TEST(ReadMachine, ComplainsAboutMemory) {
 }
 
 }  // namespace
-}  // namespace tessera::machine
+}  // namespace tessera::machine::read_machine_test

@@ -7,7 +7,7 @@
 #include "reading.hpp"
 #include "tessera/machine/partition/partition.hpp"
 
-namespace tessera::machine {
+namespace tessera::machine::region_delays_test {
 namespace {
 
 using testing::cluster_of;
@@ -216,4 +216,4 @@ TEST(RegionDelays, OfOneRankIsNever) {
 }
 
 }  // namespace
-}  // namespace tessera::machine
+}  // namespace tessera::machine::region_delays_test

@@ -9,7 +9,7 @@
 
 #include "reading.hpp"
 
-namespace tessera::machine {
+namespace tessera::machine::routing_test {
 namespace {
 
 using testing::grid_of;
@@ -221,4 +221,4 @@ TEST(Routing, RefusesNamesTheTopologyCannotUse) {
 }
 
 }  // namespace
-}  // namespace tessera::machine
+}  // namespace tessera::machine::routing_test

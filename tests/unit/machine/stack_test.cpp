@@ -12,7 +12,7 @@
 #include "tessera/machine/partition/partition.hpp"
 #include "tessera/machine/routing/routing.hpp"
 
-namespace tessera::machine {
+namespace tessera::machine::stack_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -197,4 +197,4 @@ TEST(Stack, IsCutOverRanks) {
 }
 
 }  // namespace
-}  // namespace tessera::machine
+}  // namespace tessera::machine::stack_test

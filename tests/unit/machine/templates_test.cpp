@@ -5,7 +5,7 @@
 #include "tessera/machine/graph/hierarchy.hpp"
 #include "tessera/machine/node_finder.hpp"
 
-namespace tessera::machine {
+namespace tessera::machine::templates_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -278,4 +278,4 @@ TEST(Templates, ComplainAtTheirPlace) {
 }
 
 }  // namespace
-}  // namespace tessera::machine
+}  // namespace tessera::machine::templates_test

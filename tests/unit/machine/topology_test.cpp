@@ -8,7 +8,7 @@
 
 #include "reading.hpp"
 
-namespace tessera::machine {
+namespace tessera::machine::topology_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -148,4 +148,4 @@ TEST(Wafer, HasLinksOfItsOwnBetweenTiles) {
 }
 
 }  // namespace
-}  // namespace tessera::machine
+}  // namespace tessera::machine::topology_test

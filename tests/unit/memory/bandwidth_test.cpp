@@ -3,7 +3,7 @@
 
 #include "harness.hpp"
 
-namespace tessera::memory {
+namespace tessera::memory::bandwidth_test {
 namespace {
 
 using testing::Access;
@@ -70,4 +70,4 @@ TEST(ReadMemory, PointsAtWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace tessera::memory
+}  // namespace tessera::memory::bandwidth_test

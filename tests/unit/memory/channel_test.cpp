@@ -10,7 +10,7 @@
 #include "harness.hpp"
 #include "tessera/core/random.hpp"
 
-namespace tessera::memory {
+namespace tessera::memory::channel_test {
 namespace {
 
 using testing::Access;
@@ -200,4 +200,4 @@ TEST(ChannelMemory, IsTheSameOnAnyNumberOfRanks) {
 }
 
 }  // namespace
-}  // namespace tessera::memory
+}  // namespace tessera::memory::channel_test

@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace tessera::memory {
+namespace tessera::memory::coherence_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -153,4 +153,4 @@ TEST(Coherence, Complaints) {
 }
 
 }  // namespace
-}  // namespace tessera::memory
+}  // namespace tessera::memory::coherence_test

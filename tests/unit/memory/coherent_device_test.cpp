@@ -5,7 +5,7 @@
 
 #include "coherent/requester.hpp"
 
-namespace tessera::memory {
+namespace tessera::memory::coherent_device_test {
 namespace {
 
 Fraction percent(std::uint64_t share) {
@@ -142,4 +142,4 @@ TEST(CoherentPieces, LeaveFewLinesIdle) {
 }
 
 }  // namespace
-}  // namespace tessera::memory
+}  // namespace tessera::memory::coherent_device_test

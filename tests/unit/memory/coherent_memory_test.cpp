@@ -9,7 +9,7 @@
 #include "harness.hpp"
 #include "tessera/memory/dram/drive.hpp"
 
-namespace tessera::memory::testing {
+namespace tessera::memory::testing::coherent_memory_test {
 namespace {
 
 // Tiles and a memory around a switch: every link has 64 B in a ns and 100 ns, a way 200.
@@ -209,4 +209,4 @@ TEST(CoherentMemory, IsTheSameOnAnyNumberOfRanks) {
 }
 
 }  // namespace
-}  // namespace tessera::memory::testing
+}  // namespace tessera::memory::testing::coherent_memory_test

@@ -8,7 +8,7 @@
 
 #include "tessera/core/random.hpp"
 
-namespace tessera::memory {
+namespace tessera::memory::dram_address_test {
 namespace {
 
 DramSpec small() {
@@ -131,4 +131,4 @@ TEST(Ipoly, SpreadsStrides) {
 }
 
 }  // namespace
-}  // namespace tessera::memory
+}  // namespace tessera::memory::dram_address_test

@@ -9,7 +9,7 @@
 #include "tessera/core/random.hpp"
 #include "tessera/memory/dram/drive.hpp"
 
-namespace tessera::memory {
+namespace tessera::memory::dram_channel_test {
 namespace {
 
 // Keys of `machine.memory` as YAML.
@@ -422,4 +422,4 @@ TEST(DramSpec, PeakIsThatOfTheDataBuses) {
 }
 
 }  // namespace
-}  // namespace tessera::memory
+}  // namespace tessera::memory::dram_channel_test

@@ -10,7 +10,7 @@
 
 #include "harness.hpp"
 
-namespace tessera::memory {
+namespace tessera::memory::dram_map_test {
 namespace {
 
 using testing::Access;
@@ -107,4 +107,4 @@ TEST(DramMap, TilesFarApartShareNoRows) {
 }
 
 }  // namespace
-}  // namespace tessera::memory
+}  // namespace tessera::memory::dram_map_test

@@ -9,7 +9,7 @@
 #include "tessera/core/random.hpp"
 #include "tessera/memory/dram/address.hpp"
 
-namespace tessera::memory::testing {
+namespace tessera::memory::testing::dram_memory_test {
 namespace {
 
 // A tile beside its memory: bandwidth of the network is no limit.
@@ -244,4 +244,4 @@ TEST(DramMemory, SpreadUsesAllMemories) {
 }
 
 }  // namespace
-}  // namespace tessera::memory::testing
+}  // namespace tessera::memory::testing::dram_memory_test

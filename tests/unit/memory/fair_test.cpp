@@ -11,7 +11,7 @@
 #include "fair_queue.hpp"
 #include "harness.hpp"
 
-namespace tessera::memory {
+namespace tessera::memory::fair_test {
 namespace {
 
 using testing::Access;
@@ -120,4 +120,4 @@ TEST(FairChannel, IsTheSameForOneTile) {
 }
 
 }  // namespace
-}  // namespace tessera::memory
+}  // namespace tessera::memory::fair_test

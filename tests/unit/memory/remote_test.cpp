@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::memory {
+namespace tessera::memory::remote_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -143,4 +143,4 @@ TEST(RemoteMemory, ComplainsAboutItsKeys) {
 }
 
 }  // namespace
-}  // namespace tessera::memory
+}  // namespace tessera::memory::remote_test

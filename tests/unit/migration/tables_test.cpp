@@ -3,7 +3,7 @@
 #include "tables.hpp"
 #include "tessera/migration/format.hpp"
 
-namespace tessera::migration {
+namespace tessera::migration::tables_test {
 namespace {
 
 TEST(Ini, KeepsPlacesAndBothSigns) {
@@ -55,4 +55,4 @@ TEST(Formats, HaveDeclaredKeys) {
 }
 
 }  // namespace
-}  // namespace tessera::migration
+}  // namespace tessera::migration::tables_test

@@ -8,7 +8,7 @@
 
 #include "harness.hpp"
 
-namespace tessera::network {
+namespace tessera::network::cluster_test {
 namespace {
 
 using testing::carry;
@@ -122,4 +122,4 @@ TEST(ReadClusterNetwork, KnowsWhereRoutingsFit) {
 }
 
 }  // namespace
-}  // namespace tessera::network
+}  // namespace tessera::network::cluster_test

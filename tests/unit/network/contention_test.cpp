@@ -9,7 +9,7 @@
 #include "harness.hpp"
 #include "tessera/core/random.hpp"
 
-namespace tessera::network {
+namespace tessera::network::contention_test {
 namespace {
 
 using testing::Arrived;
@@ -234,4 +234,4 @@ TEST(Contention, AnalyticalMessagesShareThePortOfTheirSender) {
 }
 
 }  // namespace
-}  // namespace tessera::network
+}  // namespace tessera::network::contention_test

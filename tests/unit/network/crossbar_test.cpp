@@ -4,7 +4,7 @@
 
 #include "harness.hpp"
 
-namespace tessera::network {
+namespace tessera::network::crossbar_test {
 namespace {
 
 using testing::Arrived;
@@ -69,4 +69,4 @@ TEST(Crossbar, RanksDoNotMatter) {
 }
 
 }  // namespace
-}  // namespace tessera::network
+}  // namespace tessera::network::crossbar_test

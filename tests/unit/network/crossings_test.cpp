@@ -10,7 +10,7 @@
 #include "packet/fabric.hpp"
 #include "tessera/core/random.hpp"
 
-namespace tessera::network {
+namespace tessera::network::crossings_test {
 namespace {
 
 // Hop by hop.
@@ -110,4 +110,4 @@ TEST(Crossings, SayTheLeastTimeOfAMessage) {
 }
 
 }  // namespace
-}  // namespace tessera::network
+}  // namespace tessera::network::crossings_test

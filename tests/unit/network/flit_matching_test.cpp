@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace tessera::network {
+namespace tessera::network::flit_matching_test {
 namespace {
 
 class Allocator {
@@ -177,4 +177,4 @@ TEST(FlitMatching, TwoThatWantTheSameTakeTurns) {
 }
 
 }  // namespace
-}  // namespace tessera::network
+}  // namespace tessera::network::flit_matching_test

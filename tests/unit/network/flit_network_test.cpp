@@ -10,7 +10,7 @@
 #include "harness.hpp"
 #include "tessera/core/random.hpp"
 
-namespace tessera::network {
+namespace tessera::network::flit_network_test {
 namespace {
 
 using testing::Arrived;
@@ -267,4 +267,4 @@ TEST(FlitNetwork, ARouterTakesFourKiB) {
 }
 
 }  // namespace
-}  // namespace tessera::network
+}  // namespace tessera::network::flit_network_test

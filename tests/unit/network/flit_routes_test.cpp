@@ -15,7 +15,7 @@
 
 #include "harness.hpp"
 
-namespace tessera::network {
+namespace tessera::network::flit_routes_test {
 namespace {
 
 using testing::mesh;
@@ -198,4 +198,4 @@ TEST(FlitRoutesOfATorus, BothWaysOfARingCarryAsMuch) {
 }
 
 }  // namespace
-}  // namespace tessera::network
+}  // namespace tessera::network::flit_routes_test

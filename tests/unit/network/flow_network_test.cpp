@@ -11,7 +11,7 @@
 #include "harness.hpp"
 #include "tessera/core/random.hpp"
 
-namespace tessera::network {
+namespace tessera::network::flow_network_test {
 namespace {
 
 using testing::Arrived;
@@ -197,4 +197,4 @@ TEST(FlowNetwork, SaysWhereAndWhenMessagesLeaveARegion) {
 }
 
 }  // namespace
-}  // namespace tessera::network
+}  // namespace tessera::network::flow_network_test

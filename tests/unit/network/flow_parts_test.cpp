@@ -10,7 +10,7 @@
 
 #include "harness.hpp"
 
-namespace tessera::network {
+namespace tessera::network::flow_parts_test {
 namespace {
 
 using testing::Described;
@@ -122,4 +122,4 @@ TEST(FlowParts, HaveOneHubInAServer) {
 }
 
 }  // namespace
-}  // namespace tessera::network
+}  // namespace tessera::network::flow_parts_test

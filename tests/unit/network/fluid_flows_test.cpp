@@ -11,7 +11,7 @@
 
 #include "tessera/core/random.hpp"
 
-namespace tessera::network {
+namespace tessera::network::fluid_flows_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -216,4 +216,4 @@ TEST(Earliest, IsTheLeastOfAll) {
 }
 
 }  // namespace
-}  // namespace tessera::network
+}  // namespace tessera::network::fluid_flows_test

@@ -12,7 +12,7 @@
 #include "tessera/core/random.hpp"
 #include "tessera/machine/routing/routing.hpp"
 
-namespace tessera::network {
+namespace tessera::network::link_use_test {
 namespace {
 
 using testing::carry;
@@ -158,4 +158,4 @@ TEST(LinkUse, AStretchedPacketDoesNotTakeBytesFromEarlierBins) {
 }
 
 }  // namespace
-}  // namespace tessera::network
+}  // namespace tessera::network::link_use_test

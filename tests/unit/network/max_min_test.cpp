@@ -13,7 +13,7 @@
 
 #include "tessera/core/random.hpp"
 
-namespace tessera::network {
+namespace tessera::network::max_min_test {
 namespace {
 
 using ::testing::DoubleEq;
@@ -259,4 +259,4 @@ TEST(MaxMin, IsFairWhereManyLevelsAreEqual) {
 }
 
 }  // namespace
-}  // namespace tessera::network
+}  // namespace tessera::network::max_min_test

@@ -5,7 +5,7 @@
 
 #include "harness.hpp"
 
-namespace tessera::network {
+namespace tessera::network::read_network_test {
 namespace {
 
 using testing::described;
@@ -86,4 +86,4 @@ TEST(ReadNetwork, PredictsTheBytesOfItsState) {
 }
 
 }  // namespace
-}  // namespace tessera::network
+}  // namespace tessera::network::read_network_test

@@ -8,7 +8,7 @@
 
 #include "harness.hpp"
 
-namespace tessera::network {
+namespace tessera::network::ring_test {
 namespace {
 
 using testing::Described;
@@ -313,4 +313,4 @@ TEST(LumpedRings, AreTheSameOnAnyNumberOfRanks) {
 }
 
 }  // namespace
-}  // namespace tessera::network
+}  // namespace tessera::network::ring_test

@@ -23,7 +23,7 @@
 #include "harness.hpp"
 #include "tessera/machine/routing/routing.hpp"
 
-namespace tessera::network {
+namespace tessera::network::simgrid_flows_test {
 namespace {
 
 constexpr double stretched = 1000;
@@ -301,4 +301,4 @@ TEST(SimgridFlows, MessagesOfTheNetworkArriveWhenTheirsDo) {
 }
 
 }  // namespace
-}  // namespace tessera::network
+}  // namespace tessera::network::simgrid_flows_test

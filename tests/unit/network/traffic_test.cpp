@@ -7,7 +7,7 @@
 #include <cmath>
 #include <set>
 
-namespace tessera::network {
+namespace tessera::network::traffic_test {
 namespace {
 
 config::Section section_of(const std::string& text, config::Diagnostics& diagnostics) {
@@ -117,4 +117,4 @@ TEST(InjectionProcess, OnOffHasItsRateInBursts) {
 }
 
 }  // namespace
-}  // namespace tessera::network
+}  // namespace tessera::network::traffic_test

@@ -8,7 +8,7 @@
 
 #include "harness.hpp"
 
-namespace tessera::network {
+namespace tessera::network::uncontended_test {
 namespace {
 
 using testing::carry;
@@ -213,4 +213,4 @@ TEST(Uncontended, AnalyticalSaysWhereAndWhenMessagesLeaveARegion) {
 }
 
 }  // namespace
-}  // namespace tessera::network
+}  // namespace tessera::network::uncontended_test

@@ -7,7 +7,7 @@
 
 #include "tessera/core/random.hpp"
 
-namespace tessera::network {
+namespace tessera::network::wire_test {
 namespace {
 
 // Whole and part of bytes at a rate, divided as they are.
@@ -46,4 +46,4 @@ TEST(WireClass, DurationsAreExactAtRandom) {
 }
 
 }  // namespace
-}  // namespace tessera::network
+}  // namespace tessera::network::wire_test

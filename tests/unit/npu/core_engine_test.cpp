@@ -11,7 +11,7 @@
 #include "making.hpp"
 #include "tessera/npu/idle_time.hpp"
 
-namespace tessera::npu {
+namespace tessera::npu::core_engine_test {
 namespace {
 
 using testing::core_from;
@@ -326,4 +326,4 @@ TEST(Attention, WithFewerHeadsOfKeysLoadsFewer) {
 }
 
 }  // namespace
-}  // namespace tessera::npu
+}  // namespace tessera::npu::core_engine_test

@@ -9,7 +9,7 @@
 #include "making.hpp"
 #include "tessera/core/random.hpp"
 
-namespace tessera::npu {
+namespace tessera::npu::cores_property_test {
 namespace {
 
 using testing::core_from;
@@ -101,4 +101,4 @@ TEST(CoresOfRandomOperators, ComeToAnEndAndDoEveryTile) {
 }
 
 }  // namespace
-}  // namespace tessera::npu
+}  // namespace tessera::npu::cores_property_test

@@ -8,7 +8,7 @@
 #include "making.hpp"
 #include "tessera/npu/idle_time.hpp"
 
-namespace tessera::npu {
+namespace tessera::npu::cores_test {
 namespace {
 
 using testing::core_from;
@@ -83,4 +83,4 @@ TEST(Cores, AreTheSameOnTwoRanks) {
 }
 
 }  // namespace
-}  // namespace tessera::npu
+}  // namespace tessera::npu::cores_test

@@ -13,7 +13,7 @@
 #include "making.hpp"
 #include "tessera/npu/specs.hpp"
 
-namespace tessera::npu {
+namespace tessera::npu::tiling_test {
 namespace {
 
 using testing::core_from;
@@ -474,4 +474,4 @@ TEST(LikeOnnxim, ConvolutionsLoadNeitherSkipNorWhatNoStrideMeets) {
 }
 
 }  // namespace
-}  // namespace tessera::npu
+}  // namespace tessera::npu::tiling_test

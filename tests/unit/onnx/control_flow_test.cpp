@@ -1,7 +1,7 @@
 // If, Loop, Scan, functions and sequences are gone when a model has been read.
 #include "model.hpp"
 
-namespace tessera::onnx {
+namespace tessera::onnx::control_flow_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -155,4 +155,4 @@ TEST(ControlFlow, SequencesAreTheirParts) {
 }
 
 }  // namespace
-}  // namespace tessera::onnx
+}  // namespace tessera::onnx::control_flow_test

@@ -6,7 +6,7 @@
 
 #include "tessera/core/error.hpp"
 
-namespace tessera::onnx {
+namespace tessera::onnx::description_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -55,4 +55,4 @@ TEST(Description, ComplainsWithAPlace) {
 }
 
 }  // namespace
-}  // namespace tessera::onnx
+}  // namespace tessera::onnx::description_test

@@ -4,7 +4,7 @@
 
 #include "model.hpp"
 
-namespace tessera::onnx {
+namespace tessera::onnx::import_test {
 namespace {
 
 using ::testing::AllOf;
@@ -207,4 +207,4 @@ TEST(Import, ReadsRealModels) {
 }
 
 }  // namespace
-}  // namespace tessera::onnx
+}  // namespace tessera::onnx::import_test

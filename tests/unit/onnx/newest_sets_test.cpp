@@ -1,7 +1,7 @@
 // What operator sets 24 to 27 brought, against the formulas of ONNX's Operators.md.
 #include "model.hpp"
 
-namespace tessera::onnx {
+namespace tessera::onnx::newest_sets_test {
 namespace {
 
 using ::testing::Contains;
@@ -179,4 +179,4 @@ TEST(Poolings, ReadWhatTheirWindowsMeet) {
 }
 
 }  // namespace
-}  // namespace tessera::onnx
+}  // namespace tessera::onnx::newest_sets_test

@@ -6,7 +6,7 @@
 #include "model.hpp"
 #include "operators.hpp"
 
-namespace tessera::onnx {
+namespace tessera::onnx::operators_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -300,4 +300,4 @@ TEST(Operators, WorkBeyond62BitsIsRefused) {
 }
 
 }  // namespace
-}  // namespace tessera::onnx
+}  // namespace tessera::onnx::operators_test

@@ -1,7 +1,7 @@
 // Each pass on the smallest graph that has its pattern: what is left, and that the traffic is less.
 #include "model.hpp"
 
-namespace tessera::onnx {
+namespace tessera::onnx::optimize_test {
 namespace {
 
 using ::testing::Contains;
@@ -478,4 +478,4 @@ TEST(Optimize, NeverMoreTrafficOnRealModels) {
 }
 
 }  // namespace
-}  // namespace tessera::onnx
+}  // namespace tessera::onnx::optimize_test

@@ -3,7 +3,7 @@
 
 #include "model.hpp"
 
-namespace tessera::onnx {
+namespace tessera::onnx::order_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -72,4 +72,4 @@ TEST(Types, OfFewBitsAreCountedInBits) {
 }
 
 }  // namespace
-}  // namespace tessera::onnx
+}  // namespace tessera::onnx::order_test

@@ -2,7 +2,7 @@
 #include "wire.hpp"
 #include "model.hpp"
 
-namespace tessera::onnx {
+namespace tessera::onnx::wire_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -68,4 +68,4 @@ TEST(Wire, RefusesDeepNesting) {
 }
 
 }  // namespace
-}  // namespace tessera::onnx
+}  // namespace tessera::onnx::wire_test

@@ -10,7 +10,7 @@
 #include "tessera/core/error.hpp"
 #include "tessera/core/random.hpp"
 
-namespace tessera::pdes {
+namespace tessera::pdes::calendar_test {
 namespace {
 
 constexpr std::int64_t width_ps = 1000;
@@ -336,4 +336,4 @@ TEST(Port, KeepsComponentAndKindInSevenBits) {
 }
 
 }  // namespace
-}  // namespace tessera::pdes
+}  // namespace tessera::pdes::calendar_test

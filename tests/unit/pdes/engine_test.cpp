@@ -16,7 +16,7 @@
 #include "regions.hpp"
 #include "tessera/core/random.hpp"
 
-namespace tessera::pdes {
+namespace tessera::pdes::engine_test {
 namespace {
 
 using ::testing::AllOf;
@@ -458,4 +458,4 @@ TEST(Engine, AnErrorOfOneRankEndsTheOthers) {
 }
 
 }  // namespace
-}  // namespace tessera::pdes
+}  // namespace tessera::pdes::engine_test

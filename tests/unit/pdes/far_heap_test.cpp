@@ -7,7 +7,7 @@
 
 #include "tessera/core/random.hpp"
 
-namespace tessera::pdes {
+namespace tessera::pdes::far_heap_test {
 namespace {
 
 // Times with many ties, pushed and popped at random: what comes first is never later than what the
@@ -39,4 +39,4 @@ TEST(FarHeap, GivesTheEarliestOfWhatItHolds) {
 }
 
 }  // namespace
-}  // namespace tessera::pdes
+}  // namespace tessera::pdes::far_heap_test

@@ -12,7 +12,7 @@
 
 #include "phold.hpp"
 
-namespace tessera::pdes {
+namespace tessera::pdes::null_message_test {
 namespace {
 
 using ::testing::AllOf;
@@ -281,4 +281,4 @@ TEST(NullMessages, RefuseASendThatBreaksAPromise) {
 }
 
 }  // namespace
-}  // namespace tessera::pdes
+}  // namespace tessera::pdes::null_message_test

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace tessera::pdes {
+namespace tessera::pdes::phold_test {
 namespace {
 
 using testing::blocks;
@@ -65,4 +65,4 @@ INSTANTIATE_TEST_SUITE_P(All, Phold,
                          });
 
 }  // namespace
-}  // namespace tessera::pdes
+}  // namespace tessera::pdes::phold_test

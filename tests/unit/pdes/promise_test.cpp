@@ -13,7 +13,7 @@
 #include "tessera/core/error.hpp"
 #include "tessera/pdes/engine.hpp"
 
-namespace tessera::pdes {
+namespace tessera::pdes::promise_test {
 namespace {
 
 using ::testing::AllOf;
@@ -167,4 +167,4 @@ TEST(Promises, ThatDoNotHoldAreDefectsOfTheModel) {
 }
 
 }  // namespace
-}  // namespace tessera::pdes
+}  // namespace tessera::pdes::promise_test

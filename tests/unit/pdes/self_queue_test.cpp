@@ -9,7 +9,7 @@
 
 #include "tessera/core/random.hpp"
 
-namespace tessera::pdes {
+namespace tessera::pdes::self_queue_test {
 namespace {
 
 using Handled = std::vector<std::pair<std::int64_t, std::uint32_t>>;  // time, sequence
@@ -104,4 +104,4 @@ TEST(SelfQueue, AgreesWithAListThatIsSorted) {
 }
 
 }  // namespace
-}  // namespace tessera::pdes
+}  // namespace tessera::pdes::self_queue_test

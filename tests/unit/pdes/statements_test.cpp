@@ -6,7 +6,7 @@
 
 #include <vector>
 
-namespace tessera::pdes {
+namespace tessera::pdes::statements_test {
 namespace {
 
 SimTime ps(std::int64_t count) {
@@ -131,4 +131,4 @@ TEST(Statements, OfManyRanksAreKnownOfNeighboursOnly) {
 }
 
 }  // namespace
-}  // namespace tessera::pdes
+}  // namespace tessera::pdes::statements_test

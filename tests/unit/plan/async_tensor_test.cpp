@@ -9,7 +9,7 @@
 #include "planning.hpp"
 #include "tessera/plan/stages/stage_work.hpp"
 
-namespace tessera::plan {
+namespace tessera::plan::async_tensor_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -104,4 +104,4 @@ TEST(AsyncTensor, HasNoEffectOnWhatIsWhole) {
 }
 
 }  // namespace
-}  // namespace tessera::plan
+}  // namespace tessera::plan::async_tensor_test

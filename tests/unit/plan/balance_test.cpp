@@ -8,7 +8,7 @@
 #include "tessera/core/random.hpp"
 #include "tessera/plan/plan.hpp"
 
-namespace tessera::plan {
+namespace tessera::plan::balance_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -116,4 +116,4 @@ TEST(BalanceLayers, NeedsALayerForEachStage) {
 }
 
 }  // namespace
-}  // namespace tessera::plan
+}  // namespace tessera::plan::balance_test

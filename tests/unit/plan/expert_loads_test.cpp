@@ -7,7 +7,7 @@
 
 #include "planning.hpp"
 
-namespace tessera::plan {
+namespace tessera::plan::expert_loads_test {
 namespace {
 
 using testing::machine_text;
@@ -46,4 +46,4 @@ TEST(PlannedExperts, KeepAndTakeLonger) {
 }
 
 }  // namespace
-}  // namespace tessera::plan
+}  // namespace tessera::plan::expert_loads_test

@@ -9,7 +9,7 @@
 
 #include "planning.hpp"
 
-namespace tessera::plan {
+namespace tessera::plan::groups_test {
 namespace {
 
 using testing::planned;
@@ -272,4 +272,4 @@ TEST(Groups, ExplicitShardingMayNameALayer) {
 }
 
 }  // namespace
-}  // namespace tessera::plan
+}  // namespace tessera::plan::groups_test

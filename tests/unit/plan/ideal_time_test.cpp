@@ -3,7 +3,7 @@
 
 #include "planning.hpp"
 
-namespace tessera::plan {
+namespace tessera::plan::ideal_time_test {
 namespace {
 
 using testing::machine_text;
@@ -69,4 +69,4 @@ TEST(IdealTime, ASlowFirstStageNeedNotWait) {
 }
 
 }  // namespace
-}  // namespace tessera::plan
+}  // namespace tessera::plan::ideal_time_test

@@ -7,7 +7,7 @@
 
 #include "planning.hpp"
 
-namespace tessera::plan {
+namespace tessera::plan::memory_test {
 namespace {
 
 using ::testing::AllOf;
@@ -95,4 +95,4 @@ TEST(Capacity, NamesTheChannelThatWouldHoldTooMuch) {
 }
 
 }  // namespace
-}  // namespace tessera::plan
+}  // namespace tessera::plan::memory_test

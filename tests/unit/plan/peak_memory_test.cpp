@@ -9,7 +9,7 @@
 #include "planning.hpp"
 #include "tessera/plan/cutter.hpp"
 
-namespace tessera::plan {
+namespace tessera::plan::peak_memory_test {
 namespace {
 
 using testing::machine_text;
@@ -227,4 +227,4 @@ TEST(PeakMemory, CapacityCountsWhatIsThereForAMoment) {
 }
 
 }  // namespace
-}  // namespace tessera::plan
+}  // namespace tessera::plan::peak_memory_test

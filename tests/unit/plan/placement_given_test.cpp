@@ -7,7 +7,7 @@
 
 #include "planning.hpp"
 
-namespace tessera::plan {
+namespace tessera::plan::placement_given_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -137,4 +137,4 @@ TEST(GivenStages, IsOnlyForItsLayout) {
 }
 
 }  // namespace
-}  // namespace tessera::plan
+}  // namespace tessera::plan::placement_given_test

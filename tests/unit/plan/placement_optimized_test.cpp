@@ -9,7 +9,7 @@
 #include "placement/moves.hpp"
 #include "wafer.hpp"
 
-namespace tessera::plan {
+namespace tessera::plan::placement_optimized_test {
 namespace {
 
 using testing::cost_of;
@@ -135,4 +135,4 @@ TEST(PlacementCost, PartsChangeAsTheWhole) {
 }
 
 }  // namespace
-}  // namespace tessera::plan
+}  // namespace tessera::plan::placement_optimized_test

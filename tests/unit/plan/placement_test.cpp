@@ -12,7 +12,7 @@
 #include "tessera/core/error.hpp"
 #include "tessera/machine/machine.hpp"
 
-namespace tessera::plan {
+namespace tessera::plan::placement_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -389,4 +389,4 @@ TEST(Placement, LiesOnTheNodesThatMayBeUsed) {
 }
 
 }  // namespace
-}  // namespace tessera::plan
+}  // namespace tessera::plan::placement_test

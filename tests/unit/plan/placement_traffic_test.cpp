@@ -9,7 +9,7 @@
 #include "tessera/plan/traffic.hpp"
 #include "wafer.hpp"
 
-namespace tessera::plan {
+namespace tessera::plan::placement_traffic_test {
 namespace {
 
 using testing::on_wafer;
@@ -184,4 +184,4 @@ TEST(HopWeightedTraffic, ComparesLayoutsAsPalmDoes) {
 }
 
 }  // namespace
-}  // namespace tessera::plan
+}  // namespace tessera::plan::placement_traffic_test

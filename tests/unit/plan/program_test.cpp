@@ -13,7 +13,7 @@
 #include "planning.hpp"
 #include "program_builder.hpp"
 
-namespace tessera::plan {
+namespace tessera::plan::program_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -365,4 +365,4 @@ TEST(Plan, SaysWhatCannotBe) {
 }
 
 }  // namespace
-}  // namespace tessera::plan
+}  // namespace tessera::plan::program_test

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace tessera::plan {
+namespace tessera::plan::ring_clock_test {
 namespace {
 
 RingLink way(std::int64_t latency_ps, std::uint64_t bytes_per_second, std::uint32_t messages = 1) {
@@ -81,4 +81,4 @@ TEST(RingLink, TakesAsLongAsItsSlowestLink) {
 }
 
 }  // namespace
-}  // namespace tessera::plan
+}  // namespace tessera::plan::ring_clock_test

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::plan {
+namespace tessera::plan::schedule_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -351,4 +351,4 @@ TEST(GivenSchedule, SaysWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace tessera::plan
+}  // namespace tessera::plan::schedule_test

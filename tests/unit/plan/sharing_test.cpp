@@ -9,7 +9,7 @@
 
 #include "planning.hpp"
 
-namespace tessera::plan {
+namespace tessera::plan::sharing_test {
 namespace {
 
 using collective::Kind;
@@ -257,4 +257,4 @@ TEST(Sharing, RefusesWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace tessera::plan
+}  // namespace tessera::plan::sharing_test

@@ -8,7 +8,7 @@
 
 #include "planning.hpp"
 
-namespace tessera::plan {
+namespace tessera::plan::sram_allocation_test {
 namespace {
 
 // One product of 8 rows, 4 columns and depth 6, without bias: W = 48 B, I = 96 B, O = 64 B at fp16;
@@ -93,4 +93,4 @@ TEST(SramAllocation, TakesTheCheaperStationaryOperand) {
 }
 
 }  // namespace
-}  // namespace tessera::plan
+}  // namespace tessera::plan::sram_allocation_test

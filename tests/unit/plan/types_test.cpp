@@ -5,7 +5,7 @@
 #include "planning.hpp"
 #include "tessera/core/error.hpp"
 
-namespace tessera::plan {
+namespace tessera::plan::types_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -101,4 +101,4 @@ TEST(PlannedTypes, NobodyStandsForAnotherType) {
 }
 
 }  // namespace
-}  // namespace tessera::plan
+}  // namespace tessera::plan::types_test

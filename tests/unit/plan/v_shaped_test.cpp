@@ -12,7 +12,7 @@
 #include "planning.hpp"
 #include "tessera/plan/traffic.hpp"
 
-namespace tessera::plan {
+namespace tessera::plan::v_shaped_test {
 namespace {
 
 using testing::machine_text;
@@ -168,4 +168,4 @@ TEST(VShaped, NeedsTwoChunks) {
 }
 
 }  // namespace
-}  // namespace tessera::plan
+}  // namespace tessera::plan::v_shaped_test

@@ -8,7 +8,7 @@
 
 #include "planning.hpp"
 
-namespace tessera::plan {
+namespace tessera::plan::without_effect_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -104,4 +104,4 @@ TEST(WithoutEffect, DefaultsAreNotSaid) {
 }
 
 }  // namespace
-}  // namespace tessera::plan
+}  // namespace tessera::plan::without_effect_test

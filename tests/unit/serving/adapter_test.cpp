@@ -11,7 +11,7 @@
 #include "tessera/serving/language_model.hpp"
 #include "tessera/serving/request_class.hpp"
 
-namespace tessera::serving {
+namespace tessera::serving::adapter_test {
 namespace {
 
 using testing::at;
@@ -229,4 +229,4 @@ TEST(AdapterSlots, AreDrawnEvenly) {
 }
 
 }  // namespace
-}  // namespace tessera::serving
+}  // namespace tessera::serving::adapter_test

@@ -8,7 +8,7 @@
 
 #include "stepping.hpp"
 
-namespace tessera::serving {
+namespace tessera::serving::batcher_test {
 namespace {
 
 using testing::at;
@@ -287,4 +287,4 @@ TEST(SequenceBatcher, TakesOverWhatOthersHaveComputed) {
 }
 
 }  // namespace
-}  // namespace tessera::serving
+}  // namespace tessera::serving::batcher_test

@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-namespace tessera::serving {
+namespace tessera::serving::cache_test {
 namespace {
 
 TEST(Cache, GivesNoMoreBlocksThanThereAre) {
@@ -152,4 +152,4 @@ TEST(Cache, AddsUpWhateverSequencesDo) {
 }
 
 }  // namespace
-}  // namespace tessera::serving
+}  // namespace tessera::serving::cache_test

@@ -8,7 +8,7 @@
 
 #include "tessera/workload/transformer/model.hpp"
 
-namespace tessera::serving {
+namespace tessera::serving::language_model_test {
 namespace {
 
 npu::CoreConfig server() {
@@ -584,4 +584,4 @@ TEST(TileModel, WalksStageByStage) {
 }
 
 }  // namespace
-}  // namespace tessera::serving
+}  // namespace tessera::serving::language_model_test

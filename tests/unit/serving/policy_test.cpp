@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace tessera::serving {
+namespace tessera::serving::policy_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -137,4 +137,4 @@ TEST(Policies, DeadlineNeedsATarget) {
 }
 
 }  // namespace
-}  // namespace tessera::serving
+}  // namespace tessera::serving::policy_test

@@ -11,7 +11,7 @@
 #include "tessera/config/document.hpp"
 #include "tessera/serving/request_class.hpp"
 
-namespace tessera::serving {
+namespace tessera::serving::priority_test {
 namespace {
 
 using testing::at;
@@ -171,4 +171,4 @@ TEST(Classes, AreSaidByLists) {
 }
 
 }  // namespace
-}  // namespace tessera::serving
+}  // namespace tessera::serving::priority_test

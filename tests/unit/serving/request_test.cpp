@@ -8,7 +8,7 @@
 
 #include "tessera/serving/batcher.hpp"
 
-namespace tessera::serving {
+namespace tessera::serving::request_test {
 namespace {
 
 std::unique_ptr<RequestSource> source(const std::string& text, const RequestNeeds& needs) {
@@ -184,4 +184,4 @@ TEST(Requests, RefuseWhatTheyCannotMean) {
 }
 
 }  // namespace
-}  // namespace tessera::serving
+}  // namespace tessera::serving::request_test

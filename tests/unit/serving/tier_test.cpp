@@ -8,7 +8,7 @@
 
 #include "stepping.hpp"
 
-namespace tessera::serving {
+namespace tessera::serving::tier_test {
 namespace {
 
 using testing::at;
@@ -134,4 +134,4 @@ TEST(Tier, KeepsBeginningsOfPrompts) {
 }
 
 }  // namespace
-}  // namespace tessera::serving
+}  // namespace tessera::serving::tier_test

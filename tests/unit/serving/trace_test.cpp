@@ -9,7 +9,7 @@
 #include "tessera/serving/request.hpp"
 #include "tessera/serving/trace_time.hpp"
 
-namespace tessera::serving {
+namespace tessera::serving::trace_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -343,4 +343,4 @@ TEST_F(Traces, OfMooncakeComputeBlocksOnce) {
 }
 
 }  // namespace
-}  // namespace tessera::serving
+}  // namespace tessera::serving::trace_test

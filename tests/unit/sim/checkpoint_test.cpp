@@ -18,7 +18,7 @@
 #include "tessera/trace/run_folder.hpp"
 #include "tessera/trace/trace_file.hpp"
 
-namespace tessera::sim {
+namespace tessera::sim::checkpoint_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -392,4 +392,4 @@ TEST(Checkpoints, TheResolvedConfigurationsOfTheExamplesReadBack) {
 }
 
 }  // namespace
-}  // namespace tessera::sim
+}  // namespace tessera::sim::checkpoint_test

@@ -10,7 +10,7 @@
 #include "tessera/sim/programs/replay.hpp"
 #include "tessera/sim/simulation.hpp"
 
-namespace tessera::sim {
+namespace tessera::sim::chip_ideal_test {
 namespace {
 
 testing::Files chip() {
@@ -78,4 +78,4 @@ TEST(ChipIdeal, OfChannelsIsTheirBandwidthAndOfDevicesTheirs) {
 }
 
 }  // namespace
-}  // namespace tessera::sim
+}  // namespace tessera::sim::chip_ideal_test

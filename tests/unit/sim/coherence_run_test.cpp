@@ -8,7 +8,7 @@
 #include "stopped_runs.hpp"
 #include "tessera/sim/simulation.hpp"
 
-namespace tessera::sim {
+namespace tessera::sim::coherence_run_test {
 namespace {
 
 // XPUs and one memory of nobody around a switch: every link has 64 B in a ns and 100 ns, a way 200.
@@ -187,4 +187,4 @@ TEST(CoherentRun, Complaints) {
 }
 
 }  // namespace
-}  // namespace tessera::sim
+}  // namespace tessera::sim::coherence_run_test

@@ -8,7 +8,7 @@
 #include "stopped_runs.hpp"
 #include "tessera/sim/simulation.hpp"
 
-namespace tessera::sim {
+namespace tessera::sim::coherent_channels_test {
 namespace {
 
 // XPUs and memories around a switch: every link has 64 B in a ns and 100 ns, a way 200 ns.
@@ -194,4 +194,4 @@ TEST(CoherentChannels, Complaints) {
 }
 
 }  // namespace
-}  // namespace tessera::sim
+}  // namespace tessera::sim::coherent_channels_test

@@ -11,7 +11,7 @@
 #include "tessera/sim/programs/replay.hpp"
 #include "tessera/sim/simulation.hpp"
 
-namespace tessera::sim {
+namespace tessera::sim::conformance_test {
 namespace {
 
 trace::Summary summary_of(const std::string& text, const std::vector<std::string>& overrides = {}) {
@@ -308,4 +308,4 @@ TEST(Conformance, ReplayedMicroBatchesCount) {
 }
 
 }  // namespace
-}  // namespace tessera::sim
+}  // namespace tessera::sim::conformance_test

@@ -13,7 +13,7 @@
 
 #include "files.hpp"
 
-namespace tessera::sim {
+namespace tessera::sim::conservation_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -179,4 +179,4 @@ TEST(Conservation, OfNetworks) {
 }
 
 }  // namespace
-}  // namespace tessera::sim
+}  // namespace tessera::sim::conservation_test

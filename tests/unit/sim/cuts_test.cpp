@@ -11,7 +11,7 @@
 #include "tessera/sim/scaling/scaling.hpp"
 #include "tessera/sim/simulation.hpp"
 
-namespace tessera::sim {
+namespace tessera::sim::cuts_test {
 namespace {
 
 using testing::complaint_of;
@@ -333,4 +333,4 @@ TEST(Choice, IsWhatScalingIsPredictedWith) {
 }
 
 }  // namespace
-}  // namespace tessera::sim
+}  // namespace tessera::sim::cuts_test

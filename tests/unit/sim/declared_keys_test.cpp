@@ -15,7 +15,7 @@
 #include "tessera/workload/graph_workload.hpp"
 #include "tessera/workload/workload.hpp"
 
-namespace tessera::sim {
+namespace tessera::sim::declared_keys_test {
 namespace {
 
 using Rows = std::vector<ParameterInfo>;
@@ -87,4 +87,4 @@ TEST(DeclaredKeys, SayRangesAndWhatMustBeGiven) {
 }
 
 }  // namespace
-}  // namespace tessera::sim
+}  // namespace tessera::sim::declared_keys_test

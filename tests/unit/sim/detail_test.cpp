@@ -16,7 +16,7 @@
 #include "tessera/trace/run_folder.hpp"
 #include "tessera/trace/trace_file.hpp"
 
-namespace tessera::sim {
+namespace tessera::sim::detail_test {
 namespace {
 
 using testing::complaint_of;
@@ -115,4 +115,4 @@ TEST(Detail, ComplaintsNameTheType) {
 }
 
 }  // namespace
-}  // namespace tessera::sim
+}  // namespace tessera::sim::detail_test

@@ -5,7 +5,7 @@
 
 #include "files.hpp"
 
-namespace tessera::sim {
+namespace tessera::sim::experiment_test {
 namespace {
 
 using ::testing::AllOf;
@@ -171,4 +171,4 @@ TEST(ReadExperiment, NeedsAPeakForTheWorkloadsType) {
 }
 
 }  // namespace
-}  // namespace tessera::sim
+}  // namespace tessera::sim::experiment_test

@@ -13,7 +13,7 @@
 #include "tessera/trace/run_folder.hpp"
 #include "tessera/trace/trace_file.hpp"
 
-namespace tessera::sim {
+namespace tessera::sim::graph_run_test {
 namespace {
 
 // Two XPUs of 1 TFLOP/s; vertices and what else the workload says.
@@ -204,4 +204,4 @@ TEST(GraphRun, NotesSayWhatBuffersTake) {
 }
 
 }  // namespace
-}  // namespace tessera::sim
+}  // namespace tessera::sim::graph_run_test

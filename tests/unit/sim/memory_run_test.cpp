@@ -10,7 +10,7 @@
 #include "tessera/sim/programs/replay.hpp"
 #include "tessera/sim/simulation.hpp"
 
-namespace tessera::sim {
+namespace tessera::sim::memory_run_test {
 namespace {
 
 using testing::read;
@@ -118,4 +118,4 @@ TEST(RunStragglers, AreTheSameOnAnyNumberOfRanks) {
 }
 
 }  // namespace
-}  // namespace tessera::sim
+}  // namespace tessera::sim::memory_run_test

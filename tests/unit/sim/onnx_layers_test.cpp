@@ -13,7 +13,7 @@
 #include "tessera/sim/experiment.hpp"
 #include "tessera/sim/model_cache.hpp"
 
-namespace tessera::sim {
+namespace tessera::sim::onnx_layers_test {
 namespace {
 
 using onnx::Level;
@@ -460,4 +460,4 @@ TEST(LayersOfModels, AreReadOnceForManyStrategies) {
 }
 
 }  // namespace
-}  // namespace tessera::sim
+}  // namespace tessera::sim::onnx_layers_test

@@ -10,7 +10,7 @@
 #include "../npu/making.hpp"
 #include "../onnx/model.hpp"
 
-namespace tessera::sim {
+namespace tessera::sim::onnx_lowering_test {
 namespace {
 
 using onnx::ModelMaker;
@@ -486,4 +486,4 @@ TEST(LoweringOfUnknownOperators, MovesWhatTheyReadAndWrite) {
 }
 
 }  // namespace
-}  // namespace tessera::sim
+}  // namespace tessera::sim::onnx_lowering_test

@@ -6,7 +6,7 @@
 #include "files.hpp"
 #include "tessera/sim/simulation.hpp"
 
-namespace tessera::sim {
+namespace tessera::sim::remote_access_test {
 namespace {
 
 // XPUs and memories in pairs around a switch: every link has 64 B in a ns and 100 ns, a way 200 ns;
@@ -113,4 +113,4 @@ TEST(RemoteAccess, Complaints) {
 }
 
 }  // namespace
-}  // namespace tessera::sim
+}  // namespace tessera::sim::remote_access_test

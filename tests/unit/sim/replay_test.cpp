@@ -12,7 +12,7 @@
 #include "files.hpp"
 #include "tessera/trace/summary.hpp"
 
-namespace tessera::sim {
+namespace tessera::sim::replay_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -123,4 +123,4 @@ TEST(Replay, RefusesCheckpoints) {
 }
 
 }  // namespace
-}  // namespace tessera::sim
+}  // namespace tessera::sim::replay_test

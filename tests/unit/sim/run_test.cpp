@@ -8,7 +8,7 @@
 #include "files.hpp"
 #include "tessera/sim/simulation.hpp"
 
-namespace tessera::sim {
+namespace tessera::sim::run_test {
 namespace {
 
 using testing::read;
@@ -184,4 +184,4 @@ TEST(Run, OptimizedPlacementsAreNoSlowerThanNamedOnes) {
 }
 
 }  // namespace
-}  // namespace tessera::sim
+}  // namespace tessera::sim::run_test

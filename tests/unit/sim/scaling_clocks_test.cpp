@@ -10,7 +10,7 @@
 #include "tessera/core/error.hpp"
 #include "tessera/sim/scaling/sends_under_way.hpp"
 
-namespace tessera::sim {
+namespace tessera::sim::scaling_clocks_test {
 namespace {
 
 constexpr std::array<std::uint64_t, 2> ten_and_four{10, 4};
@@ -124,4 +124,4 @@ TEST(SendsUnderWay, FindsEachOnce) {
 }
 
 }  // namespace
-}  // namespace tessera::sim
+}  // namespace tessera::sim::scaling_clocks_test

@@ -11,7 +11,7 @@
 #include "tessera/sim/cuts/weights.hpp"
 #include "tessera/sim/simulation.hpp"
 
-namespace tessera::sim {
+namespace tessera::sim::scaling_test {
 namespace {
 
 using testing::read;
@@ -310,4 +310,4 @@ TEST(Scaling, MeasuresTheCostOfAnEvent) {
 }
 
 }  // namespace
-}  // namespace tessera::sim
+}  // namespace tessera::sim::scaling_test

@@ -11,7 +11,7 @@
 #include "stopped_runs.hpp"
 #include "tessera/sim/simulation.hpp"
 
-namespace tessera::sim {
+namespace tessera::sim::serving_fleet_test {
 namespace {
 
 using testing::complaint_of;
@@ -424,4 +424,4 @@ TEST(Fleets, SayWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace tessera::sim
+}  // namespace tessera::sim::serving_fleet_test

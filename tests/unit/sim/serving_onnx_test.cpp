@@ -12,7 +12,7 @@
 #include "tessera/sim/serving/serving.hpp"
 #include "tessera/sim/simulation.hpp"
 
-namespace tessera::sim {
+namespace tessera::sim::serving_onnx_test {
 namespace {
 
 using testing::complaint_of;
@@ -193,4 +193,4 @@ TEST(ServedModels, RefuseWhatCannotBe) {
 }
 
 }  // namespace
-}  // namespace tessera::sim
+}  // namespace tessera::sim::serving_onnx_test

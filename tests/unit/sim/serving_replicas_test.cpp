@@ -9,7 +9,7 @@
 #include "files.hpp"
 #include "tessera/sim/simulation.hpp"
 
-namespace tessera::sim {
+namespace tessera::sim::serving_replicas_test {
 namespace {
 
 using testing::complaint_of;
@@ -207,4 +207,4 @@ TEST(Replicas, NeedNpusOfTheirOwn) {
 }
 
 }  // namespace
-}  // namespace tessera::sim
+}  // namespace tessera::sim::serving_replicas_test

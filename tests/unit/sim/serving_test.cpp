@@ -12,7 +12,7 @@
 #include "tessera/sim/serving/serving.hpp"
 #include "tessera/sim/simulation.hpp"
 
-namespace tessera::sim {
+namespace tessera::sim::serving_test {
 namespace {
 
 using testing::complaint_of;
@@ -246,4 +246,4 @@ TEST(Serving, RefusesIterations) {
 }
 
 }  // namespace
-}  // namespace tessera::sim
+}  // namespace tessera::sim::serving_test

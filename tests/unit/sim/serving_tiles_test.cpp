@@ -13,7 +13,7 @@
 #include "tessera/sim/serving/serving.hpp"
 #include "tessera/sim/simulation.hpp"
 
-namespace tessera::sim {
+namespace tessera::sim::serving_tiles_test {
 namespace {
 
 using testing::complaint_of;
@@ -225,4 +225,4 @@ TEST(ServingOnTiles, RefusesWhatNeedsCores) {
 }
 
 }  // namespace
-}  // namespace tessera::sim
+}  // namespace tessera::sim::serving_tiles_test

@@ -10,7 +10,7 @@
 #include "tessera/collective/algorithm.hpp"
 #include "tessera/sim/simulation.hpp"
 
-namespace tessera::sim {
+namespace tessera::sim::serving_whole_test {
 namespace {
 
 using testing::complaint_of;
@@ -184,4 +184,4 @@ TEST(WholeSteps, AreRefusedWhereSomethingIsShared) {
 }
 
 }  // namespace
-}  // namespace tessera::sim
+}  // namespace tessera::sim::serving_whole_test

@@ -11,7 +11,7 @@
 #include "tessera/sim/serving/serving.hpp"
 #include "tessera/sim/simulation.hpp"
 
-namespace tessera::sim {
+namespace tessera::sim::tenants_test {
 namespace {
 
 using testing::complaint_of;
@@ -536,4 +536,4 @@ TEST(TenantsTogether, GoOnServingFromACheckpoint) {
 }
 
 }  // namespace
-}  // namespace tessera::sim
+}  // namespace tessera::sim::tenants_test

@@ -9,7 +9,7 @@
 #include "files.hpp"
 #include "tessera/sim/simulation.hpp"
 
-namespace tessera::sim {
+namespace tessera::sim::weights_test {
 namespace {
 
 using ::testing::AllOf;
@@ -114,4 +114,4 @@ TEST(Weights, CountsBeyond32BitsAreScaledTogether) {
 }
 
 }  // namespace
-}  // namespace tessera::sim
+}  // namespace tessera::sim::weights_test

@@ -12,7 +12,7 @@
 #include "tessera/trace/run_folder.hpp"
 #include "trace_test_support.hpp"
 
-namespace tessera::trace::test {
+namespace tessera::trace::test::chrome_export_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -582,4 +582,4 @@ TEST(ChromeExport, StandsInTheRunFolder) {
 }
 
 }  // namespace
-}  // namespace tessera::trace::test
+}  // namespace tessera::trace::test::chrome_export_test

@@ -18,7 +18,7 @@
 #include "tessera/core/digest.hpp"
 #include "trace_test_support.hpp"
 
-namespace tessera::trace::test {
+namespace tessera::trace::test::chunk_filters_test {
 namespace {
 
 using Bytes = std::vector<std::byte>;
@@ -326,4 +326,4 @@ TEST(ChunkFilters, GiveTheSameBytesWhateverCameBefore) {
 }
 
 }  // namespace
-}  // namespace tessera::trace::test
+}  // namespace tessera::trace::test::chunk_filters_test

@@ -14,7 +14,7 @@
 #include "tessera/trace/store/json.hpp"
 #include "trace_test_support.hpp"
 
-namespace tessera::trace {
+namespace tessera::trace::folder_lock_test {
 namespace {
 
 using namespace test;
@@ -210,4 +210,4 @@ TEST(FolderLock, MakesFoldersAndTakesThemAwayWhenTheyStayEmpty) {
 }
 
 }  // namespace
-}  // namespace tessera::trace
+}  // namespace tessera::trace::folder_lock_test

@@ -9,7 +9,7 @@
 #include "tessera/trace/trace_file.hpp"
 #include "trace_test_support.hpp"
 
-namespace tessera::trace::test {
+namespace tessera::trace::test::index_test {
 namespace {
 
 using testing::HasSubstr;
@@ -154,4 +154,4 @@ TEST(Index, RefusesWhatItWouldShowAsZeros) {
 }
 
 }  // namespace
-}  // namespace tessera::trace::test
+}  // namespace tessera::trace::test::index_test

@@ -5,7 +5,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-namespace tessera::trace {
+namespace tessera::trace::json_test {
 namespace {
 
 std::string library_text(const std::string& text, int indent) {
@@ -111,4 +111,4 @@ TEST(Json, MembersAreErasedAndUpdated) {
 }
 
 }  // namespace
-}  // namespace tessera::trace
+}  // namespace tessera::trace::json_test

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace tessera::trace {
+namespace tessera::trace::json_text_test {
 namespace {
 
 TEST(JsonText, KeepsKindsAndTheOrderOfKeys) {
@@ -43,4 +43,4 @@ TEST(JsonText, CopiesAreTheirOwn) {
 }
 
 }  // namespace
-}  // namespace tessera::trace
+}  // namespace tessera::trace::json_text_test

@@ -6,7 +6,7 @@
 
 #include "trace_test_support.hpp"
 
-namespace tessera::trace::test {
+namespace tessera::trace::test::records_test {
 namespace {
 
 using testing::ElementsAre;
@@ -183,4 +183,4 @@ TEST(Tables, DoNotDependOnTheSizeOfPointers) {
 }
 
 }  // namespace
-}  // namespace tessera::trace::test
+}  // namespace tessera::trace::test::records_test

@@ -5,7 +5,7 @@
 
 #include "tessera/core/error.hpp"
 
-namespace tessera::trace {
+namespace tessera::trace::scaling_report_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -88,4 +88,4 @@ TEST(ScalingReport, BeginsWithOneRank) {
 }
 
 }  // namespace
-}  // namespace tessera::trace
+}  // namespace tessera::trace::scaling_report_test

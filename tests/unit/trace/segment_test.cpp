@@ -11,7 +11,7 @@
 #include "tessera/trace/trace_file.hpp"
 #include "trace_test_support.hpp"
 
-namespace tessera::trace {
+namespace tessera::trace::segment_test {
 namespace {
 
 using namespace test;
@@ -130,4 +130,4 @@ TEST(Segments, AFileIsOverwrittenWhereItStands) {
 }
 
 }  // namespace
-}  // namespace tessera::trace
+}  // namespace tessera::trace::segment_test

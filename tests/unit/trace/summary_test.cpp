@@ -8,7 +8,7 @@
 
 #include "trace_test_support.hpp"
 
-namespace tessera::trace::test {
+namespace tessera::trace::test::summary_test {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -324,4 +324,4 @@ TEST(SummaryTable, LeavesOutMiddleStages) {
 }
 
 }  // namespace
-}  // namespace tessera::trace::test
+}  // namespace tessera::trace::test::summary_test

@@ -11,7 +11,7 @@
 #include "tessera/trace/trace_file.hpp"
 #include "trace_test_support.hpp"
 
-namespace tessera::trace::test {
+namespace tessera::trace::test::trace_fault_test {
 namespace {
 
 using testing::HasSubstr;
@@ -180,4 +180,4 @@ TEST(TraceFault, AFailedFileLeavesOthersAlone) {
 }
 
 }  // namespace
-}  // namespace tessera::trace::test
+}  // namespace tessera::trace::test::trace_fault_test

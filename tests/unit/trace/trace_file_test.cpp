@@ -9,7 +9,7 @@
 
 #include "trace_test_support.hpp"
 
-namespace tessera::trace::test {
+namespace tessera::trace::test::trace_file_test {
 namespace {
 
 using testing::HasSubstr;
@@ -297,4 +297,4 @@ TEST(TraceFile, KnowsTheLibrary) {
 }
 
 }  // namespace
-}  // namespace tessera::trace::test
+}  // namespace tessera::trace::test::trace_file_test

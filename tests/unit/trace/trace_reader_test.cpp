@@ -8,7 +8,7 @@
 #include "tessera/trace/trace_file.hpp"
 #include "trace_test_support.hpp"
 
-namespace tessera::trace::test {
+namespace tessera::trace::test::trace_reader_test {
 namespace {
 
 using testing::HasSubstr;
@@ -173,4 +173,4 @@ TEST(TraceReader, SaysWhyCommitsAreNotBelieved) {
 }
 
 }  // namespace
-}  // namespace tessera::trace::test
+}  // namespace tessera::trace::test::trace_reader_test

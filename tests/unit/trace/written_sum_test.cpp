@@ -9,7 +9,7 @@
 #include "tessera/core/random.hpp"
 #include "trace_test_support.hpp"
 
-namespace tessera::trace::test {
+namespace tessera::trace::test::written_sum_test {
 namespace {
 
 std::vector<std::byte> noise(std::size_t size, std::uint64_t seed) {
@@ -88,4 +88,4 @@ TEST(WrittenSum, OfATraceIsWhatWasWritten) {
 }
 
 }  // namespace
-}  // namespace tessera::trace::test
+}  // namespace tessera::trace::test::written_sum_test

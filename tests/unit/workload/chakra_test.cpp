@@ -13,7 +13,7 @@
 
 #include "tessera/core/error.hpp"
 
-namespace tessera::workload {
+namespace tessera::workload::chakra_test {
 namespace {
 
 using ::testing::AllOf;
@@ -332,4 +332,4 @@ TEST(ChakraWriter, LeavesNothingWhenGivenUp) {
 }
 
 }  // namespace
-}  // namespace tessera::workload
+}  // namespace tessera::workload::chakra_test

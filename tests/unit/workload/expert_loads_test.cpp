@@ -10,7 +10,7 @@
 
 #include "read_text.hpp"
 
-namespace tessera::workload {
+namespace tessera::workload::expert_loads_test {
 namespace {
 
 using testing::AllOf;
@@ -140,4 +140,4 @@ TEST(ExpertLoads, AreChecked) {
 }
 
 }  // namespace
-}  // namespace tessera::workload
+}  // namespace tessera::workload::expert_loads_test

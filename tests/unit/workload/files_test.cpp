@@ -10,7 +10,7 @@
 
 #include "read_text.hpp"
 
-namespace tessera::workload {
+namespace tessera::workload::files_test {
 namespace {
 
 using testing::IsEmpty;
@@ -177,4 +177,4 @@ TEST(WorkloadFiles, EachIsChecked) {
 }
 
 }  // namespace
-}  // namespace tessera::workload
+}  // namespace tessera::workload::files_test

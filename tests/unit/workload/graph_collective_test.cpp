@@ -4,7 +4,7 @@
 #include "tessera/workload/graph_look.hpp"
 #include "tessera/workload/graph_workload.hpp"
 
-namespace tessera::workload {
+namespace tessera::workload::graph_collective_test {
 namespace {
 
 std::unique_ptr<GraphSource> collectives(const std::string& text, std::uint32_t npus) {
@@ -40,4 +40,4 @@ TEST(GraphCollective, ABillionOfThemTakeNoMemory) {
 }
 
 }  // namespace
-}  // namespace tessera::workload
+}  // namespace tessera::workload::graph_collective_test

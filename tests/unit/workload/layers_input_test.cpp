@@ -6,7 +6,7 @@
 
 #include "read_text.hpp"
 
-namespace tessera::workload {
+namespace tessera::workload::layers_input_test {
 namespace {
 
 using testing::AllOf;
@@ -154,4 +154,4 @@ TEST(LayersInput, ComplaintsOfAllLayersAreCollected) {
 }
 
 }  // namespace
-}  // namespace tessera::workload
+}  // namespace tessera::workload::layers_input_test

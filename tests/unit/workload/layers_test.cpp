@@ -8,7 +8,7 @@
 
 #include "read_text.hpp"
 
-namespace tessera::workload {
+namespace tessera::workload::layers_test {
 namespace {
 
 using testing::ElementsAre;
@@ -222,4 +222,4 @@ TEST(Chain, ATransformerLayerWrittenOut) {
 }
 
 }  // namespace
-}  // namespace tessera::workload
+}  // namespace tessera::workload::layers_test

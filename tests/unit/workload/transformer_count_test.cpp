@@ -9,7 +9,7 @@
 
 #include "read_text.hpp"
 
-namespace tessera::workload {
+namespace tessera::workload::transformer_count_test {
 namespace {
 
 using testing::ElementsAre;
@@ -352,4 +352,4 @@ TEST(Collectives, TwoForwardAndTwoBackwardInALayer) {
 }
 
 }  // namespace
-}  // namespace tessera::workload
+}  // namespace tessera::workload::transformer_count_test

@@ -6,7 +6,7 @@
 
 #include "read_text.hpp"
 
-namespace tessera::workload {
+namespace tessera::workload::transformer_input_test {
 namespace {
 
 using testing::AllOf;
@@ -172,4 +172,4 @@ TEST(TransformerInput, AllComplaintsAreCollected) {
 }
 
 }  // namespace
-}  // namespace tessera::workload
+}  // namespace tessera::workload::transformer_input_test

@@ -10,7 +10,7 @@
 
 #include "read_text.hpp"
 
-namespace tessera::workload {
+namespace tessera::workload::transformer_mixers_test {
 namespace {
 
 using testing::AllOf;
@@ -292,4 +292,4 @@ TEST(StateSpace, IsChecked) {
 }
 
 }  // namespace
-}  // namespace tessera::workload
+}  // namespace tessera::workload::transformer_mixers_test

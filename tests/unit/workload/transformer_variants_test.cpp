@@ -9,7 +9,7 @@
 
 #include "read_text.hpp"
 
-namespace tessera::workload {
+namespace tessera::workload::transformer_variants_test {
 namespace {
 
 using testing::ElementsAre;
@@ -230,4 +230,4 @@ TEST(Inference, HasForwardPassesOnly) {
 }
 
 }  // namespace
-}  // namespace tessera::workload
+}  // namespace tessera::workload::transformer_variants_test

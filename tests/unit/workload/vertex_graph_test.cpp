@@ -10,7 +10,7 @@
 #include "tessera/workload/graph_look.hpp"
 #include "tessera/workload/graph_workload.hpp"
 
-namespace tessera::workload {
+namespace tessera::workload::vertex_graph_test {
 namespace {
 
 using testing::ElementsAre;
@@ -277,4 +277,4 @@ TEST(VertexGraph, IsRefusedWhereItCannotRun) {
 }
 
 }  // namespace
-}  // namespace tessera::workload
+}  // namespace tessera::workload::vertex_graph_test

@@ -7,7 +7,7 @@
 #include "tessera/workload/graph_look.hpp"
 #include "tessera/workload/graph_workload.hpp"
 
-namespace tessera::workload {
+namespace tessera::workload::vertex_tensors_test {
 namespace {
 
 using testing::ElementsAre;
@@ -239,4 +239,4 @@ TEST(VertexTensors, FillTheStatedCapacity) {
 }
 
 }  // namespace
-}  // namespace tessera::workload
+}  // namespace tessera::workload::vertex_tensors_test

@@ -6,7 +6,7 @@
 #include "read_text.hpp"
 #include "tessera/core/error.hpp"
 
-namespace tessera::workload {
+namespace tessera::workload::workload_test {
 namespace {
 
 using testing::ElementsAre;
@@ -90,4 +90,4 @@ TEST(ReadWorkload, AMissingKindIsAComplaint) {
 }
 
 }  // namespace
-}  // namespace tessera::workload
+}  // namespace tessera::workload::workload_test
