@@ -118,16 +118,17 @@ function(tessera_whole_rooms result)
   set(${result} ${rooms} PARENT_SCOPE)
 endfunction()
 
-# tessera_tests(ROOM SOURCES ... [LINKS ...] [DEFINITIONS ...]): the tests of tests/unit/ROOM as one program, ROOM_tests,
-# linked to their room alone (whole archive, so that registrations are kept) and any extra LINKS. They are compiled
+# tessera_tests(ROOM [LINKS ...] [DEFINITIONS ...]): all tests/unit/ROOM/*_test.cpp as one program, ROOM_tests, linked
+# to their room alone (whole archive, so that registrations are kept) and any extra LINKS. They are compiled
 # together, so many at a time that who changes one waits for seconds; each has a namespace of its name. ctest runs
 # each test in a process of its own.
 set(TESSERA_BATCH_OF_TESTS 8)
 function(tessera_tests room)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LINKS;DEFINITIONS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "LINKS;DEFINITIONS" ${ARGN})
   set(target ${room}_tests)
-  add_executable(${target} ${ARG_SOURCES})
-  tessera_together(${target} ${TESSERA_BATCH_OF_TESTS} ${ARG_SOURCES})
+  file(GLOB sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *_test.cpp)
+  add_executable(${target} ${sources})
+  tessera_together(${target} ${TESSERA_BATCH_OF_TESTS} ${sources})
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   # The room's own headers, too.
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src/${room})

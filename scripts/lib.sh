@@ -72,7 +72,10 @@ need_packages() {
   [[ ${#missing[@]} -gt 0 ]] || return 0
   say "installing ${missing[*]}"
   local apt=(env DEBIAN_FRONTEND=noninteractive apt-get -q -y)
-  as_root "${apt[@]}" update </dev/null
+  if [[ -z ${packages_are_listed:-} ]]; then
+    as_root "${apt[@]}" update </dev/null
+    packages_are_listed=yes
+  fi
   as_root "${apt[@]}" install --no-install-recommends "${missing[@]}" </dev/null
 }
 

@@ -135,7 +135,7 @@ TEST(Forecast, BoundsWhatIsSimulatedWithBandwidthForEachAccess) {
 TEST(Forecast, BoundsWhatIsSimulatedWithDevices) {
   Laboratory lab(with_dram(), {"machine.memory={model: dram, preset: LPDDR5}"});
   std::size_t simulated = 0;
-  visit_some(lab.limits, 11, [&](const Candidate& candidate) {
+  visit_some(lab.limits, 29, [&](const Candidate& candidate) {
     Proposal proposal;
     proposal.candidate = candidate;
     proposal = lab.simulator.simulate(proposal, {});
