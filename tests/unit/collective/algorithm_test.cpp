@@ -13,8 +13,8 @@ namespace {
 
 TEST(Algorithms, AreTheKnownOnes) {
   EXPECT_THAT(algorithms().names(),
-              testing::ElementsAre("direct", "double-binary-tree", "halving-doubling", "line",
-                                   "ring", "ring-bidirectional", "ring-relay"));
+              ::testing::ElementsAre("direct", "double-binary-tree", "halving-doubling", "line",
+                                     "ring", "ring-bidirectional", "ring-relay"));
   EXPECT_EQ(algorithms().kind(), "collective algorithm");
 }
 

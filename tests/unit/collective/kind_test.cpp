@@ -16,9 +16,9 @@ TEST(Kind, HasTwoNames) {
   EXPECT_EQ(to_string(Kind::all_reduce), "all_reduce");
   EXPECT_EQ(to_string(Kind::reduce_scatter), "reduce_scatter");
   EXPECT_EQ(to_string(Kind::barrier), "barrier");
-  EXPECT_THAT(kind_names(), testing::ElementsAre("all-reduce", "reduce-scatter", "all-gather",
-                                                 "all-to-all", "broadcast", "reduce", "gather",
-                                                 "scatter", "barrier", "reduce-scatter-block"));
+  EXPECT_THAT(kind_names(), ::testing::ElementsAre("all-reduce", "reduce-scatter", "all-gather",
+                                                   "all-to-all", "broadcast", "reduce", "gather",
+                                                   "scatter", "barrier", "reduce-scatter-block"));
   EXPECT_THROW(to_string(static_cast<Kind>(kinds)), InternalError);
 }
 

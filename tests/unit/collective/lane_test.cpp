@@ -19,7 +19,7 @@
 namespace tessera::collective::lane_test {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 // A lane of steps by hand, and what became of them.
 struct ByHand {
@@ -121,7 +121,7 @@ TEST(Lane, TakesSeveralThatCameEarly) {
     lane.go_on(host);
     EXPECT_EQ(lane.over, 3U) << passes;
     EXPECT_EQ(lane.begun, 4U) << passes;
-    EXPECT_THAT(host.early, testing::IsEmpty()) << passes;
+    EXPECT_THAT(host.early, ::testing::IsEmpty()) << passes;
     EXPECT_EQ(host.did.back(), "send 3") << passes;
   }
 }

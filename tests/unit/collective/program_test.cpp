@@ -14,7 +14,7 @@
 namespace tessera::collective::program_test {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 Program program_of(const std::string& text, const std::string& path = "p.yaml",
                    const TracedOperations& traced = {}) {

@@ -52,7 +52,7 @@ void PrintTo(const Backend& backend, std::ostream* out) {
   *out << name_of(backend);
 }
 
-class CommunicatorTest : public testing::TestWithParam<std::tuple<Backend, checks::Check>> {};
+class CommunicatorTest : public ::testing::TestWithParam<std::tuple<Backend, checks::Check>> {};
 
 TEST_P(CommunicatorTest, Holds) {
   const auto& [backend, check] = GetParam();
@@ -65,10 +65,10 @@ TEST_P(CommunicatorTest, Holds) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, CommunicatorTest,
-                         testing::Combine(testing::Values(Backend{0}, Backend{1}, Backend{2},
-                                                          Backend{3}, Backend{4}, Backend{8},
-                                                          Backend{3, true}),
-                                          testing::ValuesIn(checks::all())),
+                         ::testing::Combine(::testing::Values(Backend{0}, Backend{1}, Backend{2},
+                                                              Backend{3}, Backend{4}, Backend{8},
+                                                              Backend{3, true}),
+                                            ::testing::ValuesIn(checks::all())),
                          [](const auto& instance) {
                            return name_of(std::get<0>(instance.param)) + "_" +
                                   std::get<1>(instance.param).name;
@@ -111,7 +111,7 @@ TEST(Threads, EachHasItsRank) {
     EXPECT_EQ(comm.description(), "4 threads");
     ++calls.at(static_cast<std::size_t>(comm.rank()));
   });
-  EXPECT_THAT(calls, testing::Each(testing::Eq(1)));
+  EXPECT_THAT(calls, ::testing::Each(::testing::Eq(1)));
   run_ranks_as_threads(1, [](Communicator& comm) { EXPECT_EQ(comm.description(), "1 thread"); });
 }
 
@@ -129,7 +129,7 @@ void PrintTo(const Wait& wait, std::ostream* out) {
   *out << wait.name;
 }
 
-class AbortTest : public testing::TestWithParam<Wait> {};
+class AbortTest : public ::testing::TestWithParam<Wait> {};
 
 TEST_P(AbortTest, UnblocksTheOthersAndFailsLaterCalls) {
   std::atomic<int> unblocked = 0;
@@ -167,23 +167,23 @@ TEST_P(AbortTest, UnblocksTheOthersAndFailsLaterCalls) {
 
 INSTANTIATE_TEST_SUITE_P(
     Calls, AbortTest,
-    testing::Values(Wait{"reduce_min_sum", [](Communicator& c) { c.reduce_min_sum({}); }},
-                    Wait{"reduce_sum", [](Communicator& c) { c.reduce_sum({}); }},
-                    Wait{"barrier", [](Communicator& c) { c.barrier(); }},
-                    Wait{"broadcast", [](Communicator& c) { c.broadcast("", 2); }},
-                    Wait{"gather", [](Communicator& c) { c.gather(""); }},
-                    Wait{"first", [](Communicator& c) { c.first(1); }},
-                    Wait{"await_async",
-                         [](Communicator& c) {
-                           for (;;) {
-                             c.await_async(std::chrono::nanoseconds::max());
-                           }
-                         }},
-                    Wait{"receive_batches",
-                         [](Communicator& c) {
-                           c.end_round();
-                           c.receive_batches(1, [](int, auto) {});
-                         }}),
+    ::testing::Values(Wait{"reduce_min_sum", [](Communicator& c) { c.reduce_min_sum({}); }},
+                      Wait{"reduce_sum", [](Communicator& c) { c.reduce_sum({}); }},
+                      Wait{"barrier", [](Communicator& c) { c.barrier(); }},
+                      Wait{"broadcast", [](Communicator& c) { c.broadcast("", 2); }},
+                      Wait{"gather", [](Communicator& c) { c.gather(""); }},
+                      Wait{"first", [](Communicator& c) { c.first(1); }},
+                      Wait{"await_async",
+                           [](Communicator& c) {
+                             for (;;) {
+                               c.await_async(std::chrono::nanoseconds::max());
+                             }
+                           }},
+                      Wait{"receive_batches",
+                           [](Communicator& c) {
+                             c.end_round();
+                             c.receive_batches(1, [](int, auto) {});
+                           }}),
     [](const auto& instance) { return std::string(instance.param.name); });
 
 TEST(Threads, AbortFailsAReceiveOfWhatHasArrived) {
@@ -279,7 +279,7 @@ TEST(Threads, FirstExceptionByRankComesOut) {
     run_ranks_as_threads(4, body);
     FAIL() << "nothing was thrown";
   } catch (const ModelError& error) {
-    EXPECT_THAT(error.what(), testing::HasSubstr("of rank 1"));
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("of rank 1"));
   }
 }
 
@@ -429,8 +429,8 @@ TEST(Session, IsInProcessWithoutALauncher) {
 }
 
 TEST(Session, NamesTheLibrary) {
-  EXPECT_THAT(mpi_version(), testing::MatchesRegex("[A-Z][A-Za-z ]+ [0-9]+[.][0-9].*"));
-  EXPECT_THAT(mpi_version(), testing::Not(testing::HasSubstr(",")));
+  EXPECT_THAT(mpi_version(), ::testing::MatchesRegex("[A-Z][A-Za-z ]+ [0-9]+[.][0-9].*"));
+  EXPECT_THAT(mpi_version(), ::testing::Not(::testing::HasSubstr(",")));
 }
 
 }  // namespace

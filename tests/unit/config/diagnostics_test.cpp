@@ -36,7 +36,7 @@ TEST(Diagnostics, SortsByFileOfFirstMentionThenPlaceAndKeepsTheOrderOfEquals) {
 }
 
 TEST(LoadTextFile, ReadsAllBytes) {
-  const std::string path = testing::TempDir() + "tessera config test.yaml";
+  const std::string path = ::testing::TempDir() + "tessera config test.yaml";
   const std::string text = std::string("a: 1\n\0b", 7) + std::string(200'000, 'x');
   std::ofstream(path, std::ios::binary) << text;
   EXPECT_EQ(load_text_file(path), text);
@@ -50,7 +50,7 @@ TEST(LoadTextFile, NamesThePathAndTheReason) {
   } catch (const IoError& error) {
     EXPECT_STREQ(error.what(), "cannot read /does/not/exist.yaml: No such file or directory");
   }
-  EXPECT_THROW(load_text_file(testing::TempDir()), IoError);
+  EXPECT_THROW(load_text_file(::testing::TempDir()), IoError);
 }
 
 }  // namespace

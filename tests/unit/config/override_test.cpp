@@ -5,7 +5,7 @@
 namespace tessera::config::override_test {
 namespace {
 
-class Override : public testing::Test {
+class Override : public ::testing::Test {
  protected:
   void apply(const std::string& assignment) { apply_override(root_, assignment, diagnostics_); }
   Lines lines() const { return lines_of(diagnostics_); }

@@ -8,10 +8,10 @@
 namespace tessera::error_test {
 namespace {
 
-using testing::EndsWith;
-using testing::HasSubstr;
-using testing::MatchesRegex;
-using testing::StartsWith;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+using ::testing::StartsWith;
 
 TEST(Errors, ExitCodes) {
   EXPECT_EQ(ConfigError("x").exit_code(), 2);

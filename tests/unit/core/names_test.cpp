@@ -8,8 +8,8 @@
 namespace tessera::names_test {
 namespace {
 
-using testing::ElementsAre;
-using testing::MatchesRegex;
+using ::testing::ElementsAre;
+using ::testing::MatchesRegex;
 
 TEST(DataType, NamesReadBack) {
   EXPECT_THAT(data_type_names(),

@@ -9,8 +9,8 @@
 namespace tessera::registry_test {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using Maker = std::function<int(int)>;
 
 Registry<Maker> two_parts() {

@@ -10,7 +10,7 @@
 namespace tessera::machine::faults_test {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 struct Reading {
   std::optional<Machine> machine;

@@ -84,7 +84,7 @@ void agree_for_near_and_far_times(std::uint32_t entities_there) {
   }
   for (int round = 0; round < 20'000 && !reference.empty(); ++round) {
     const std::int64_t now = compare_window(calendar, reference);
-    ASSERT_FALSE(testing::Test::HasFailure());
+    ASSERT_FALSE(::testing::Test::HasFailure());
     // From the next window on, as the engine's events to other entities.
     const std::uint64_t fresh = round < 15'000 ? random.next_below(3) : 0;
     for (std::uint64_t i = 0; i < fresh; ++i) {
@@ -93,7 +93,7 @@ void agree_for_near_and_far_times(std::uint32_t entities_there) {
   }
   while (!reference.empty()) {
     compare_window(calendar, reference);
-    ASSERT_FALSE(testing::Test::HasFailure());
+    ASSERT_FALSE(::testing::Test::HasFailure());
   }
   EXPECT_EQ(calendar.next_window(), no_window);
   EXPECT_EQ(calendar.size(), 0U);

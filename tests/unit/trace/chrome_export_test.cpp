@@ -16,10 +16,10 @@ namespace tessera::trace::test::chrome_export_test {
 namespace {
 
 using Json = nlohmann::json;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::SizeIs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 constexpr std::int64_t beyond_double = (std::int64_t{1} << 53) + 1;
 
@@ -201,9 +201,10 @@ TEST(ChromeExport, NamesProcessesLanesAndSlices) {
   for (const Json& event : timeline.events("M")) {
     ++metadata[event["name"]];
   }
-  EXPECT_THAT(metadata,
-              ElementsAre(testing::Pair("process_name", 2), testing::Pair("process_sort_index", 2),
-                          testing::Pair("thread_name", 9), testing::Pair("thread_sort_index", 9)));
+  EXPECT_THAT(
+      metadata,
+      ElementsAre(::testing::Pair("process_name", 2), ::testing::Pair("process_sort_index", 2),
+                  ::testing::Pair("thread_name", 9), ::testing::Pair("thread_sort_index", 9)));
   EXPECT_EQ(timeline.json["otherData"]["experiment"], "a \"test\"");
   EXPECT_EQ(timeline.json["otherData"]["slices"], 7);
   EXPECT_EQ(timeline.json["displayTimeUnit"], "ns");

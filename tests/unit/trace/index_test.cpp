@@ -12,7 +12,7 @@
 namespace tessera::trace::test::index_test {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 constexpr std::array<std::uint64_t, 3> rows_of_rank{16'384 + 7, 0, 500};
 
 void write_run(const std::string& folder) {

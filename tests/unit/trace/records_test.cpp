@@ -9,7 +9,7 @@
 namespace tessera::trace::test::records_test {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 std::string text_of(const std::array<char, 64>& field) {
   return {field.begin(), std::find(field.begin(), field.end(), '\0')};

@@ -8,9 +8,9 @@ namespace tessera::trace::test::run_folder_test {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 void write_run(const TempFolder& folder) {
   write_file_atomically(folder.file("config.resolved.yaml"), "seed: 1\n");
@@ -57,7 +57,7 @@ TEST(RunFolder, LosesAnEarlierRunAndKeepsPlots) {
   for (const auto& entry : fs::directory_iterator(folder.path())) {
     left.push_back(entry.path().filename().string());
   }
-  EXPECT_THAT(left, testing::UnorderedElementsAre("plots", "busy.png", "timeline.json.gz"));
+  EXPECT_THAT(left, ::testing::UnorderedElementsAre("plots", "busy.png", "timeline.json.gz"));
   EXPECT_EQ(contents_of(folder.file("plots/mine.txt")), "kept");
 }
 
@@ -157,11 +157,11 @@ TEST(Manifest, NoticesItsOwnDamage) {
     std::string damaged = contents;
     damaged[place] = static_cast<char>(damaged[place] ^ 2);
     write_contents(path, damaged);
-    EXPECT_THAT(verify_run_folder(folder.path()), testing::SizeIs(1)) << "at " << place;
+    EXPECT_THAT(verify_run_folder(folder.path()), ::testing::SizeIs(1)) << "at " << place;
   }
   for (const char* text : {"", "{}", "[]", "{\"files\": 3}"}) {
     write_contents(path, text);
-    EXPECT_THAT(verify_run_folder(folder.path()), testing::SizeIs(1)) << text;
+    EXPECT_THAT(verify_run_folder(folder.path()), ::testing::SizeIs(1)) << text;
   }
 }
 

@@ -12,9 +12,9 @@ namespace tessera::trace::test::summary_test {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr std::uint64_t beyond_double = (std::uint64_t{1} << 53) + 1;
 
@@ -113,7 +113,7 @@ TEST(Summary, ComesBackAsItWas) {
 
 TEST(Summary, IsJsonWithUnitsInItsKeys) {
   const std::string text = to_json(sample());
-  EXPECT_THAT(text, testing::StartsWith("{\n  \"file_type\": \"tessera-summary\",\n"));
+  EXPECT_THAT(text, ::testing::StartsWith("{\n  \"file_type\": \"tessera-summary\",\n"));
   EXPECT_EQ(text.back(), '\n');
   EXPECT_THAT(text, HasSubstr("\"events\": 18446744073709551615"));
   EXPECT_THAT(text, HasSubstr("\"simulated_time_ps\": 9223372036854775807"));
@@ -131,7 +131,7 @@ TEST(Summary, IsJsonWithUnitsInItsKeys) {
 TEST(Summary, ShowsTenantsInATable) {
   const std::string text = to_table(sample_of_tenants());
   EXPECT_THAT(text,
-              testing::ContainsRegex("chat +gpt +12 +3 +5 ps +[0-9.]+ s +7 ps +0.5 samples/s"));
+              ::testing::ContainsRegex("chat +gpt +12 +3 +5 ps +[0-9.]+ s +7 ps +0.5 samples/s"));
   EXPECT_THAT(to_table(sample()), Not(HasSubstr("tenant")));
 }
 
@@ -145,8 +145,8 @@ TEST(Summary, ShowsHowRequestsOfATenantWereServed) {
   for (Service& service : s.services) {
     service.tokens = 8;
   }
-  EXPECT_THAT(to_table(s), testing::ContainsRegex("chat/long +0 +4 ktokens/s"));
-  EXPECT_THAT(to_table(s), testing::ContainsRegex("by itself +0 +2 ktokens/s"));
+  EXPECT_THAT(to_table(s), ::testing::ContainsRegex("chat/long +0 +4 ktokens/s"));
+  EXPECT_THAT(to_table(s), ::testing::ContainsRegex("by itself +0 +2 ktokens/s"));
 }
 
 TEST(Summary, IsValidJsonWhateverItHolds) {
@@ -297,9 +297,9 @@ TEST(SummaryTable, ShowsWhyARunEnded) {
   Summary s;
   s.status = "deadlock";
   s.message = "two tiles wait:\n  tile 1\n  tile 2";
-  EXPECT_THAT(to_table(s), testing::StartsWith("status          deadlock: two tiles wait:\n"
-                                               "                  tile 1\n"
-                                               "                  tile 2\n"));
+  EXPECT_THAT(to_table(s), ::testing::StartsWith("status          deadlock: two tiles wait:\n"
+                                                 "                  tile 1\n"
+                                                 "                  tile 2\n"));
   EXPECT_THAT(to_table(s), Not(HasSubstr("%"))) << "no shares of nothing";
 }
 
@@ -318,7 +318,7 @@ TEST(SummaryTable, LeavesOutMiddleStages) {
     }
     return result;
   };
-  EXPECT_THAT(names(12), testing::SizeIs(12));
+  EXPECT_THAT(names(12), ::testing::SizeIs(12));
   EXPECT_THAT(names(13), ElementsAre("stage 0", "stage 1", "stage 2", "stage 3", "stage 4", "…",
                                      "stage 8", "stage 9", "stage 10", "stage 11", "stage 12"));
 }

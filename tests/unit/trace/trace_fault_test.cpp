@@ -14,7 +14,7 @@
 namespace tessera::trace::test::trace_fault_test {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 constexpr std::uint64_t chunk = 16'384;
 
 // A counter that a child process shares with its parent.
@@ -126,7 +126,7 @@ int write_until_full(const std::string& path, rlim_t bytes) {
   return same && named && untouched ? failed_once : wrong;
 }
 
-class FullDisk : public testing::TestWithParam<rlim_t> {};
+class FullDisk : public ::testing::TestWithParam<rlim_t> {};
 
 TEST_P(FullDisk, IsOneErrorAndCommittedRowsStay) {
   const TempFolder folder;
@@ -152,8 +152,8 @@ TEST_P(FullDisk, IsOneErrorAndCommittedRowsStay) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Limits, FullDisk,
-                         testing::Values(0, 700, 20'000, 200'000, 500'000, 777'777, 1'500'000,
-                                         10'000'000));
+                         ::testing::Values(0, 700, 20'000, 200'000, 500'000, 777'777, 1'500'000,
+                                           10'000'000));
 
 TEST(TraceFault, AFailedFileLeavesOthersAlone) {
   const TempFolder folder;

@@ -12,7 +12,7 @@
 namespace tessera::trace::test::trace_file_test {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 constexpr std::uint64_t chunk = 16'384;
 constexpr std::uint64_t stage = 64;  // rows until they are spread
 constexpr auto never = std::chrono::hours(1);
@@ -293,7 +293,7 @@ TEST(TraceFile, NamesTheFileAndTheReason) {
 }
 
 TEST(TraceFile, KnowsTheLibrary) {
-  EXPECT_THAT(hdf5_version(), testing::MatchesRegex("[0-9]+\\.[0-9]+\\.[0-9]+"));
+  EXPECT_THAT(hdf5_version(), ::testing::MatchesRegex("[0-9]+\\.[0-9]+\\.[0-9]+"));
 }
 
 }  // namespace

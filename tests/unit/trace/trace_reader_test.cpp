@@ -11,7 +11,7 @@
 namespace tessera::trace::test::trace_reader_test {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 constexpr std::uint64_t chunk = 16'384;
 constexpr std::uint64_t row_count = 2 * chunk + 500;
 
@@ -139,7 +139,7 @@ TEST(TraceReader, StopsBeforeADamagedChunk) {
     write_contents(path, damaged);
     const int outcome = try_in_child(path);
     // A place that holds nothing may be read all the same; a wrong row never.
-    EXPECT_THAT(outcome, testing::AnyOf(read_all, read_less, refused)) << "at " << place;
+    EXPECT_THAT(outcome, ::testing::AnyOf(read_all, read_less, refused)) << "at " << place;
     fewer += outcome == read_all ? 0 : 1;
   }
   EXPECT_GT(fewer, 8) << "most of the file is rows";

@@ -13,11 +13,11 @@
 namespace tessera::workload::expert_loads_test {
 namespace {
 
-using testing::AllOf;
-using testing::Each;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::AllOf;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using Copies = std::vector<std::uint64_t>;
 
 constexpr std::uint64_t s = 40;

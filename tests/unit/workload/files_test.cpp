@@ -13,7 +13,7 @@
 namespace tessera::workload::files_test {
 namespace {
 
-using testing::IsEmpty;
+using ::testing::IsEmpty;
 
 Workload read_file(const std::string& path) {
   const ReadResult result = read_text(config::load_text_file(path), path);
@@ -173,7 +173,7 @@ TEST(WorkloadFiles, EachIsChecked) {
   for (const auto& entry : std::filesystem::directory_iterator(WORKLOADS_DIRECTORY)) {
     present.push_back(entry.path().filename().string());
   }
-  EXPECT_THAT(present, testing::UnorderedElementsAreArray(checked));
+  EXPECT_THAT(present, ::testing::UnorderedElementsAreArray(checked));
 }
 
 }  // namespace

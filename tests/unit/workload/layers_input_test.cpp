@@ -9,11 +9,11 @@
 namespace tessera::workload::layers_input_test {
 namespace {
 
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::SizeIs;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 ReadResult read(const std::string& layers, const std::string& input = "[8, 8, 4]") {
   return read_text("kind: layers\ninput: " + input + "\nbatch: 2\nlayers:\n" + layers);

@@ -11,8 +11,8 @@
 namespace tessera::workload::layers_test {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 // `layers` is what comes after that key.
 Workload chain(const std::string& input, const std::string& layers, const std::string& more = "") {

@@ -12,8 +12,8 @@
 namespace tessera::workload::transformer_count_test {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 struct Size {
   std::uint64_t layers;

@@ -12,8 +12,8 @@
 namespace tessera::workload::transformer_variants_test {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 constexpr std::uint64_t s = 40;
 constexpr std::uint64_t h = 96;

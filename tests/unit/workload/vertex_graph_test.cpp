@@ -13,10 +13,10 @@
 namespace tessera::workload::vertex_graph_test {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::UnorderedElementsAre;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
 
 struct Made {
   std::unique_ptr<GraphSource> source;

@@ -10,8 +10,8 @@
 namespace tessera::workload::vertex_tensors_test {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 using Home = TensorPlacement::Home;
 constexpr Home none = Home::none;

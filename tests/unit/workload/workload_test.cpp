@@ -9,9 +9,9 @@
 namespace tessera::workload::workload_test {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 TEST(Workloads, AreTheKnownOnes) {
   EXPECT_THAT(workloads().names(), ElementsAre("layers", "transformer"));
