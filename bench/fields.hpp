@@ -1,4 +1,5 @@
-// Named texts and numbers of a report. JSON is made of them in one source, as its header takes seconds to compile.
+// Named texts and numbers of a report. JSON is made of them in one source, as its header takes
+// seconds to compile.
 #pragma once
 
 #include <concepts>

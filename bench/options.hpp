@@ -1,5 +1,5 @@
-// The options of a case, read from the command line with one message for anything wrong. What parses them stands in
-// one source, as its header takes seconds to compile.
+// The options of a case, read from the command line with one message for anything wrong. What
+// parses them stands in one source, as its header takes seconds to compile.
 #pragma once
 
 #include <cstdint>
