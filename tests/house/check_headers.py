@@ -50,7 +50,7 @@ PROVIDERS = {
 }
 # What these define their own functions with: nobody could use them without.
 CONTAINERS = ("array", "map", "set", "span", "string", "string_view", "unordered_map", "vector")
-BROUGHT = {name: ("initializer_list", "compare", "cstddef") for name in CONTAINERS}
+BROUGHT = dict.fromkeys(CONTAINERS, ("initializer_list", "compare", "cstddef"))
 BROUGHT |= {"string": ("string_view", *BROUGHT["string"]), "variant": ("compare",), "tuple": ("compare",),
             "utility": ("compare", "initializer_list"), "map": ("utility", *BROUGHT["map"]),
             "unordered_map": ("utility", *BROUGHT["unordered_map"]), "bit": ("type_traits",),
