@@ -37,6 +37,10 @@ class Gemm(Compute):
     """multiply-accumulates of a processing element a cycle by data type, e.g. {int8: 2}; mapping; default: 1 each"""
     matrix_efficiency: float | str | None
     """share of the peak that a full wave of products reaches; fraction, at least 1e-06; default: 1"""
+    eight_bit_efficiency: float | str | None
+    """the same of products of fp8 and int8; fraction, at least 1e-06; default: matrix_efficiency"""
+    unaligned_efficiency: float | str | None
+    """tiles: of that, what is left where rows of the operands are no multiple of 16 bytes; fraction, at least 1e-06; default: 1"""
     memory_efficiency: float | str | None
     """share of the operands' memory bandwidth that is reached; fraction, at least 1e-06; default: 1"""
     vector_memory_efficiency: float | str | None
@@ -79,6 +83,8 @@ class Gemm(Compute):
         array: Any | None = ...,
         macs_per_pe: Mapping[str, Any] | str | None = ...,
         matrix_efficiency: float | str | None = ...,
+        eight_bit_efficiency: float | str | None = ...,
+        unaligned_efficiency: float | str | None = ...,
         memory_efficiency: float | str | None = ...,
         vector_memory_efficiency: float | str | None = ...,
         norm_memory_efficiency: float | str | None = ...,

@@ -410,6 +410,8 @@ class LanguageModel(Section):
     """in training, masks of dropout are computed and kept; boolean; default: true"""
     loss: Literal["plain", "fused", "eager"] | None
     """plain: an operation at a time over logits in fp32; fused: one kernel each way; eager: in fp32 and nothing in place, as PyTorch's cross_entropy; name, one of plain, fused, eager; default: plain"""
+    loss_metrics: int | None
+    """losses over the same logits beside the loss, without gradients, in fp32 as PyTorch's cross_entropy: what a framework logs of each batch; integer, 0 to 4; default: 0"""
     product_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None
     """of the inputs of a layer's products with weights, cast to it before each; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8; default: data_type"""
     pattern: Sequence[str | int | float] | None
@@ -427,6 +429,8 @@ class LanguageModel(Section):
     """of weights, activations and gradients; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8; default: fp16"""
     optimizer: Literal["adam", "sgd"] | None
     """adam or sgd; of no effect in inference, as the next; name, one of adam, sgd; default: adam"""
+    update: Literal["fused", "eager"] | None
+    """fused: one kernel reads and writes everything once; eager: an operation at a time in fp32, gradients clipped by their norm before; name, one of fused, eager; default: fused"""
     gradient_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None
     """of the gradients of weights as they are kept and added up; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8; default: data_type"""
     kind: Literal["transformer"] | None
@@ -459,6 +463,7 @@ class LanguageModel(Section):
         biases: bool | None = ...,
         dropout: bool | None = ...,
         loss: Literal["plain", "fused", "eager"] | None = ...,
+        loss_metrics: int | None = ...,
         product_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None = ...,
         pattern: Sequence[str | int | float] | None = ...,
         window: int | None = ...,
@@ -469,6 +474,7 @@ class LanguageModel(Section):
         mode: Literal["training", "inference"] | None = ...,
         data_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None = ...,
         optimizer: Literal["adam", "sgd"] | None = ...,
+        update: Literal["fused", "eager"] | None = ...,
         gradient_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None = ...,
         kind: Literal["transformer"] | None = ...,
         name: str | int | float | None = ...,

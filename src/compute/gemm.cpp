@@ -23,6 +23,7 @@
 #include "read_array.hpp"
 #include "tessera/compute/compute.hpp"
 #include "tessera/config/key.hpp"
+#include "tessera/core/data_type.hpp"
 
 namespace tessera::compute {
 namespace {
@@ -30,6 +31,8 @@ namespace {
 struct Settings {
   MatrixDevice device;
   Fraction matrix_efficiency;
+  Fraction eight_bit_efficiency;
+  Fraction unaligned_efficiency;
   Fraction memory_efficiency;
   Fraction vector_memory_efficiency;
   Fraction norm_memory_efficiency;
@@ -100,13 +103,21 @@ class GemmModel final : public ComputeModel {
         settings_.vector_peak > FlopRate() ? scaled(settings_.vector_peak, left) : peak;
     const SimTime busy =
         operation.is_matrix_product()
-            ? matrix_time(device, {scaled(sustained(peak), settings_.matrix_efficiency), memory},
-                          operation)
+            ? matrix_time(device, {product_rate(sustained(peak), operation), memory}, operation)
             : vector_time(operation, vector_peak, scaled(operands, share_of(operation.kernel)));
     return settings_.launch_overhead + busy + traffic_time(operation.added, memory);
   }
 
   FlopRate sustained(FlopRate peak) const { return scaled(peak, settings_.sustained_clock); }
+
+  // What a full wave of this product reaches.
+  FlopRate product_rate(FlopRate peak, const workload::Operation& operation) const {
+    const bool narrow = element_size(operation.data_type) == Bytes(1);
+    const FlopRate rate =
+        scaled(peak, narrow ? settings_.eight_bit_efficiency : settings_.matrix_efficiency);
+    const bool slower = !settings_.device.array && !is_aligned(operation);
+    return slower ? scaled(rate, settings_.unaligned_efficiency) : rate;
+  }
 
   Fraction share_of(workload::Kernel kernel) const {
     switch (kernel) {
@@ -154,6 +165,13 @@ constexpr Fraction some = Fraction::millionths(1);
 const Key<Fraction> matrix_efficiency{"matrix_efficiency", Fraction(),
                                       "share of the peak that a full wave of products reaches",
                                       config::at_least(some)};
+const config::DerivedKey<Fraction> eight_bit_efficiency{"eight_bit_efficiency", "matrix_efficiency",
+                                                        "the same of products of fp8 and int8",
+                                                        config::at_least(some)};
+const Key<Fraction> unaligned_efficiency{
+    "unaligned_efficiency", Fraction(),
+    "tiles: of that, what is left where rows of the operands are no multiple of 16 bytes",
+    config::at_least(some)};
 const Key<Fraction> memory_efficiency{"memory_efficiency", Fraction(),
                                       "share of the operands' memory bandwidth that is reached",
                                       config::at_least(some)};
@@ -210,7 +228,8 @@ const Key<SimTime> issue_pass_key{"issue_pass", SimTime::zero(),
                                   "batches, losses and timers of a framework",
                                   config::at_least(SimTime::zero())};
 
-void read_tiles(config::Section& section, MatrixDevice& device) {
+void read_tiles(config::Section& section, Settings& settings) {
+  MatrixDevice& device = settings.device;
   const std::string_view tiles = tiles_key.key();
   if (is_empty_list(section, tiles)) {
     section.error(tiles, "must name at least one tile, e.g. 256x128");
@@ -227,11 +246,13 @@ void read_tiles(config::Section& section, MatrixDevice& device) {
   device.fill = fill_key.read(section);
   device.max_split = max_split.read(section);
   device.cache_bandwidth = cache_bandwidth.read(section);
+  settings.unaligned_efficiency = unaligned_efficiency.read(section);
 }
 
 void refuse_tiles(config::Section& section) {
-  for (const std::string_view key : {tiles_key.key(), tile_depth.key(), fill_key.key(),
-                                     max_split.key(), cache_bandwidth.key()}) {
+  for (const std::string_view key :
+       {tiles_key.key(), tile_depth.key(), fill_key.key(), max_split.key(), cache_bandwidth.key(),
+        unaligned_efficiency.key()}) {
     if (section.has(key)) {
       section.raw(key);
       section.error(key, "is not for a device with an 'array'");
@@ -269,13 +290,14 @@ std::unique_ptr<ComputeModel> make(config::Section& section) {
     if (!section.has(tiles_key.key())) {
       section.error("", "'gemm' needs the 'tiles' of a GPU or the 'array' of a systolic core");
     }
-    read_tiles(section, settings.device);
+    read_tiles(section, settings);
     if (section.has("macs_per_pe")) {
       section.raw("macs_per_pe");
       section.error("macs_per_pe", "is of a device with an 'array'");
     }
   }
   settings.matrix_efficiency = matrix_efficiency.read(section);
+  settings.eight_bit_efficiency = eight_bit_efficiency.read(section, settings.matrix_efficiency);
   settings.memory_efficiency = memory_efficiency.read(section);
   settings.vector_memory_efficiency =
       vector_memory_efficiency.read(section, settings.memory_efficiency);
@@ -308,6 +330,8 @@ std::vector<ParameterInfo> parameters() {
               "none", "instead of tiles: [rows, columns] of a weight-stationary systolic array"),
           machine::macs_per_pe_parameter(),
           matrix_efficiency,
+          eight_bit_efficiency,
+          unaligned_efficiency,
           memory_efficiency,
           vector_memory_efficiency,
           norm_memory_efficiency,

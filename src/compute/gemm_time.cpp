@@ -12,6 +12,7 @@ namespace {
 using workload::MatrixProduct;
 
 constexpr std::uint64_t accumulator_bytes = 4;
+constexpr std::uint64_t vector_bytes = 16;
 
 // A wave keeps every unit, busy or idle, for `unit_flops`.
 SimTime wave_time(std::uint64_t waves, std::uint64_t units, std::uint64_t unit_flops,
@@ -81,6 +82,12 @@ SimTime matrix_time(const MatrixDevice& device, const MatrixRates& rates,
     }
   }
   return fastest;
+}
+
+bool is_aligned(const workload::Operation& operation) {
+  // Of sizes alone, so that none of them can leave 64 bits.
+  const std::uint64_t elements = vector_bytes / element_size(operation.data_type).count();
+  return operation.product.columns % elements == 0 && operation.product.depth % elements == 0;
 }
 
 SimTime attention_time(FlopRate rate, std::uint64_t fill, Bandwidth memory,

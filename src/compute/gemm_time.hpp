@@ -52,6 +52,11 @@ struct MatrixRates {
 SimTime matrix_time(const MatrixDevice& device, const MatrixRates& rates,
                     const workload::Operation& operation);
 
+// Whether rows of weights and of outputs are whole multiples of 16 bytes, as kernels of libraries
+// want them that read and write whole vectors (NVIDIA, DU-09799, section 2.2). Of a product's three
+// sizes the rows are tokens, which are never neighbours in memory; columns and depth may be.
+bool is_aligned(const workload::Operation& operation);
+
 // Time of scores, softmax and values in one kernel [ps], rounded up: the longer of its memory
 // traffic and its FLOPs at `rate`, which long sequences reach. A block of queries that sees K keys
 // takes as long as K + fill of them: where only half of the keys are seen (causal) the start weighs

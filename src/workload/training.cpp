@@ -10,6 +10,7 @@ namespace tessera::workload {
 namespace {
 
 enum class Optimizer : std::uint8_t { adam, sgd };
+enum class Update : std::uint8_t { fused, eager };
 
 // Made when asked for, as kinds of work register before this file's own objects are there.
 struct TrainingKeys {
@@ -24,6 +25,12 @@ struct TrainingKeys {
                                          {{"adam", Optimizer::adam}, {"sgd", Optimizer::sgd}},
                                          "adam",
                                          "adam or sgd; of no effect in inference, as the next"};
+  config::ChoiceKey<Update> update{
+      "update",
+      {{"fused", Update::fused}, {"eager", Update::eager}},
+      "fused",
+      "fused: one kernel reads and writes everything once; eager: an operation at a time in fp32, "
+      "gradients clipped by their norm before"};
   config::ChoiceKey<DataType> gradient_type =
       config::ChoiceKey<DataType>("gradient_type", config::data_types(), "data_type",
                                   "of the gradients of weights as they are kept and added up")
@@ -43,6 +50,18 @@ Bytes optimizer_bytes(Optimizer optimizer, DataType type) {
   return optimizer == Optimizer::adam ? master + moment * 2 : master;
 }
 
+// Reads and writes of an update in fp32, an operation at a time. Clipping: the norm 1, scaled 2
+// (PyTorch, clip_grad_norm_). Adam as Composer's DecoupledAdamW
+// (composer/optim/decoupled_weight_decay.py) without decay: of the first moment mul 2, add 3, of
+// the second mul 2, addcmul 3, the denominator sqrt 2, div 2, add 2, the step addcdiv 4. SGD: the
+// step 3.
+Bytes eager_update_bytes(Optimizer optimizer) {
+  constexpr std::uint64_t clipping = 3;
+  constexpr std::uint64_t adam = 20;
+  constexpr std::uint64_t sgd = 3;
+  return element_size(DataType::fp32) * (clipping + (optimizer == Optimizer::adam ? adam : sgd));
+}
+
 }  // namespace
 
 std::optional<Workload> read_training(config::Section& section) {
@@ -51,6 +70,7 @@ std::optional<Workload> read_training(config::Section& section) {
   workload.training = training_keys().training.read(section);
   workload.data_type = training_keys().data_type.read(section);
   const Optimizer optimizer = training_keys().optimizer.read(section);
+  const Update update = training_keys().update.read(section);
   const DataType gradient =
       training_keys().gradient_type.read(section, to_string(workload.data_type));
   workload.product_type = workload.data_type;
@@ -60,13 +80,16 @@ std::optional<Workload> read_training(config::Section& section) {
   if (workload.training) {
     workload.gradient_bytes_per_parameter = element_size(gradient);
     workload.optimizer_bytes_per_parameter = optimizer_bytes(optimizer, workload.data_type);
+    if (update == Update::eager) {
+      workload.update_bytes_per_parameter = eager_update_bytes(optimizer);
+    }
   }
   return workload;
 }
 
 std::vector<ParameterInfo> training_parameters() {
-  return {training_keys().batch, training_keys().training, training_keys().data_type,
-          training_keys().optimizer, training_keys().gradient_type};
+  return {training_keys().batch,     training_keys().training, training_keys().data_type,
+          training_keys().optimizer, training_keys().update,   training_keys().gradient_type};
 }
 
 DataType read_data_type(config::Section& section) {

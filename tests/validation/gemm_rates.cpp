@@ -4,12 +4,14 @@
 //     gemm_rates MACHINE.yaml [KEY=VALUE]... < OPERATORS
 //
 // OPERATORS has a line for each: "rows columns depth data_type" is a matrix product whose operands
-// are moved once, "vector bytes data_type" work without a matrix product whose arithmetic is hidden
-// behind its bytes. Prints the time of each [ps]. Settings are as of `tessera run --set`, without
+// are moved once, "vector bytes data_type [class]" work without a matrix product whose arithmetic
+// is hidden behind its bytes; its class of kernel is `norm`, `activation`, `sum` or, if not given,
+// none of them. Prints the time of each [ps]. Settings are as of `tessera run --set`, without
 // `machine.`. Ends with 2 at the first line that is neither.
 #include <optional>
 #include <sstream>
 #include <string>
+#include <utility>
 
 #include "rates.hpp"
 #include "tessera/compute/compute.hpp"
@@ -29,10 +31,28 @@ workload::Operation product_of(std::uint64_t rows, std::uint64_t columns, std::u
   return operation;
 }
 
-workload::Operation vector_work(std::uint64_t bytes, DataType type) {
+std::optional<workload::Kernel> kernel_from(const std::string& name) {
+  using workload::Kernel;
+  for (const auto& [known, kernel] :
+       {std::pair("", Kernel::plain), std::pair("norm", Kernel::norm),
+        std::pair("activation", Kernel::activation), std::pair("sum", Kernel::sum)}) {
+    if (name == known) {
+      return kernel;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<workload::Operation> vector_work(std::uint64_t bytes, DataType type,
+                                               const std::string& name) {
+  const std::optional<workload::Kernel> kernel = kernel_from(name);
+  if (!kernel) {
+    return std::nullopt;
+  }
   workload::Operation operation;
   operation.bytes = Bytes(bytes);
   operation.data_type = type;
+  operation.kernel = *kernel;
   return operation;
 }
 
@@ -52,7 +72,12 @@ std::optional<workload::Operation> operation_of(const std::string& line) {
   if (!words || !type) {
     return std::nullopt;
   }
-  return vector ? vector_work(first, *type) : product_of(first, columns, depth, *type);
+  if (!vector) {
+    return product_of(first, columns, depth, *type);
+  }
+  std::string kernel;
+  words >> kernel;
+  return vector_work(first, *type, kernel);
 }
 
 }  // namespace

@@ -136,6 +136,8 @@ struct Workload {
   // 12).
   Bytes gradient_bytes_per_parameter;
   Bytes optimizer_bytes_per_parameter;
+  // Moved by an update that takes more than one pass over them; 0: each is read and written once.
+  Bytes update_bytes_per_parameter{};
 
   // Each weight once, however many layers share it.
   std::uint64_t parameters() const;

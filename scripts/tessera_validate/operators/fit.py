@@ -9,11 +9,12 @@ DEVICE is one of those of operators/rows.py, or `all`. The constants of products
 absolute relative error over the device's rows, found by a search that multiplies and divides each
 constant in turn by ever smaller steps, from the machine file's own. vector_memory_efficiency is bytes
 over time of all norms, activations, rotations and sums from LARGE tokens on, over the memory's
-bandwidth, and 1 at most. sustained_clock of the device's cluster file is ours over the measured time in
+bandwidth, and 1 at most; those of classes (norm_memory_efficiency and so on), where the file states
+them, the same of the operators of a class. sustained_clock of the device's cluster file is ours over the measured time in
 the mean of all products of more than LONG microseconds: isolated ones are over before the clock falls
 under the power limit. With --check nothing is searched: ends with 1 where the file's constants are
 more than a twentieth worse than neighbours of theirs, a tenth up and down, or the share is off by
-that.
+that, one of a class by a tenth.
 """
 
 import argparse
@@ -23,8 +24,10 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from machine_file import value_of
-from operators.rows import DEVICES, PRODUCTS, VECTORS, errors, measured, times_us
+from page import ROOT
+from operators.rows import DEVICES, KERNELS, PRODUCTS, VECTORS, errors, measured, times_us
 
+MACHINES = ROOT / "configs" / "machines"
 STEPS = (1.3, 1.1, 1.03, 1.01)
 # Of products: the key and how a setting says what the file's number is read as.
 CONSTANTS = {"matrix_efficiency": lambda value: f"{value:.4f}",
@@ -34,6 +37,7 @@ CONSTANTS = {"matrix_efficiency": lambda value: f"{value:.4f}",
              "cache_bandwidth": lambda value: f"{value / 1e9:.0f} GB/s"}
 SHARES = ("matrix_efficiency", "memory_efficiency")
 CHECKED, WITHIN = 1.1, 1.05
+CLASS_WITHIN = 1.1  # norms alone are from 0.30 to 0.36 by model and tensor degree
 LONG = 2000
 CLUSTERS = {"H100": "h100_cluster"}  # files that state a sustained_clock
 LARGE = 2048  # tokens: launches and caches say little then
@@ -81,17 +85,34 @@ class Search:
         return least <= WITHIN * nearest
 
 
-def vector_share(device):
+def share_key(kernel=None):
+    return f"{kernel or 'vector'}_memory_efficiency"
+
+
+def vector_share(device, kernel=None):
+    """Of a class of kernels, or of all."""
     machine = DEVICES[device][1]
-    rows = [each for each in measured(device, VECTORS) if each.tokens >= LARGE]
+    rows = [each for each in measured(device, VECTORS)
+            if each.tokens >= LARGE and kernel in (None, KERNELS[each.operator])]
     rate = sum(each.bytes for each in rows) / sum(each.us for each in rows) * 1e6
     return min(1.0, rate / value_of(machine, "dram", "bandwidth"))
 
 
-def vector_share_holds(device):
-    share, stated = vector_share(device), value_of(DEVICES[device][1], "compute", "vector_memory_efficiency")
-    print(f"{device}: vector_memory_efficiency {share:.3f}, the file states {stated}")
-    return 1 / WITHIN <= stated / share <= WITHIN
+def stated_classes(device):
+    """[None] and the classes that the file has a share for."""
+    text = (MACHINES / f"{DEVICES[device][1]}.yaml").read_text(encoding="utf-8")
+    return [None, *(kernel for kernel in sorted(set(KERNELS.values())) if f"  {share_key(kernel)}:" in text)]
+
+
+def vector_shares_hold(device):
+    held = True
+    for kernel in stated_classes(device):
+        key = share_key(kernel)
+        share, stated = vector_share(device, kernel), value_of(DEVICES[device][1], "compute", key)
+        within = CLASS_WITHIN if kernel else WITHIN
+        held = held and 1 / within <= stated / share <= within
+        print(f"{device}: {key} {share:.3f}, the file states {stated}")
+    return held
 
 
 def clock_holds(device, program):
@@ -114,11 +135,12 @@ def main():
     for device in DEVICES if options.device == "all" else (options.device,):
         search = Search(device, options.program)
         if options.check:
-            held = all([held, search.holds(), vector_share_holds(device),
+            held = all([held, search.holds(), vector_shares_hold(device),
                         clock_holds(device, options.program)])
         else:
             search.best()
-            print(f"vector_memory_efficiency {vector_share(device):.3f}")
+            for kernel in (None, *sorted(set(KERNELS.values()))):
+                print(f"{share_key(kernel)} {vector_share(device, kernel):.3f}")
     return 0 if held else 1
 
 

@@ -15,6 +15,8 @@ DEVICES = {"A100": ("operators_a100.csv", "a100_server", "fp16"),
 MODELS = {"7b": (4096, 11008, 4096, 4096), "70b": (8192, 28672, 8192, 1024), "8b": (4096, 14336, 4096, 1024)}
 PRODUCTS = ("qkv", "attention_output", "mlp_up", "mlp_down")
 VECTORS = ("norm", "activation", "rotary", "add")
+# Class of kernel of each, as plans have it (workload/operation.hpp), and the key of its share of the memory.
+KERNELS = {"norm": "norm", "activation": "activation", "rotary": "activation", "add": "sum"}
 ELEMENT = 2  # bytes
 
 
@@ -58,7 +60,7 @@ def vector_line(operator, row, data_type):
         "rotary": 2 * (queries + keys) // tensor,
         "add": 3 * hidden,
     }[operator]
-    return f"vector {ELEMENT * tokens * elements} {data_type}"
+    return f"vector {ELEMENT * tokens * elements} {data_type} {KERNELS[operator]}"
 
 
 def measured(device, operators):

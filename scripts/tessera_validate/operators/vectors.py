@@ -28,11 +28,12 @@ def shares(report):
 def sections(report, program, _, setting):
     report.say("## Norms, activations and sums")
     report.say()
-    report.say("Operators without a product take their bytes at `vector_memory_efficiency` of "
-               f"the memory's bandwidth, in elements of {ELEMENT} bytes, after "
-               "`launch_overhead`: one share a device, bytes over time of all of them from "
-               "2048 tokens on. Cached data and kernels of several passes are not modelled: no "
-               "bound.")
+    report.say("Operators without a product take their bytes at a share of the memory's bandwidth, in elements of "
+               f"{ELEMENT} bytes, after `launch_overhead`: one share for each class of kernels, norms, activations "
+               "with rotary positions, and sums, as plans have it. They are bytes over time of these rows from 2048 "
+               "tokens on (`scripts/tessera_validate/operators/fit.py`); RTX PRO 6000 has one share for all. Where the "
+               "class is not known, as in graphs and served models, `vector_memory_efficiency` counts. Cached data is "
+               "not modelled, and is why few tokens are faster: no bound.")
     report.say()
     table = []
     for device in DEVICES:

@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from machine_file import value_of
 from page import ROOT, rows_of
-from training_clusters.clusters import mean_error, run_foundry, run_rows, run_vtrain
+from training_clusters.clusters import mean_error, run_foundry, run_profiled, run_rows, run_vtrain
 
 DEVICE_BOUND = 4096  # micro-batch * hidden / tensor degree: work of a kernel, in rows of the output
 LONGEST = 2048  # beyond, attention decides, of which these runs had an early kernel
@@ -41,16 +41,12 @@ def foundry_rows():
     return [row for row in rows_of("llm_foundry_h100.csv") if int(row["sequence"]) <= LONGEST]
 
 
-def run_single(cluster, rows, settings=(), recompute="none"):
-    return run_vtrain(cluster, rows, settings, recompute)
-
-
 def run_recomputing(cluster, rows, settings=()):
-    return run_single(cluster, rows, settings, "full")
+    return run_vtrain(cluster, rows, settings, "full")
 
 
 # Machine, rows, how to run them, what is fitted.
-SETS = {"a100": ("a100_cluster_4nic", vtrain_rows, run_single, tuple(CONSTANTS)),
+SETS = {"a100": ("a100_cluster_4nic", vtrain_rows, run_profiled, tuple(CONSTANTS)),
         "a100-recompute": ("a100_cluster_4nic", vtrain_rows, run_recomputing, tuple(CONSTANTS)),
         "h100": ("h100_cluster", foundry_rows, run_foundry, ("memory_efficiency",))}
 

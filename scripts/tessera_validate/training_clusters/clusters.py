@@ -107,6 +107,26 @@ def run_vtrain(cluster, rows, settings=(), recompute="full"):
     return found
 
 
+# What vTrain's table of one node was profiled with (its artifact, src/model/gpt_model.py): GPT-2's vocabulary as it is,
+# of which a shard has the whole quotient, and a loss in fp16.
+PROFILED_VOCABULARY = 50257
+
+
+def profiled_workload(row):
+    tensor = int(row["tensor parallelism"])
+    return {**vtrain_workload(row), "vocabulary": PROFILED_VOCABULARY // tensor * tensor, "loss": "fused"}
+
+
+def run_profiled(cluster, rows, settings=(), host=DEEPSPEED):
+    """[(row, ours in ms, published in ms)] of that table; the last rank computes nothing again in its predictor
+    (src/predictor.py), and no other does in the table."""
+    found, settings = [], [*host, *settings]
+    for row in rows:
+        summary = cluster.run("vtrain", profiled_workload(row), vtrain_plan(row, "none"), settings)
+        found.append((row, summary["iteration_time_ps"] / 1e9, float(row["iteration time (ms)"])))
+    return found
+
+
 def mean_error(found):
     """Mean absolute error in percent."""
     errors = [abs(ours / measured - 1) for _, ours, measured in found]
@@ -120,9 +140,12 @@ MPT = {"125m": (12, 768, 12), "350m": (24, 1024, 16), "760m": (24, 1536, 12), "1
 
 
 def mpt(model, tokens, batch):
-    """Flash attention, fused cross-entropy, no biases, no dropout; vocabulary of 50368 (the same repository)."""
+    """Flash attention, fused cross-entropy, no biases, no dropout; vocabulary of 50368 (the same repository). Composer's
+    DecoupledAdamW updates an operation at a time (composer/optim/decoupled_weight_decay.py), after clipping
+    (scripts/train/yamls). Cross-entropy and perplexity are logged of each batch, and each computes the loss again
+    (llmfoundry/models/mpt/modeling_mpt.py: use_train_metrics; composer/metrics/nlp.py: LanguageCrossEntropy)."""
     work = gpt(*MPT[model], tokens, batch, data_type="bf16", attention="flash", causal=True,
-               biases=False, dropout=False, loss="fused")
+               biases=False, dropout=False, loss="fused", loss_metrics=2, update="eager")
     work["vocabulary"] = 50368
     return work
 
@@ -181,6 +204,13 @@ NEMO = {"GPT3-5B": {"layers": 24, "hidden": 4096, "heads": 32, "vocabulary": VOC
         "LLAMA3-70B": llama(80, 8192, 64, 8, 28672, 128256)}
 
 
+# NeMo's recipes and Megatron-Bridge's have buffers for these very runs (tp_overlap_configs/userbuffers.py:
+# userbuffers_fp8_h100_h12288_tp4_mbs1_seqlen2048, ..._h8192_tp4_mbs1_seqlen8192): gathers and scatters of the forward
+# pass go piece by piece beside their products (ring exchange, pipeline), and so do two of the backward pass; sums of
+# inputs' gradients go beside products of the weights' (bulk).
+TENSOR_OVERLAP = {"sequence_parallel": True, "overlap_tensor": True, "async_tensor": True}
+
+
 def run_nemo(cluster, rows, settings=()):
     """[(row, ours in ms, measured in ms)] of NVIDIA's runs in mixed FP8."""
     found = []
@@ -189,11 +219,12 @@ def run_nemo(cluster, rows, settings=()):
         tensor, pipeline, context = (int(row[key]) for key in ("tensor", "pipeline", "context"))
         data, chunks = gpus // (tensor * pipeline * context), int(row["virtual_stages"])
         more = {"context": context} if context > 1 else {}
+        if tensor > 1:
+            more.update(TENSOR_OVERLAP)
         if chunks > 1:
             more["chunks"] = chunks
         plan = strategy(pipeline, tensor, data, row["micro_batch"], zero=1, overlap_gradients=True,
-                        sequence_parallel=tensor > 1, overlap_tensor=tensor > 1, capacity="ignore",
-                        **more)
+                        capacity="ignore", **more)
         work = {"kind": "transformer", "sequence": tokens, "batch": batch, "data_type": "bf16",
                 "attention": "flash", "causal": True, "product_type": "fp8", "loss": "fused",
                 **NEMO[row["model"]]}

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from page import rows_of
-from training_clusters.clusters import GPUS_A_NODE, ZERO_3, ZERO_3_HOST, gpt, run_foundry, run_mpt, run_nemo, run_vtrain, strategy
+from training_clusters.clusters import GPUS_A_NODE, ZERO_3, ZERO_3_HOST, gpt, run_foundry, run_mpt, run_nemo, run_profiled
+from training_clusters.clusters import run_vtrain, strategy
 from training_clusters.measured import LLAMA, LLAMA_ROWS, megatron_plan
 
 
@@ -14,12 +15,6 @@ class Set:
     machine: str
     rows: list
     run: Callable  # (cluster, rows, settings): [(row, ours, measured)]
-
-
-def of_vtrain(recompute):
-    def run(cluster, rows, settings):
-        return run_vtrain(cluster, rows, settings, recompute)
-    return run
 
 
 def zero_plan(row):
@@ -62,9 +57,8 @@ def foundry_rows(gpu, several):
 def sets():
     return [
         Set("vTrain, one node, whole set", "a100_cluster_4nic",
-            rows_of("vtrain_single.csv"), of_vtrain("none")),
-        Set("vTrain, several nodes", "a100_cluster_4nic", rows_of("vtrain_multi.csv"),
-            of_vtrain("full")),
+            rows_of("vtrain_single.csv"), run_profiled),
+        Set("vTrain, several nodes", "a100_cluster_4nic", rows_of("vtrain_multi.csv"), run_vtrain),
         Set("Megatron SC'21, table 1", "a100_cluster", megatron_rows("Table1"),
             of_megatron(megatron_plan)),
         Set("Megatron SC'21, table 2, PTD-P", "a100_cluster",

@@ -438,6 +438,11 @@ void PieceWriter::write_update() {
   update.data_type = workload_.data_type;
   update.kernel = workload::Kernel::sum;
   update.bytes = read + written;
+  if (workload_.update_bytes_per_parameter > Bytes(0)) {
+    const std::uint64_t parameters =
+        divided_up(all.updated_weights.count(), element_size(workload_.data_type).count());
+    update.bytes = workload_.update_bytes_per_parameter * parameters;
+  }
   execute("optimizer", update);
   if (streams_weights()) {
     access(Action::write, "write optimizer state", optimizer_slot + 1, written);

@@ -215,6 +215,9 @@ class Builder {
       if (shape_.loss) {
         operators.push_back(loss());
       }
+      if (shape_.loss && shape_.loss_metrics > 0) {
+        operators.push_back(loss_metrics());
+      }
     }
     return operators;
   }
@@ -278,6 +281,17 @@ class Builder {
     op.more_moved_forward = Bytes(logit_bytes * passes.forward * logits);
     op.more_moved_backward = Bytes(logit_bytes * passes.backward * logits);
     op.forward_all_reduce_elements = 3 * tokens_;
+    return op;
+  }
+
+  // Each a copy of the logits in fp32 (the logits read, the copy written) and its logarithmic
+  // softmax (read, written). Frameworks compute them once activations are freed, so that they add
+  // nothing to the most that is held.
+  Operator loss_metrics() const {
+    const std::uint64_t logits = tokens_ * shape_.vocabulary;
+    Operator op = make_.vector("loss_metrics", "loss", Sharding::heads, {}, 0, 0);
+    op.more_moved_forward =
+        (make_.bytes(1) + Bytes(logit_bytes) * 3) * (logits * shape_.loss_metrics);
     return op;
   }
 

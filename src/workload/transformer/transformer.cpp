@@ -147,6 +147,11 @@ const ChoiceKey<Loss> loss{
     "plain",
     "plain: an operation at a time over logits in fp32; fused: one kernel each way; eager: in fp32 "
     "and nothing in place, as PyTorch's cross_entropy"};
+const Key<Count> loss_metrics{
+    "loss_metrics", 0,
+    "losses over the same logits beside the loss, without gradients, in fp32 as PyTorch's "
+    "cross_entropy: what a framework logs of each batch",
+    between<Count>(0, 4)};
 const ChoiceKey<DataType> product_type =
     ChoiceKey<DataType>("product_type", config::data_types(), "data_type",
                         "of the inputs of a layer's products with weights, cast to it before each")
@@ -171,6 +176,7 @@ void read_names(config::Section& section, TransformerShape& shape) {
   shape.biases = biases.read(section);
   shape.dropout = dropout.read(section);
   shape.loss_kernels = loss.read(section);
+  shape.loss_metrics = loss_metrics.read(section);
 }
 
 const ChoiceKey<Architecture> architecture{"architecture",
@@ -312,6 +318,9 @@ std::optional<Workload> read_transformer(config::Section& section) {
   if (!workload->training && shape->loss_kernels != Loss::plain) {
     config::note_without_effect(section, "loss", "inference");
   }
+  if (!workload->training && shape->loss_metrics > 0) {
+    config::note_without_effect(section, "loss_metrics", "inference");
+  }
   shape->data_type = workload->data_type;
   shape->dropout = shape->dropout && workload->training;
   shape->loss = workload->training;
@@ -333,7 +342,8 @@ std::vector<ParameterInfo> transformer_parameters() {
       architecture,  layers,         encoder_layers,   hidden_key, heads_key,   kv_heads,
       head_width,    sequence,       encoder_sequence, vocabulary, token_types, positions,
       normalisation, norm_after,     attention,        causal,     mlp,         ffn,
-      head,          tie_embeddings, biases,           dropout,    loss,        product_type};
+      head,          tie_embeddings, biases,           dropout,    loss,        loss_metrics,
+      product_type};
   for (std::vector<ParameterInfo> more :
        {mixer_parameters(), expert_parameters(), training_parameters()}) {
     std::move(more.begin(), more.end(), std::back_inserter(list));

@@ -305,6 +305,37 @@ TEST(Gemm, AttentionOfABatchGoesInWavesOfBlocks) {
   EXPECT_THROW(gemm("tiles: [16x16], attention_efficiency: 0.5, attention_skip: 1"), ConfigError);
 }
 
+TEST(Gemm, EightBitProductsReachAShareOfTheirOwn) {
+  const Described device = gemm("tiles: [16x16], matrix_efficiency: 0.8, eight_bit_efficiency: 0.5",
+                                "peak: {fp16: 1 TFLOP/s, fp8: 1 TFLOP/s, int8: 1 TOPS}");
+  workload::Operation product = product_of(64, 16, 10);
+  EXPECT_EQ(device.time_of(product), wave_ps * 10 / 8);
+  for (const DataType type : {DataType::fp8, DataType::int8}) {
+    product.data_type = type;
+    EXPECT_EQ(device.time_of(product), wave_ps * 2) << to_string(type);
+  }
+  const Described same =
+      gemm("tiles: [16x16], matrix_efficiency: 0.8", "peak: {fp16: 1 TFLOP/s, fp8: 1 TFLOP/s}");
+  product.data_type = DataType::fp8;
+  EXPECT_EQ(same.time_of(product), wave_ps * 10 / 8) << "not given";
+}
+
+// Eight elements of fp16 are 16 bytes, and four of fp32. Rows of a product are no row of memory.
+TEST(Gemm, RowsThatAreNoWholeVectorsAreSlower) {
+  const Described device = gemm("tiles: [16x16], unaligned_efficiency: 0.5");
+  const auto flops = [](std::int64_t columns, std::int64_t depth) {
+    return 2 * 64 * ((columns + 15) / 16 * 16) * depth;
+  };
+  EXPECT_EQ(device.time_of(product_of(64, 16, 8)), flops(16, 8));
+  EXPECT_EQ(device.time_of(product_of(63, 16, 8)), flops(16, 8));
+  EXPECT_EQ(device.time_of(product_of(64, 15, 8)), 2 * flops(15, 8));
+  EXPECT_EQ(device.time_of(product_of(64, 16, 12)), 2 * flops(16, 12));
+  workload::Operation wide = product_of(64, 16, 12);
+  wide.data_type = DataType::fp32;
+  EXPECT_EQ(device.time_of(wide), flops(16, 12));
+  EXPECT_THROW(gemm("array: [8, 8], unaligned_efficiency: 0.5"), ConfigError);
+}
+
 TEST(Gemm, ClocksUnderPowerSlowProductsAlone) {
   const Described device = gemm("tiles: [16x16], sustained_clock: 0.5", fast_memory);
   EXPECT_EQ(device.time_of(product_of(256, 256, 100)), 2 * 2 * 256 * 256 * 100);

@@ -200,6 +200,37 @@ TEST(Sharing, GroupsOfOneAreDataParallel) {
   EXPECT_EQ(count_of(collectives_of(one, Phase::forward, 1), Kind::all_gather), 0U);
 }
 
+Bytes moved_by_update(const std::string& more) {
+  const Planned work =
+      planned("data: 4\nzero: 1\n", machine_text(), testing::workload_text() + more);
+  const Stage& stage = work.plan.stages[0];
+  Bytes moved;
+  for (const ScheduleEntry& entry : stage.program.schedule) {
+    if (entry.phase == Phase::update) {
+      for (const Instruction& instruction : stage.program.instructions(entry)) {
+        moved += instruction.action == Action::execute
+                     ? work.plan.operations[instruction.operation].bytes
+                     : Bytes(0);
+      }
+    }
+  }
+  return moved;
+}
+
+// Of a replica's share of the parameters: state, weights and gradients once, or pass by pass in
+// fp32, the norm and the scaling of gradients before.
+TEST(Sharing, AnUpdateMovesOnceOrPassByPass) {
+  std::uint64_t share = 0;  // each weight's is rounded up
+  const Planned work = planned("data: 4\nzero: 1\n");
+  for (const workload::Layer& layer : work.workload.layers) {
+    for (const workload::Operator& op : layer.operators) {
+      share += (op.parameters + 3) / 4;
+    }
+  }
+  EXPECT_EQ(moved_by_update(""), Bytes((12 + 2 + 2 + 12 + 2) * share));
+  EXPECT_EQ(moved_by_update("update: eager\n"), Bytes((20 + 3) * 4 * share));
+}
+
 TEST(Sharing, MembersAreNearOrAcross) {
   const Planned across = planned("tensor: 2\ndata: 8\nzero: 1\nshard: 4\nshard_members: across\n");
   EXPECT_EQ(across.plan.group(Group::shard).stride, 4U);

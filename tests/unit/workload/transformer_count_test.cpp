@@ -283,6 +283,19 @@ TEST(Operators, AFusedLossMovesItsLogitsOnce) {
   EXPECT_EQ(loss.stored_cut, Bytes(2 * odd.sequence * odd.vocabulary));
 }
 
+// What is logged: for each metric the logits read, copied to fp32, read again and their logarithmic
+// softmax written, without a gradient.
+TEST(Operators, MetricsPassOverTheLogitsAgain) {
+  const Workload workload = transformer(odd, "loss: fused\nloss_metrics: 2\n");
+  const Operator& metrics = workload.layers.back().operators.back();
+  const std::uint64_t logits = odd.sequence * odd.vocabulary;
+  EXPECT_EQ(metrics.name, "loss_metrics");
+  EXPECT_EQ(metrics.more_moved_forward, Bytes(2 * (2 + 3 * 4) * logits));
+  EXPECT_EQ(metrics.more_moved_backward, Bytes(0));
+  EXPECT_EQ(metrics.passing_forward + metrics.stored_cut + metrics.stored_whole, Bytes(0));
+  EXPECT_EQ(workload.flops_per_sample(), transformer(odd, "loss: fused\n").flops_per_sample());
+}
+
 TEST(Operators, ProductsWithWeightsOfALayerAreNarrow) {
   const Workload workload = transformer(odd, "data_type: bf16\nproduct_type: fp8\n");
   EXPECT_EQ(workload.data_type, DataType::bf16);

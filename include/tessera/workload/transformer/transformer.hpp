@@ -130,6 +130,8 @@ struct TransformerShape {
   bool biases = true;  // of the products; layer norm always has gain and shift
   bool loss = true;
   Loss loss_kernels = Loss::plain;
+  // Losses over the same logits that are computed beside in training, without gradients.
+  std::uint64_t loss_metrics = 0;
   Head head = Head::language_model;
   std::optional<ExpertShape> experts;
   std::optional<LatentShape> latent;  // head_width is that of keys then, kv_heads are heads
