@@ -18,11 +18,18 @@ MISSING = (
     "billion parameters stays a quarter too fast at any number of GPUs. With up to 35 GB of stored activations and "
     "parameters of 3.4 GB, held twice while gathered, its memory is nearly full (a likely cause, not verified: "
     "allocations that fail first, and are tried again after everything is freed).",
-    "vTrain, one node: with tensor degree 8 the host takes half as long again as with 4, but less with "
-    "micro-batches of two than of one; the reason is not known.",
+    "vTrain, one node: a layer takes 0.5 to 1.9 ms longer than ours, and with tensor degree 8 more than with 4. The "
+    "table adds up profiles of one layer, in each of which the host begins beside an idle device "
+    "(`training-clusters.md`, part `measured`): no run of many layers does so, and ours does not.",
     "vTrain, several nodes: tensor degrees 2 and 4 with 16 and 32 replicas are too fast, and four rows took up "
     "to twice the time of their neighbours.",
-    "H100: small micro-batches of FSDP and narrow models are too fast.",
+    "llm-foundry, A100: the model of 760 million with 512 and 1024 tokens reaches 45 and 48 % of the peak, and 57 % with "
+    "2048. No cause is known.",
+    "llm-foundry, H100: what is left is some 30 ms a micro-batch for models of up to 3 billion parameters, 90 for 7 and 13 "
+    "billion with few tokens and 160 to 280 for 30 billion, as one or two more gathers of all weights would take, and on "
+    "A100 nothing of it. Gathers and scatters that wait for each other, or that slow what is computed beside them, would be "
+    "of that size; nothing published says so.",
+    "llm-foundry, A100: 13 and 30 billion are 3 to 9 % too slow; their products alone have to be faster than Vidur's.",
 )
 
 
