@@ -7,7 +7,7 @@ from pathlib import Path
 from page import ROOT, call, processors, summary_of
 
 MACHINES = ROOT / "configs" / "machines"
-# Settings of software, not of devices. Megatron-DeepSpeed's host (vTrain's cluster): one GPU, width 1024, one
+# Settings of software, not of devices. Megatron-DeepSpeed's host (vTrain's profiles): one GPU, width 1024, one
 # sample takes 43.8 ms with 12 layers and 79.9 ms with 24 (vtrain_single.csv): 3.0 ms for the 32 operations of a
 # layer, and 6.2 ms beside operations for a pass forward, one backward and an update.
 DEEPSPEED = ("machine.compute.issue=94 us", "machine.compute.issue_pass=2 ms")
