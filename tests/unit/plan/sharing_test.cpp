@@ -206,7 +206,7 @@ Bytes moved_by_update(const std::string& more) {
   const Stage& stage = work.plan.stages[0];
   Bytes moved;
   for (const ScheduleEntry& entry : stage.program.schedule) {
-    if (entry.phase == Phase::update) {
+    if (entry.pass.phase == Phase::update) {
       for (const Instruction& instruction : stage.program.instructions(entry)) {
         moved += instruction.action == Action::execute
                      ? work.plan.operations[instruction.operation].bytes
