@@ -18,7 +18,7 @@ MISSING = (
     "billion parameters stays a quarter too fast at any number of GPUs. With up to 35 GB of stored activations and "
     "parameters of 3.4 GB, held twice while gathered, its memory is nearly full (a likely cause, not verified: "
     "allocations that fail first, and are tried again after everything is freed).",
-    "vTrain, one node: a layer takes 0.5 to 1.9 ms longer than ours, and with tensor degree 8 more than with 4. The "
+    "vTrain, one node: a layer takes 0.5 to 1.9 ms longer than ours with tensor degree 1, and up to 4 ms with 8. The "
     "table adds up profiles of one layer, in each of which the host begins beside an idle device "
     "(`training-clusters.md`, part `measured`): no run of many layers does so, and ours does not.",
     "vTrain, several nodes: tensor degrees 2 and 4 with 16 and 32 replicas are too fast, and four rows took up "

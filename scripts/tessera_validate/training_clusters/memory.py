@@ -134,7 +134,8 @@ def fits(report, program, folder):
     report.say("What does not fit by ours: 530 billion with ZeRO-3, by 3 GB, of which ours holds a whole layer that is "
                "computed again; Llama 3 405B without recomputation, of which ours keeps inputs and outputs of every norm and gate, and as many micro-batches "
                "as interleaved 1F1B has under way, where Meta freed what it could and had a schedule of its own "
-               "(arXiv:2407.21783, section 3.3.2); and one run of NVIDIA's by 0.1 GB.")
+               "(arXiv:2407.21783, section 3.3.2); and one run of NVIDIA's by 3 GB, whose stages are "
+               "balanced by time in ours and hold equally many layers in Megatron-LM.")
     report.say()
 
 
