@@ -428,7 +428,7 @@ class LanguageModel(Section):
     data_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None
     """of weights, activations and gradients; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8; default: fp16"""
     optimizer: Literal["adam", "sgd"] | None
-    """adam or sgd; of no effect in inference, as the next; name, one of adam, sgd; default: adam"""
+    """adam or sgd; of no effect in inference, as the next two; name, one of adam, sgd; default: adam"""
     update: Literal["fused", "eager"] | None
     """fused: one kernel reads and writes everything once; eager: an operation at a time in fp32, gradients clipped by their norm before; name, one of fused, eager; default: fused"""
     gradient_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None

@@ -24,7 +24,7 @@ struct TrainingKeys {
   config::ChoiceKey<Optimizer> optimizer{"optimizer",
                                          {{"adam", Optimizer::adam}, {"sgd", Optimizer::sgd}},
                                          "adam",
-                                         "adam or sgd; of no effect in inference, as the next"};
+                                         "adam or sgd; of no effect in inference, as the next two"};
   config::ChoiceKey<Update> update{
       "update",
       {{"fused", Update::fused}, {"eager", Update::eager}},
