@@ -28,15 +28,15 @@ class Channel(Memory):
     """bursts of one access at most; larger accesses get larger bursts; integer, 1 to 1000000; default: 16"""
     request: str | None
     """size on the network of a read request or write acknowledgement; size; default: 64 B"""
-    arbitration: Literal["first-come", "fair"] | None
-    """of the bursts that wait for a channel; fair: tiles that ask get even parts of its bytes; name, one of first-come, fair; default: first-come"""
+    arbitration: Literal["first-come", "fair", "fair-tenants"] | None
+    """of the bursts that wait for a channel; fair: tiles that ask get even parts of its bytes; fair-tenants: their tenants do; name, one of first-come, fair, fair-tenants; default: first-come"""
     def __init__(
         self,
         *,
         burst: str | None = ...,
         max_bursts: int | None = ...,
         request: str | None = ...,
-        arbitration: Literal["first-come", "fair"] | None = ...,
+        arbitration: Literal["first-come", "fair", "fair-tenants"] | None = ...,
     ) -> None: ...
 
 class Dram(Memory):

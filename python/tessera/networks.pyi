@@ -204,6 +204,8 @@ class Packet(Network):
     """payload of a packet; larger packets, fewer events; size, at least 1 B; default: 4 KiB"""
     max_packets: int | None
     """packets a message is cut into at most; larger messages get larger packets; integer, 1 to 1000000; default: 64"""
+    arbitration: Literal["first-come", "fair", "fair-tenants"] | None
+    """of the packets that wait for a link; fair: the tiles for which it is used get even parts of its bytes; fair-tenants: their tenants do; name, one of first-come, fair, fair-tenants; default: first-come"""
     def __init__(
         self,
         *,
@@ -215,4 +217,5 @@ class Packet(Network):
         switching: Literal["cut-through", "store-and-forward"] | None = ...,
         packet_size: str | None = ...,
         max_packets: int | None = ...,
+        arbitration: Literal["first-come", "fair", "fair-tenants"] | None = ...,
     ) -> None: ...

@@ -12,8 +12,8 @@
 // PALM's behaviour.
 //
 // With `arbitration: fair` bursts that wait go in the order of start-time fair queueing
-// (fair_queue.hpp) by the tiles that ask, which is also by tenants where these have tiles of their
-// own; the burst under way is not interrupted.
+// (fair_queue.hpp) by the tiles that ask, with `fair-tenants` by their tenants; the burst under way
+// is not interrupted.
 
 #include <algorithm>
 #include <cstdint>
@@ -21,14 +21,15 @@
 #include <utility>
 #include <vector>
 
-#include "fair_queue.hpp"
 #include "leaving_replies.hpp"
 #include "tessera/config/key.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/wide.hpp"
+#include "tessera/machine/arbitration.hpp"
 #include "tessera/memory/memory.hpp"
 #include "tessera/memory/messages.hpp"
 #include "tessera/network/messages.hpp"
+#include "tessera/pdes/fair_queue.hpp"
 
 namespace tessera::memory {
 namespace {
@@ -62,9 +63,9 @@ struct WaitingBurst {
   SimTime since;
 };
 
-// Of a channel that sources share evenly.
+// Of a channel that is shared evenly.
 struct Sharing {
-  FairQueue<WaitingBurst> queue;
+  pdes::FairQueue<WaitingBurst> queue;
   bool is_serving = false;
 };
 
@@ -80,7 +81,9 @@ struct Parameters {
   Bytes burst;
   std::uint64_t max_bursts = 0;
   Bytes request;
-  bool is_fair = false;  // sources share the channel evenly; else first come, first served
+  machine::Arbitration arbitration = machine::Arbitration::first_come;
+
+  bool is_fair() const { return arbitration != machine::Arbitration::first_come; }
 
   // Bursts of an access, none empty but the only one.
   std::uint64_t bursts_of(std::uint64_t bytes) const {
@@ -119,8 +122,9 @@ class ChannelMemory final : public Memory {
     std::sort(local_channels_.begin(), local_channels_.end());
     states_.resize(machine_.channels.size());
     bins_.resize(machine_.channels.size());
-    if (parameters_.is_fair) {
+    if (parameters_.is_fair()) {
       sharing_.resize(machine_.channels.size());
+      sharers_.emplace(parameters_.arbitration, *machine_.topology, setup.tenants);
     }
     if (setup.regions != nullptr) {
       replies_.emplace(setup);
@@ -236,7 +240,7 @@ class ChannelMemory final : public Memory {
     writer.put(state);
     writer.put(bin);
     writer.put(bin_begin_);
-    if (parameters_.is_fair) {
+    if (parameters_.is_fair()) {
       sharing_[channel].queue.save(writer);
       writer.put(sharing_[channel].is_serving);
     }
@@ -258,14 +262,15 @@ class ChannelMemory final : public Memory {
     states_[channel] = reader.get<ChannelState>();
     bins_[channel] = reader.get<ChannelBin>();
     bin_begin_ = reader.get<SimTime>();
-    if (parameters_.is_fair) {
+    if (parameters_.is_fair()) {
       sharing_[channel].queue.restore(reader);
       sharing_[channel].is_serving = reader.get<bool>();
     }
   }
 
   std::size_t resident_bytes() const override {
-    std::size_t waiting = sharing_.capacity() * sizeof(Sharing);
+    std::size_t waiting =
+        sharing_.capacity() * sizeof(Sharing) + (sharers_ ? sharers_->resident_bytes() : 0);
     for (const Sharing& sharing : sharing_) {
       waiting += sharing.queue.resident_bytes();
     }
@@ -349,9 +354,9 @@ class ChannelMemory final : public Memory {
   // At the channel: books a burst after those that came before it.
   void serve(pdes::Context& context, const Burst& burst, std::uint16_t tag) {
     const std::uint32_t channel = channel_at_[context.self().value()];
-    if (parameters_.is_fair) {
+    if (parameters_.is_fair()) {
       Sharing& sharing = sharing_[channel];
-      sharing.queue.add(burst.requester.value(), burst.bytes, {burst, tag, context.now()});
+      sharing.queue.add(sharers_->of(burst.requester), burst.bytes, {burst, tag, context.now()});
       if (!sharing.is_serving) {
         serve_next(context, channel);
       }
@@ -407,7 +412,7 @@ class ChannelMemory final : public Memory {
   void reply(pdes::Context& context, const Burst& burst, std::uint16_t tag) const {
     const Bytes size = burst.write != 0 ? parameters_.request : Bytes(burst.bytes);
     network::send(context, network_slot_, burst.requester, size, pdes::Port(slot_, reply_kind), tag,
-                  burst.last);
+                  burst.last, network::answer_flag);
   }
 
   // At the tile: the last part of the data, or the acknowledgement, ends the access.
@@ -485,6 +490,7 @@ class ChannelMemory final : public Memory {
   std::vector<ChannelState> states_;  // [channels]; those of other ranks stay at rest
   std::vector<ChannelBin> bins_;
   std::vector<Sharing> sharing_;  // [channels], where they are shared evenly
+  std::optional<machine::Sharers> sharers_;
   ChannelUseSink bin_sink_;
   SimTime bin_begin_;
   std::optional<LeavingReplies> replies_;  // of a run on several ranks
@@ -504,8 +510,8 @@ class ChannelModel final : public MemoryModel {
   }
   bool sends_along_links() const override { return true; }
   // Who is served when is known no more at its coming where others may go before it.
-  bool promises() const override { return !parameters_.is_fair; }
-  bool shares_by_source() const override { return parameters_.is_fair; }
+  bool promises() const override { return !parameters_.is_fair(); }
+  machine::Arbitration arbitration() const override { return parameters_.arbitration; }
   std::optional<Bandwidth> peak_of(const machine::Machine& machine,
                                    std::uint32_t channel) const override {
     return machine.channels[channel].bandwidth;
@@ -521,7 +527,7 @@ class ChannelModel final : public MemoryModel {
     const Bytes burst(bytes.count() / bursts);
     events(tile, 2);
     events(channel, write ? 1 : bursts);  // ready
-    events(channel, parameters_.is_fair ? bursts : 0);
+    events(channel, parameters_.is_fair() ? bursts : 0);
     messages(tile, channel, write ? burst : parameters_.request, write ? bursts : 1);
     messages(channel, tile, write ? parameters_.request : burst, write ? 1 : bursts);
   }
@@ -539,11 +545,10 @@ const config::Key<std::uint64_t> max_bursts_key{
 const config::Key<Bytes> request_key{
     "request", Bytes(64), "size on the network of a read request or write acknowledgement"};
 
-const config::ChoiceKey<bool> arbitration_key{
-    "arbitration",
-    {{"first-come", false}, {"fair", true}},
-    "first-come",
-    "of the bursts that wait for a channel; fair: tiles that ask get even parts of its bytes"};
+const config::ChoiceKey<machine::Arbitration> arbitration_key{
+    "arbitration", machine::arbitration_choices(), "first-come",
+    "of the bursts that wait for a channel; fair: tiles that ask get even parts of its bytes; "
+    "fair-tenants: their tenants do"};
 
 const Registration registration(memories(),
                                 {"channel",
@@ -555,7 +560,7 @@ const Registration registration(memories(),
                                   parameters.burst = burst_key.read(section);
                                   parameters.max_bursts = max_bursts_key.read(section);
                                   parameters.request = request_key.read(section);
-                                  parameters.is_fair = arbitration_key.read(section);
+                                  parameters.arbitration = arbitration_key.read(section);
                                   return std::make_unique<ChannelModel>(parameters);
                                 });
 

@@ -63,9 +63,9 @@ class LanguageModel : public ServedModel {
   LanguageSetup setup_;
   TransformerShape shape_;
   std::uint64_t tensor_;
+  LayerShapes shapes_;
 
  private:
-  LayerShapes shapes_;
   LayerFlops flops_;
   Bytes weights_;
   std::uint64_t adapter_flops_ = 0;  // of a token in a layer, by all units, nothing twice
@@ -217,6 +217,10 @@ class WalkedModel final : public LanguageModel, public TileModel {
   TileOperation operation(std::uint32_t op, const StepSizes& sizes) const override {
     return operations_.make(static_cast<Part>(op % parts), sizes);
   }
+  bool fills_cache(std::uint32_t op) const override {
+    return op < outside() && op % parts == attention;
+  }
+  Bytes cache_of_layer() const override { return shapes_.cache_of_token(); }
 
   std::shared_ptr<const npu::TiledOperator> make(std::uint32_t, std::uint64_t,
                                                  std::uint64_t) const override {

@@ -129,10 +129,17 @@ class SequenceBatcher final : public Batcher {
   bool is_last(std::uint32_t number) const override {
     return waiting_.empty() &&
            std::all_of(running_.begin(), running_.end(), [this, number](const Sequence& sequence) {
-             return sequence.step == number &&
-                    sequence.cached + sequence.queries >= sequence.goal &&
-                    sequence.generated + given(sequence) == sequence.what.generate;
+             return ends_by(sequence, number);
            });
+  }
+  std::vector<std::uint64_t> ending(std::uint32_t number) const override {
+    std::vector<std::uint64_t> requests;
+    for (const Sequence& sequence : running_) {
+      if (ends_by(sequence, number)) {
+        requests.push_back(sequence.request);
+      }
+    }
+    return requests;
   }
   std::uint64_t most_blocks() const override { return cache_.most_taken(); }
   BatchCounts counts() const override {
@@ -406,6 +413,12 @@ class SequenceBatcher final : public Batcher {
     const std::uint32_t drafts = drafts_in(sequence);
     const auto whole = static_cast<std::uint32_t>((sequence.credit + gains_[drafts]) / millionths);
     return std::min(whole, drafts + 1);
+  }
+
+  // Whether it gets its last token by a step under way.
+  bool ends_by(const Sequence& sequence, std::uint32_t number) const {
+    return sequence.step == number && sequence.cached + sequence.queries >= sequence.goal &&
+           sequence.generated + given(sequence) == sequence.what.generate;
   }
 
   // What was wrong leaves the cache again.

@@ -1,5 +1,7 @@
 #include "tessera/serving/served_model.hpp"
 
+#include <algorithm>
+
 namespace tessera::serving {
 
 std::uint64_t Batch::tokens() const {
@@ -8,6 +10,13 @@ std::uint64_t Batch::tokens() const {
     sum += std::uint64_t{group.sequences} * group.queries;
   }
   return sum;
+}
+
+std::uint32_t TileModel::layers_in(const Walk& walk) const {
+  return static_cast<std::uint32_t>(
+      std::count_if(walk.begin(), walk.end(), [this](const WalkPart& part) {
+        return part.kind == WalkPart::Kind::operation && fills_cache(part.op);
+      }));
 }
 
 }  // namespace tessera::serving

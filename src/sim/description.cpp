@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "jobs/tenant_numbers.hpp"
 #include "tessera/core/version.hpp"
 #include "tessera/sim/simulation.hpp"
 #include "tessera/trace/trace_file.hpp"
@@ -54,6 +55,9 @@ trace::Summary described(const Experiment& experiment, const comm::Communicator&
   }
   note_lumped_messages(experiment, summary);
   for (std::string& note : experiment.network->notes(experiment.machine)) {
+    summary.notes.push_back(std::move(note));
+  }
+  for (std::string& note : notes_of_sharing(experiment)) {
     summary.notes.push_back(std::move(note));
   }
   const auto accessed = work->accessed();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "jobs/tenant_numbers.hpp"
 #include "known_pairs.hpp"
 
 namespace tessera::sim {
@@ -133,12 +134,13 @@ RankModels::RankModels(const Experiment& the_experiment, comm::Communicator& the
              {partition.owner, members, delays_of(experiment, partition, communicator.rank())},
              experiment.lookahead, make_policy(experiment, communicator, partition)),
       work(work_of(experiment)),
+      tenants(tenant_numbers(experiment)),
       network(make_network(
           experiment, *work,
-          {experiment.machine, members, network_slot, promises() ? &regions : nullptr})),
+          {experiment.machine, members, network_slot, promises() ? &regions : nullptr, tenants})),
       memory(experiment.memory->build(
           {experiment.machine, members, memory_slot, network_slot, promises() ? &regions : nullptr,
-           [this](EntityId from, EntityId to) { return network->exit_of(from, to); }})),
+           [this](EntityId from, EntityId to) { return network->exit_of(from, to); }, tenants})),
       compute(work->make_compute(members)),
       recorder(experiment, *work),
       executor(work->make_executor(members, &recorder,

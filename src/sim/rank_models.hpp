@@ -1,6 +1,7 @@
 // One rank's share of the simulated machine: its engine with all models.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -31,6 +32,7 @@ struct RankModels {
   pdes::RegionView regions;
   pdes::Engine engine;
   std::unique_ptr<Work> work;
+  std::vector<std::uint32_t> tenants;  // tenant_numbers
   std::unique_ptr<network::Network> network;
   std::unique_ptr<memory::Memory> memory;
   std::unique_ptr<compute::Compute> compute;

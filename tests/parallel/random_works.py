@@ -56,7 +56,7 @@ def memory(draw):
         return {"model": kind, "preset": draw.choice(["LPDDR5", "DDR4-2400", "HBM2", "HBM3", "DDR5", "GDDR6"]),
                 "transfer": draw.choice(["1 KiB", "4 KiB"])}
     if kind == "channel":
-        return {"model": kind, "arbitration": draw.choice(["first-come", "fair"])}
+        return {"model": kind, "arbitration": draw.choice(["first-come", "fair", "fair-tenants"])}
     return {"model": kind}
 
 

@@ -13,6 +13,7 @@
 #include "tessera/config/document.hpp"
 #include "tessera/core/registry.hpp"
 #include "tessera/core/units.hpp"
+#include "tessera/machine/arbitration.hpp"
 #include "tessera/machine/machine.hpp"
 #include "tessera/pdes/component.hpp"
 #include "tessera/pdes/outlook.hpp"
@@ -44,6 +45,7 @@ struct MemorySetup {
   // Of a run on several ranks, see network::Network::exit_of; else null and empty.
   const pdes::RegionView* regions = nullptr;
   std::function<pdes::Exit(EntityId from, EntityId to)> exit_of;
+  std::span<const std::uint32_t> tenants = {};  // as of machine::Sharers
 };
 
 // A memory in motion: takes AccessRequest events, raises the event asked for.
@@ -88,8 +90,8 @@ class MemoryModel {
     bursts,  // whole ones, so that more may be read than was asked for
   };
   virtual Account account() const { return Account::exact; }
-  // Whether who asks gets a part of a channel because it asks, however much that is.
-  virtual bool shares_by_source() const { return false; }
+  // Of accesses that wait for the same channel.
+  virtual machine::Arbitration arbitration() const { return machine::Arbitration::first_come; }
   // Whether the channel at a node serves what that node asks for, rather than that and others.
   virtual bool serves_at_node() const { return true; }
   // What it leaves out on this machine; for users.

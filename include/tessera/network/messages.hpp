@@ -52,6 +52,9 @@ inline constexpr std::uint8_t followed_flag = 1;
 // Of the same event: the message goes through a connection of few buffers, one after the other with
 // those of its pair of nodes, where the network knows of connections (`flow`).
 inline constexpr std::uint8_t connection_flag = 2;
+// Of the same event: the message is what its target asked for, so that where sources share links
+// (machine::Arbitration) its way is part of the target's.
+inline constexpr std::uint8_t answer_flag = 4;
 
 // "Carry `bytes` to `target`, then raise an Arrival there on port `deliver`." The event's tag
 // travels with the message. Messages of one pair of entities arrive in the order sent where the

@@ -15,6 +15,7 @@
 #include "tessera/config/document.hpp"
 #include "tessera/core/registry.hpp"
 #include "tessera/core/units.hpp"
+#include "tessera/machine/arbitration.hpp"
 #include "tessera/machine/machine.hpp"
 #include "tessera/machine/routing/routing.hpp"
 #include "tessera/network/messages.hpp"
@@ -65,7 +66,8 @@ struct NetworkSetup {
   std::span<const EntityId> members;  // entities of this rank, in the engine's order; outlives the
                                       // network
   unsigned slot = 0;                  // the component's number at the engine
-  const pdes::RegionView* regions = nullptr;  // of a run on several ranks; outlives the network
+  const pdes::RegionView* regions = nullptr;    // of a run on several ranks; outlives the network
+  std::span<const std::uint32_t> tenants = {};  // as of machine::Sharers
 };
 
 using ProgressSink = std::function<void(const Progress&)>;
@@ -188,6 +190,8 @@ class NetworkModel {
   virtual SimTime idle_time(const machine::Path& path, Bytes bytes) const {
     return overheads().message + path.latency + serialization_time(bytes, path.bottleneck);
   }
+  // Of messages that wait for each other at links.
+  virtual machine::Arbitration arbitration() const { return machine::Arbitration::first_come; }
   // Whether it holds messages to SendRequest::limit; others carry them as if there was none.
   virtual bool limits_rates() const { return false; }
   // Whether it knows how long it will send nothing into another region: see sim/cuts/cuts.hpp.

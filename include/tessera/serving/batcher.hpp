@@ -144,6 +144,8 @@ class Batcher {
   virtual BatchLoad load_of(std::uint32_t /*of_class*/) const { return {}; }
   // Whether step `number`, which is under way, is the last of all requests that have come.
   virtual bool is_last(std::uint32_t number) const = 0;
+  // Requests that get their last token by step `number`, which is under way.
+  virtual std::vector<std::uint64_t> ending(std::uint32_t /*number*/) const { return {}; }
   // Most blocks of the cache that were taken at a time; 0: there is none.
   virtual std::uint64_t most_blocks() const { return 0; }
   virtual BatchCounts counts() const { return {}; }

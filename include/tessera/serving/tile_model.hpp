@@ -48,6 +48,12 @@ class TileModel {
   // What an operator's operation depends on, of these; the others are zero.
   virtual StepSizes needed(std::uint32_t op, const StepSizes& sizes) const = 0;
   virtual TileOperation operation(std::uint32_t op, const StepSizes& sizes) const = 0;
+  // Whether a layer's keys and values are in the cache once this operator is over; and what a token
+  // keeps of a layer on a unit.
+  virtual bool fills_cache(std::uint32_t /*op*/) const { return false; }
+  virtual Bytes cache_of_layer() const { return Bytes(); }
+  // Layers that have caches.
+  std::uint32_t layers_in(const Walk& walk) const;
 };
 
 }  // namespace tessera::serving

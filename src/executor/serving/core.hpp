@@ -8,18 +8,12 @@
 #include <vector>
 
 #include "serving/exchange.hpp"
+#include "serving/layer_carries.hpp"
 #include "tessera/executor/serving/serving.hpp"
 #include "tessera/pdes/engine.hpp"
 #include "tessera/pdes/state.hpp"
 
 namespace tessera::executor {
-
-// What the host says of a part in several messages, in any order.
-struct Told {
-  std::uint16_t slot = 0;
-  std::uint16_t heard = 0;               // a bit for each word
-  std::array<std::uint64_t, 6> words{};  // number, share, and of tiles serving::StepSizes
-};
 
 // A share of an operator or an exchange that has begun.
 struct Begun {
@@ -68,6 +62,7 @@ struct ServingCore {
   std::vector<std::uint16_t> handed;  // slots of steps that the stage before has handed on
   std::uint32_t walked = 0;           // steps told of
   ServingExchanges exchanges;
+  LayerCarries layers;
   SimTime since;  // of the last change
   std::int64_t busy_ps = 0;
   std::int64_t exchange_ps = 0;  // in which nothing else went on

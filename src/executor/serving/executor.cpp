@@ -166,6 +166,9 @@ class ServingExecutor final : public Executor, public FindsFlops {
       return;
     }
     cores_[core_of_[index]].save(writer);
+    if (work_.hands_over_layers()) {
+      cores_[core_of_[index]].layers.save(writer);
+    }
     if (setup_.members[index] == work_.host()) {
       host_->save(writer);
     }
@@ -176,6 +179,9 @@ class ServingExecutor final : public Executor, public FindsFlops {
       return;
     }
     cores_[core_of_[index]].restore(reader);
+    if (work_.hands_over_layers()) {
+      cores_[core_of_[index]].layers.restore(reader);
+    }
     if (setup_.members[index] == work_.host()) {
       host_->restore(reader);
     }
@@ -222,8 +228,15 @@ class ServingExecutor final : public Executor, public FindsFlops {
     }
     if (!work_.on_tiles) {
       begin(context, core, slot, told->words[0], ShareOf::from(told->words[1]));
-    } else if (walks_.begin(context, core, *told)) {
-      tell_host(context, slot);
+    } else {
+      begin_walk(context, *told);
+    }
+  }
+
+  void begin_walk(pdes::Context& context, const Told& step) {
+    ServingCore& core = core_at(context);
+    if (core.layers.may_begin(step) && walks_.begin(context, core, step)) {
+      tell_host(context, step.slot);
     }
   }
 
@@ -302,7 +315,17 @@ class ServingExecutor final : public Executor, public FindsFlops {
   void carry(pdes::Context& context, std::uint16_t slot, CarryOf of) {
     if (of.has_come) {
       carried_ += of.bytes;
-      tell_host(context, slot);
+      if (!of.by_layers || core_at(context).layers.has_come(slot, of.npu)) {
+        tell_host(context, slot);
+      }
+      return;
+    }
+    if (of.by_layers) {
+      const LayersOf layers = LayersOf::from(of.bytes);
+      const auto kept = core_at(context).layers.leave({layers.step, slot, of.npu, layers.tokens});
+      if (kept) {
+        begin_walk(context, *kept);
+      }
       return;
     }
     of.has_come = true;

@@ -61,7 +61,8 @@ struct ExchangeOf {
   friend bool operator==(const ExchangeOf&, const ExchangeOf&) = default;
 };
 
-// Which cores share a part, how urgent it is, and of which step.
+// Which cores share a part (of a tile: how many requests it hands over layer by layer, in place of
+// the first), how urgent it is, and of which step.
 struct ShareOf {
   serving::CoreRange cores;
   std::uint8_t priority = 0;
@@ -87,18 +88,44 @@ struct ShareOf {
 // Keys and values that one unit hands over to another.
 struct CarryOf {
   static constexpr unsigned byte_bits = 43;
+  static constexpr unsigned npu_bits = 19;
 
-  std::uint32_t npu = 0;  // that they go to
-  std::uint64_t bytes = 0;
+  std::uint32_t npu = 0;    // that they go to; of layers that have come: how many there are
+  std::uint64_t bytes = 0;  // of layers that are to go: LayersOf
+  bool by_layers = false;
   bool has_come = false;
 
   std::uint64_t word() const {
-    return bytes | std::uint64_t{npu} << byte_bits | std::uint64_t{has_come ? 1U : 0U} << 63U;
+    return bytes | std::uint64_t{npu} << byte_bits | std::uint64_t{by_layers ? 1U : 0U} << 62U |
+           std::uint64_t{has_come ? 1U : 0U} << 63U;
   }
   static CarryOf from(std::uint64_t word) {
-    return {static_cast<std::uint32_t>(word << 1U >> (byte_bits + 1)),
-            word & ((std::uint64_t{1} << byte_bits) - 1), (word >> 63U) != 0};
+    return {static_cast<std::uint32_t>(word >> byte_bits & ((1U << npu_bits) - 1)),
+            word & ((std::uint64_t{1} << byte_bits) - 1), (word >> 62U & 1U) != 0,
+            (word >> 63U) != 0};
   }
+};
+
+// Of a request that is handed over layer by layer: its tokens, and the place at the host of the
+// step after whose layers they go.
+struct LayersOf {
+  static constexpr unsigned token_bits = 19;  // serving::most_keys
+
+  std::uint32_t tokens = 0;
+  std::uint16_t step = 0;
+
+  std::uint64_t bytes() const { return tokens | std::uint64_t{step} << token_bits; }
+  static LayersOf from(std::uint64_t bytes) {
+    return {static_cast<std::uint32_t>(bytes & ((1U << token_bits) - 1)),
+            static_cast<std::uint16_t>(bytes >> token_bits)};
+  }
+};
+
+// What the host says of a part in several messages, in any order.
+struct Told {
+  std::uint16_t slot = 0;
+  std::uint16_t heard = 0;               // a bit for each word
+  std::array<std::uint64_t, 6> words{};  // number, share, and of tiles serving::StepSizes
 };
 
 // Blocks of the cache of a tenant go to the tier behind it, or come from there, in three steps.

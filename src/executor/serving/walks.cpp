@@ -6,6 +6,7 @@
 #include "tessera/compute/messages.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/memory/messages.hpp"
+#include "tessera/network/messages.hpp"
 
 namespace tessera::executor {
 
@@ -49,8 +50,29 @@ bool ServingWalks::computed(pdes::Context& context, ServingCore& core, std::uint
     return false;
   }
   core.end(context, setup_, slot);
+  if (!core.layers.leaving().empty()) {
+    hand_over(context, core, walking);
+  }
   end_part(walking);
   return go_on(context, core, slot);
+}
+
+// Keys and values of a layer whose last operator that writes some is over.
+void ServingWalks::hand_over(pdes::Context& context, const ServingCore& core,
+                             const Walking& walking) const {
+  const serving::TileModel& model = *work_.tenants[walking.tenant].model->on_tiles();
+  const serving::Walk& walk = walk_of(walking);
+  if (!model.fills_cache(walk[walking.at].op)) {
+    return;
+  }
+  for (const LayerCarries::Leaving& one : core.layers.leaving()) {
+    if (one.step == walking.slot) {
+      const Bytes bytes = model.cache_of_layer() * one.tokens;
+      const CarryOf carry{model.layers_in(walk), bytes.count(), true, true};
+      network::send(context, setup_.network_slot, work_.npus[one.npu].front(), bytes,
+                    pdes::Port(setup_.slot, serving_carry_kind), one.slot, carry.word());
+    }
+  }
 }
 
 bool ServingWalks::exchanged(pdes::Context& context, ServingCore& core, std::uint16_t step,
@@ -85,6 +107,7 @@ bool ServingWalks::go_on(pdes::Context& context, ServingCore& core, std::uint16_
     end_part(walking);
   }
   std::erase_if(core.walks, [slot](const Walking& one) { return one.slot == slot; });
+  core.layers.end_step(slot);
   return true;
 }
 

@@ -40,6 +40,7 @@ class ServingWalks {
   void begin_operator(pdes::Context& context, Walking& walking, std::uint32_t op);
   void access(pdes::Context& context, Walking& walking, Bytes bytes, bool write);
   void end_part(Walking& walking);
+  void hand_over(pdes::Context& context, const ServingCore& core, const Walking& walking) const;
 
   ServingSetup setup_;
   const ServingWork& work_;

@@ -314,8 +314,8 @@ class DramMemory final : public Memory {
     memory.longest_in_bin = std::max(memory.longest_in_bin, wait);
     network::send(context, network_slot_, piece.requester,
                   piece.write != 0 ? parameters_.request : Bytes(piece.bytes),
-                  pdes::Port(slot_, reply_kind), static_cast<std::uint16_t>(piece.tag),
-                  piece.bytes);
+                  pdes::Port(slot_, reply_kind), static_cast<std::uint16_t>(piece.tag), piece.bytes,
+                  network::answer_flag);
   }
 
   // At the tile: a piece is back, which lets others go.

@@ -8,6 +8,10 @@
 // starts on the next link when all of it has arrived. Buffers are unbounded, so a router keeps no
 // queue: the time at which each link is free says it all, and a hop is one event.
 //
+// With `arbitration: fair` packets that wait for a link go in the order of start-time fair queueing
+// (wire_queues.hpp) by the tiles for which it is used, with `fair-tenants` by their tenants; the
+// packet under way is not interrupted, and each that has waited is an event more.
+//
 // PALM (section IV-C, equations (2) and (5)) takes the links of a whole path at once and holds them
 // while it waits; here each link is held only while a packet is on it. Uncontended, both give
 // hops * latency + size / bandwidth.
@@ -26,6 +30,7 @@
 #include "packet/fabric.hpp"
 #include "packet/packets.hpp"
 #include "packet/wire.hpp"
+#include "packet/wire_queues.hpp"
 #include "tessera/config/key.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/large_pages.hpp"
@@ -37,6 +42,9 @@ namespace {
 constexpr unsigned packet_kind = 1;
 constexpr unsigned leaving_kind = 2;   // a packet that will leave this rank's region
 constexpr unsigned followed_kind = 3;  // the last of a message whose receiver waits for it here
+// Where links are shared evenly:
+constexpr unsigned turn_kind = 4;    // at a link's node, from itself: the link is free; its port
+constexpr unsigned answer_kind = 5;  // a packet of what its target asked for
 
 // A packet whose head has just arrived.
 struct Packet {
@@ -48,6 +56,16 @@ struct Packet {
 };
 static_assert(sizeof(Packet) == pdes::payload_bytes);
 
+// A packet that is to go over a link, with what its next event is to be.
+struct Forwarded {
+  Packet packet;
+  SimTime came;  // its head
+  pdes::Port on;
+  std::uint16_t tag = 0;
+  std::uint8_t flags = 0;
+};
+using Queues = WireQueues<Forwarded>;
+
 // Shortest paths take a search for each target, which on a large graph would last as long as many a
 // run.
 bool are_affordable(const std::string& routing, const machine::Topology& topology) {
@@ -55,12 +73,13 @@ bool are_affordable(const std::string& routing, const machine::Topology& topolog
   return (routing != "shortest" && routing != "ecmp") || topology.nodes() <= most_searches;
 }
 
-// How messages are cut.
+// How messages are cut, and go on.
 struct Cutting {
   std::uint64_t packet_size = 0;
   std::uint64_t max_packets = 0;
   std::uint64_t largest_packet = 0;  // so that the tail lag fits its field on the slowest link
   bool store_and_forward = false;    // a packet goes on when its tail is in
+  machine::Arbitration arbitration = machine::Arbitration::first_come;
 
   // Packets of a message and the size of all but the last.
   std::pair<std::uint64_t, std::uint64_t> cut(std::uint64_t bytes) const {
@@ -85,7 +104,9 @@ class PacketNetwork final : public CountedNetwork {
         overhead_(overhead),
         packet_port_(setup.slot, packet_kind),
         leaving_port_(setup.slot, leaving_kind),
-        followed_port_(setup.slot, followed_kind) {
+        followed_port_(setup.slot, followed_kind),
+        answer_port_(setup.slot, answer_kind),
+        turn_port_(setup.slot, turn_kind) {
     const machine::Topology& topology = *setup.machine.topology;
     if (setup.regions != nullptr) {
       knows_routes_ = are_affordable(routing, topology);
@@ -111,6 +132,9 @@ class PacketNetwork final : public CountedNetwork {
       first_link_.push_back(links);
     }
     links_.resize(links);
+    if (cutting_.arbitration != machine::Arbitration::first_come) {
+      queues_.emplace(links, machine::Sharers(cutting_.arbitration, topology, setup.tenants));
+    }
     if (classes_.size() == 1) {
       return;
     }
@@ -128,6 +152,8 @@ class PacketNetwork final : public CountedNetwork {
   void handle(pdes::Context& context, const pdes::Event& event) override {
     if (event.port.kind() == send_kind) {
       inject(context, event);
+    } else if (event.port.kind() == turn_kind) [[unlikely]] {
+      serve(context, event.as<std::uint32_t>());
     } else {
       forward(context, event);
     }
@@ -148,7 +174,7 @@ class PacketNetwork final : public CountedNetwork {
 
   // Marks packets that will leave again, and tells of messages that come to an entity here.
   void take_in(pdes::Event& event) override {
-    if (event.port.kind() == send_kind) {
+    if (event.port.kind() == send_kind || queues_) {
       return;
     }
     event.port = packet_port_;
@@ -230,6 +256,9 @@ class PacketNetwork final : public CountedNetwork {
     const std::uint32_t first = link_index(index, 0);
     for (std::uint32_t link = first; link < first + ports_of(index); ++link) {
       writer.put(links_[link]);
+      if (queues_) {
+        queues_->save(link, writer);
+      }
     }
     if (!bins_.is_open()) {
       return;
@@ -247,6 +276,9 @@ class PacketNetwork final : public CountedNetwork {
     const std::uint32_t first = link_index(index, 0);
     for (std::uint32_t link = first; link < first + ports_of(index); ++link) {
       links_[link] = reader.get<LinkState>();
+      if (queues_) {
+        queues_->restore(link, reader);
+      }
     }
     if (!bins_.is_open()) {
       return;
@@ -266,7 +298,8 @@ class PacketNetwork final : public CountedNetwork {
   std::size_t resident_bytes() const override {
     return links_.capacity() * sizeof(LinkState) + bins_.resident_bytes() +
            first_link_.capacity() * sizeof(std::uint32_t) +
-           link_class_.capacity() * sizeof(std::uint16_t);
+           link_class_.capacity() * sizeof(std::uint16_t) +
+           (queues_ ? queues_->resident_bytes() : 0);
   }
 
  private:
@@ -322,16 +355,59 @@ class PacketNetwork final : public CountedNetwork {
     return classes_[link_class_.empty() ? 0 : link_class_[link]];
   }
 
-  // Books the next packet on a link: arrived at context.now(), its tail `tail_lag_ps` later. Sends
-  // its head on by an event on `on`, unless nobody needs to hear of it.
+  // A packet whose head has just come.
+  void go_on(pdes::Context& context, unsigned port, const Packet& packet, pdes::Port on,
+             std::uint16_t tag, std::uint8_t flags) {
+    if (queues_) [[unlikely]] {
+      wait_for_turn(context, port, {packet, context.now(), on, tag, flags});
+    } else {
+      book(context, port, packet, on, tag, flags, context.now());
+    }
+  }
+
+  [[gnu::noinline]] void wait_for_turn(pdes::Context& context, unsigned port,
+                                       const Forwarded& forwarded) {
+    const std::uint32_t link = link_index(context.index(), port);
+    const Packet& packet = forwarded.packet;
+    const EntityId user = forwarded.on == answer_port_ ? packet.target : packet.source;
+    switch (queues_->take(link, queues_->sharers().of(user, packet.target), packet.bytes, forwarded,
+                          context.now(), links_[link].free_at)) {
+      case Queues::Turn::now:
+        serve(context, port);
+        break;
+      case Queues::Turn::call:
+        call_when_free(context, port);
+        break;
+      case Queues::Turn::wait:
+        break;
+    }
+  }
+
+  // A link that is free, and for which something waits.
+  [[gnu::noinline]] void serve(pdes::Context& context, unsigned port) {
+    const Queues::Next next = queues_->next(link_index(context.index(), port));
+    const Forwarded& first = next.item;
+    book(context, port, first.packet, first.on, first.tag, first.flags, first.came);
+    if (next.more) {
+      call_when_free(context, port);
+    }
+  }
+
+  void call_when_free(pdes::Context& context, unsigned port) {
+    const LinkState& state = links_[link_index(context.index(), port)];
+    context.send_self(state.free_at - context.now(), turn_port_, std::uint32_t{port});
+  }
+
+  // Books the next packet on a link: its head came at `came`, its tail comes `tail_lag_ps` later.
+  // Sends its head on by an event on `on`, unless nobody needs to hear of it.
   void book(pdes::Context& context, unsigned port, Packet packet, pdes::Port on, std::uint16_t tag,
-            std::uint8_t flags) {
+            std::uint8_t flags, SimTime came) {
     const std::uint32_t link = link_index(context.index(), port);
     LinkState& state = links_[link];
     WireClass& wire = classes_[link_class_.empty() ? 0 : link_class_[link]];
     const SimTime now = context.now();
     const auto [start, end] =
-        wire.book(state, packet.bytes, now, now + SimTime::from_ps(packet.tail_lag_ps));
+        wire.book(state, packet.bytes, came, came + SimTime::from_ps(packet.tail_lag_ps));
     ++hops_;
     const EntityId next = fabric_.neighbour(context.self(), port);
     if (next == packet.target) {
@@ -358,6 +434,9 @@ class PacketNetwork final : public CountedNetwork {
   };
   [[gnu::noinline]] void report(const Packet& packet, pdes::Port on, EntityId next, const Hop& hop,
                                 std::uint16_t tag, std::uint8_t flags) {
+    if (on == answer_port_) {
+      return;
+    }
     if (on == followed_port_) {
       progress_sink_({packet.source, packet.target, deliver_port(flags), tag, packet.word,
                       tail_at(packet, hop.then)});
@@ -383,25 +462,26 @@ class PacketNetwork final : public CountedNetwork {
     }
     const unsigned port = fabric_.next_port(context.self(), request.target);
     const bool leaves = crossings_ && crossings_->exit_of(context.self(), request.target).leaves();
-    const pdes::Port on = leaves ? leaving_port_ : packet_port_;
+    const bool answers = queues_ && (event.flags & answer_flag) != 0;
+    const pdes::Port on = leaves ? leaving_port_ : answers ? answer_port_ : packet_port_;
     const bool is_followed = !leaves && (event.flags & followed_flag) != 0;
     const auto [count, size] = cutting_.cut(request.bytes);
     std::uint64_t left = request.bytes;
     for (std::uint64_t i = 0; i < count; ++i) {
       const std::uint64_t bytes = std::min(left, size);
       left -= bytes;
-      book(context, port,
-           {request.target, context.self(), static_cast<std::uint32_t>(bytes), 0, request.word},
-           is_followed && i + 1 == count ? followed_port_ : on, event.tag,
-           packet_flags(request.deliver, i + 1 == count));
+      go_on(context, port,
+            {request.target, context.self(), static_cast<std::uint32_t>(bytes), 0, request.word},
+            is_followed && i + 1 == count ? followed_port_ : on, event.tag,
+            packet_flags(request.deliver, i + 1 == count));
     }
   }
 
   void forward(pdes::Context& context, const pdes::Event& event) {
     const auto packet = event.as<Packet>();
     if (packet.target != context.self()) {
-      book(context, fabric_.next_port(context.self(), packet.target), packet, event.port, event.tag,
-           event.flags);
+      go_on(context, fabric_.next_port(context.self(), packet.target), packet, event.port,
+            event.tag, event.flags);
       return;
     }
     ++carried_.messages_delivered;
@@ -416,11 +496,14 @@ class PacketNetwork final : public CountedNetwork {
   pdes::Port packet_port_;
   pdes::Port leaving_port_;
   pdes::Port followed_port_;
+  pdes::Port answer_port_;
+  pdes::Port turn_port_;
   std::vector<WireClass> classes_;
   std::uint32_t stride_ = 0;               // links of every node, where all have as many
   std::vector<std::uint32_t> first_link_;  // else where each node's links begin
   LargePageVector<LinkState> links_;
   std::vector<std::uint16_t> link_class_;  // empty when the machine has one class
+  std::optional<Queues> queues_;           // of links, where they are shared evenly
   BinTable bins_;
   LinkUseSink bin_sink_;
   SimTime bin_begin_;
@@ -441,6 +524,10 @@ const config::Key<Bytes> packet_size{"packet_size", Bytes(4096),
 const config::Key<std::uint64_t> max_packets{
     "max_packets", 64, "packets a message is cut into at most; larger messages get larger packets",
     config::between<std::uint64_t>(1, 1'000'000)};
+const config::ChoiceKey<machine::Arbitration> arbitration_key{
+    "arbitration", machine::arbitration_choices(), "first-come",
+    "of the packets that wait for a link; fair: the tiles for which it is used get even parts of "
+    "its bytes; fair-tenants: their tenants do"};
 
 // A packet's head is an event at each node it comes to; at the last one only the last packet's is,
 // and the arrival of the message after it.
@@ -503,8 +590,11 @@ class PacketModel final : public NetworkModel {
                                     ? 4 * nodes
                                     : machine.topology->links() * nodes / machine.topology->nodes();
     const bool classes = machine.topology->link_classes().size() > 1;
+    const bool is_fair = cutting_.arbitration != machine::Arbitration::first_come;
     return ports * (sizeof(LinkState) + (bins ? sizeof(BinState) : 0) +
-                    (classes ? sizeof(std::uint16_t) : 0));
+                    (classes ? sizeof(std::uint16_t) : 0) +
+                    (is_fair ? sizeof(pdes::FairQueue<Forwarded>) : 0)) +
+           (is_fair ? machine.topology->nodes() * sizeof(std::uint32_t) : 0);
   }
   // At the end of its way only a message's last packet is an event.
   std::uint64_t events_of_message(const machine::Machine& machine, EntityId from, EntityId to,
@@ -518,7 +608,11 @@ class PacketModel final : public NetworkModel {
     return cutting_.cut(bytes.count()).first;
   }
   bool sends_along_links() const override { return true; }
-  bool promises() const override { return true; }
+  // When a packet goes on is known no more at its coming where others may go before it.
+  bool promises() const override {
+    return cutting_.arbitration == machine::Arbitration::first_come;
+  }
+  machine::Arbitration arbitration() const override { return cutting_.arbitration; }
   std::string routing() const override { return routing_; }
   Overheads overheads() const override { return overheads_; }
 
@@ -548,6 +642,7 @@ std::unique_ptr<NetworkModel> make(config::Section& section, const machine::Mach
   cutting.packet_size = packet_size.read(section).count();
   cutting.max_packets = max_packets.read(section);
   cutting.store_and_forward = store_and_forward.read(section);
+  cutting.arbitration = arbitration_key.read(section);
   std::uint64_t slowest = std::numeric_limits<std::uint64_t>::max();
   for (const machine::LinkClass& link_class : machine.topology->link_classes()) {
     slowest = std::min(slowest, WireClass(link_class).bandwidth().bytes_per_second());
@@ -569,7 +664,7 @@ const Registration registration(
      "default)",
      {routing_parameter(), message_overhead_parameter(), collective_overhead_parameter(),
       collective_member_overhead_parameter(), library_parameter(), store_and_forward, packet_size,
-      max_packets}},
+      max_packets, arbitration_key}},
     make);
 
 }  // namespace

@@ -101,10 +101,17 @@ class ProgramWork final : public Work {
                       std::to_string(plan_.stage_tiles() / plan_.simulated_tiles()) +
                       ": what they send to each other takes the time of a closed form, and meets "
                       "nothing else (strategy.aggregation)");
-      if (platform_.memory && platform_.memory->shares_by_source() && uses_memory()) {
+      const bool shares_memory =
+          platform_.memory && platform_.memory->arbitration() == machine::Arbitration::fair;
+      if (shares_memory && uses_memory()) {
         notes.emplace_back(
             "a tile that stands for others asks memory for all of them, and gets the part of one "
             "beside other stages (machine.memory.arbitration: fair, strategy.aggregation)");
+      }
+      if (platform_.network->arbitration() == machine::Arbitration::fair) {
+        notes.emplace_back(
+            "a tile that stands for others sends for all of them, and gets the part of one of a "
+            "link beside other stages (machine.network.arbitration: fair, strategy.aggregation)");
       }
     } else {
       note_unused_library(*platform_.network, notes);

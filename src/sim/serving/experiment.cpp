@@ -192,6 +192,7 @@ ServedTenant read_tenant(Section& section, const ServingWork& work,
   tenant.replicas = served_keys().replicas.read(section);
   tenant.router = served_keys().router.read(section);
   tenant.prefill = served_keys().prefill.read(section);
+  tenant.by_layers = served_keys().handover.read(section);
   tenant.price = served_keys().price.read(section);
   check_prefill(work, tenant, section);
   read_scaling(section, tenant);

@@ -127,6 +127,12 @@ struct ServedKeys {
                                      "alone; the others generate, with keys "
                                      "and values that come over the network; 0: all do both",
                                      config::between(0U, 63U)};
+  config::ChoiceKey<bool> handover{
+      "handover",
+      {{"whole", false}, {"layers", true}},
+      "whole",
+      "of keys and values with 'prefill'; whole: once a prompt is computed; layers: each layer's "
+      "while later ones are computed, with steps that are walked"};
   config::Key<double> price{"price", 0, "of an NPU for an hour, in any currency",
                             config::between(0.0, 1e9)};
   config::OtherKey npus{"npus", "list of integer", "from 0 on",

@@ -73,7 +73,15 @@ executor::Targets read_targets(Section section, bool of_language) {
 // Replicas that compute prompts alone, and how they hand over.
 void check_prefill(const ServingWork& work, const ServedTenant& tenant, Section& section) {
   if (tenant.prefill == 0) {
+    if (tenant.by_layers) {
+      config::note_without_effect(section, "handover", "replicas that all do the same");
+    }
     return;
+  }
+  if (tenant.by_layers && work.whole_steps) {
+    section.error("handover",
+                  "layers are handed over by steps that are walked ('steps' of the "
+                  "workload)");
   }
   if (!tenant.of_language || !work.on_tiles) {
     section.error("prefill", "is of language models on tiles of other compute models than npu");

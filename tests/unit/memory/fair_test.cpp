@@ -8,12 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "fair_queue.hpp"
 #include "harness.hpp"
+#include "tessera/pdes/fair_queue.hpp"
 
 namespace tessera::memory::fair_test {
 namespace {
 
+using pdes::FairQueue;
 using testing::Access;
 using testing::described;
 using testing::Described;

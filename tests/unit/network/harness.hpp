@@ -120,8 +120,9 @@ class Driver final : public pdes::Component {
 struct RunSettings {
   int ranks = 1;
   std::string partitioner = "stripes";
-  std::int64_t bin_ps = 0;  // 0: no bins
-  bool learns = false;      // the network, who sends to whom
+  std::int64_t bin_ps = 0;                  // 0: no bins
+  bool learns = false;                      // the network, who sends to whom
+  std::vector<std::uint32_t> tenants = {};  // [nodes]; empty: none
 };
 
 // Between regions, of a network that may send from anywhere to anywhere.
@@ -151,8 +152,8 @@ inline Traffic carry(const Described& described, const std::vector<Send>& sends,
         {partition.owner, members, delays_of(described, partition, communicator.rank())},
         lookahead);
     Driver driver(sends);
-    const std::unique_ptr<Network> network =
-        described.network->build({described.machine, members, Driver::network_slot});
+    const std::unique_ptr<Network> network = described.network->build(
+        {described.machine, members, Driver::network_slot, nullptr, settings.tenants});
     if (settings.learns) {
       network->learn_routes([&sends](const auto& visit) {
         for (const Send& send : sends) {

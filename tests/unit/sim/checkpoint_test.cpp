@@ -173,6 +173,9 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Case{"packet_full", {"run.trace=full"}}, Case{"packet_none", {}},
         Case{"packet_bins", {"run.trace=summary", "run.bins=40"}},
+        Case{"packet_fair",
+             {"run.trace=full", "run.bins=40", "machine.network.arbitration=fair",
+              "machine.memory={model: channel, arbitration: fair}"}},
         Case{"overlap", {"run.trace=full", "strategy.overlap_gradients=true", "workload.layers=4"}},
         Case{"short_bins", {"run.trace=summary", "run.bins=2", "run.bin=200 ns"}},
         Case{"dram",

@@ -19,6 +19,7 @@
 // reading it from memory and writing it there is part of the operators before and behind.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -83,6 +84,7 @@ struct ServedTenant {
   // Of the replicas, the first ones, which compute prompts and first tokens alone; the others get
   // keys and values over the network, and give the other tokens. 0: all do both.
   std::uint32_t prefill = 0;
+  bool by_layers = false;          // they hand over each layer once it is computed
   std::optional<Scaling> scaling;  // none: all are on all the time
   double price = 0;                // of an NPU, an hour
   std::size_t section = 0;         // that it was read from
@@ -131,6 +133,10 @@ struct ServingWork {
   // Of replicas, whether one computes prompts alone.
   bool prefills(std::uint32_t tenant) const {
     return tenant < tenants[tenant].lead + tenants[tenant].prefill;
+  }
+  bool hands_over_layers() const {
+    return std::any_of(tenants.begin(), tenants.end(),
+                       [](const ServedTenant& one) { return one.by_layers; });
   }
   EntityId host() const { return npus.front().front(); }
   std::uint32_t cores() const { return static_cast<std::uint32_t>(npus.front().size()); }

@@ -1,9 +1,11 @@
 // Keys and values that replicas which compute prompts hand over to those that generate.
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "serving/host/host.hpp"
 #include "serving/messages.hpp"
+#include "tessera/core/error.hpp"
 
 namespace tessera::executor {
 
@@ -24,6 +26,10 @@ std::uint32_t ServingHost::choose_generating(std::uint32_t lead) const {
 void ServingHost::begin_carry(pdes::Context& context, std::uint32_t from,
                               const serving::Carried& carried) {
   const ServedTenant& tenant = work_.tenants[from];
+  if (tenant.by_layers) {
+    know_computed(from, carried);
+    return;
+  }
   const std::uint32_t to = choose_generating(tenant.lead);
   const std::uint32_t number = next_carry_++;
   carries_[number] = {carried, to};
@@ -32,7 +38,7 @@ void ServingHost::begin_carry(pdes::Context& context, std::uint32_t from,
   slots_[slot].outstanding = static_cast<std::uint32_t>(tenant.npus.size());
   const Bytes bytes = tenant.model->cache_of_token() * carried.what.prompt;
   for (std::size_t unit = 0; unit < tenant.npus.size(); ++unit) {
-    const CarryOf carry{work_.tenants[to].npus[unit], bytes.count(), false};
+    const CarryOf carry{work_.tenants[to].npus[unit], bytes.count(), false, false};
     say(context, work_.npus[tenant.npus[unit]].front(), serving_carry_kind, slot, carry.word());
     carried_bytes_ += bytes.count();
   }
@@ -46,6 +52,79 @@ void ServingHost::end_carry(pdes::Context& context, std::uint32_t number) {
   state.batcher->take_over(carry.what);
   hold(context, carry.to);
   carries_.erase(found);
+}
+
+std::uint32_t ServingHost::begin_layers(pdes::Context& context, std::uint32_t number,
+                                        std::uint16_t slot, const serving::StepSizes& sizes) {
+  const std::uint32_t from = steps_.at(number).tenant;
+  const ServedTenant& tenant = work_.tenants[from];
+  if (!tenant.by_layers || !work_.prefills(from)) {
+    return 0;
+  }
+  const serving::TileModel& model = *tenant.model->on_tiles();
+  std::uint32_t requests = 0;
+  for (const std::uint64_t request : tenants_[from].batcher->ending(number)) {
+    const serving::Request whole = tenant.requests->request(request);
+    if (whole.generate < 2) {
+      continue;
+    }
+    ++requests;
+    const std::uint32_t carry = next_carry_++;
+    const std::uint32_t to = choose_generating(tenant.lead);
+    carries_[carry].to = to;
+    carries_[carry].what.request = request;
+    layered_[carry].from = from;
+    tenants_[to].prompt_tokens += whole.prompt;
+    const std::uint16_t place = take_slot({carry, carry_part});
+    slots_[place].outstanding = static_cast<std::uint32_t>(tenant.npus.size());
+    for (std::uint32_t unit = 0; unit < tenant.npus.size(); ++unit) {
+      const CarryOf told{work_.tenants[to].npus[unit], LayersOf{whole.prompt, slot}.bytes(), true,
+                         false};
+      say(context, work_.npus[tenant.npus[unit]].front(), serving_carry_kind, place, told.word());
+      const std::uint64_t layers = model.layers_in(model.walk(unit, sizes));
+      carried_bytes_ += (model.cache_of_layer() * whole.prompt).count() * layers;
+    }
+  }
+  return requests;
+}
+
+void ServingHost::know_computed(std::uint32_t from, const serving::Carried& carried) {
+  for (auto& [number, layered] : layered_) {
+    Carry& carry = carries_.at(number);
+    if (layered.from == from && carry.what.request == carried.request) {
+      carry.what = carried;
+      layered.is_computed = true;
+      return;
+    }
+  }
+  throw InternalError("a prompt was computed whose layers nobody sent");
+}
+
+void ServingHost::end_layers(pdes::Context& context, std::uint32_t from) {
+  std::vector<std::uint32_t> over;
+  for (const auto& [number, layered] : layered_) {
+    if (layered.from == from && layered.is_computed && layered.has_come) {
+      over.push_back(number);
+    }
+  }
+  for (const std::uint32_t number : over) {
+    layered_.erase(number);
+    end_carry(context, number);
+  }
+}
+
+// All units have what they were to get.
+void ServingHost::hear_of_carry(pdes::Context& context, std::uint32_t number) {
+  const auto layered = layered_.find(number);
+  if (layered != layered_.end() && !layered->second.is_computed) {
+    layered->second.has_come = true;
+    return;
+  }
+  if (layered != layered_.end()) {
+    layered_.erase(layered);
+  }
+  end_carry(context, number);
+  go_on(context);
 }
 
 // Whether a replica has all requests that it will ever have.

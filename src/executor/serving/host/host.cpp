@@ -211,8 +211,10 @@ void ServingHost::begin_walk(pdes::Context& context, const Ready& ready, const S
   const serving::StepSizes sums = model.sizes_of(step.batch);
   const auto sizes = sums.words();
   const std::uint64_t number = OperatorName{step.tenant, part.op, sizes[0]}.code();
-  const std::uint64_t share = ShareOf{start.cores, start.priority, ready.step}.word();
   const std::uint16_t slot = take_slot(ready);
+  serving::CoreRange cores = start.cores;
+  cores.first = begin_layers(context, ready.step, slot, sums);
+  const std::uint64_t share = ShareOf{cores, start.priority, ready.step}.word();
   slots_[slot].outstanding = static_cast<std::uint32_t>(tenant.npus.size());
   for (std::uint32_t unit = 0; unit < tenant.npus.size(); ++unit) {
     const EntityId tile = work_.npus[tenant.npus[unit]].front();
@@ -342,8 +344,7 @@ void ServingHost::hear(pdes::Context& context, std::uint16_t slot) {
   const Ready over{running.step, running.part};
   free_slots_.push_back(slot);
   if (over.part == carry_part) {
-    end_carry(context, over.step);
-    go_on(context);
+    hear_of_carry(context, over.step);
     return;
   }
   if (over.part == move_part) {

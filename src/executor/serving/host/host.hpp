@@ -80,6 +80,12 @@ class ServingHost {
     serving::Carried what;
     std::uint32_t to = 0;
   };
+  // Of one that goes layer by layer: the replica that computes it, and what of it is over.
+  struct LayerCarry {
+    std::uint32_t from = 0;
+    bool has_come = false;
+    bool is_computed = false;
+  };
   struct TenantState {
     std::unique_ptr<serving::Batcher> batcher;
     std::uint64_t arrived = 0;    // requests
@@ -111,6 +117,14 @@ class ServingHost {
   std::uint32_t choose_generating(std::uint32_t lead) const;
   void begin_carry(pdes::Context& context, std::uint32_t from, const serving::Carried& carried);
   void end_carry(pdes::Context& context, std::uint32_t number);
+  // Of a step in that place, before it is told: where caches of requests go whose prompts it ends,
+  // and how many of these there are.
+  std::uint32_t begin_layers(pdes::Context& context, std::uint32_t number, std::uint16_t slot,
+                             const serving::StepSizes& sizes);
+  void know_computed(std::uint32_t from, const serving::Carried& carried);
+  // A replica's step is over: what was computed by it and has come.
+  void end_layers(pdes::Context& context, std::uint32_t from);
+  void hear_of_carry(pdes::Context& context, std::uint32_t number);
   bool nothing_comes(std::uint32_t replica) const;
   // Of replicas that come and go: whether one takes requests; what has happened until now; what
   // follows from requests that have come or are over.
@@ -188,7 +202,8 @@ class ServingHost {
   std::uint64_t unserved_ = 0;          // requests of tenants that are not in the background
   std::uint64_t served_ = 0;            // of these
   std::uint64_t parts_told_ = 0;
-  std::map<std::uint32_t, Carry> carries_;  // under way
+  std::map<std::uint32_t, Carry> carries_;       // under way
+  std::map<std::uint32_t, LayerCarry> layered_;  // of these
   std::uint32_t next_carry_ = 0;
   std::uint64_t carried_bytes_ = 0;
   std::uint64_t moved_bytes_ = 0;

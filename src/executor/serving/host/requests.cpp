@@ -100,6 +100,7 @@ class ServingHost::Listener final : public serving::BatchListener {
 void ServingHost::end_batch(pdes::Context& context, std::uint32_t tenant, std::uint32_t step) {
   Listener listener(*this, context, tenant);
   tenants_[tenant].batcher->end(step, context.now(), listener);
+  end_layers(context, tenant);
   scale(context, tenant);
   hold(context, tenant);
 }

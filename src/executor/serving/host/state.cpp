@@ -51,6 +51,13 @@ void ServingHost::save(pdes::StateWriter& writer) const {
     writer.put(number);
     writer.put(carry);
   }
+  if (work_.hands_over_layers()) {
+    writer.put(static_cast<std::uint64_t>(layered_.size()));
+    for (const auto& [number, layered] : layered_) {
+      writer.put(number);
+      writer.put(layered);
+    }
+  }
   writer.put(next_carry_);
   writer.put(carried_bytes_);
   writer.put(moved_bytes_);
@@ -110,6 +117,10 @@ void ServingHost::restore(pdes::StateReader& reader) {
   for (auto left = reader.get<std::uint64_t>(); left > 0; --left) {
     const auto number = reader.get<std::uint32_t>();
     carries_[number] = reader.get<Carry>();
+  }
+  for (auto left = work_.hands_over_layers() ? reader.get<std::uint64_t>() : 0; left > 0; --left) {
+    const auto number = reader.get<std::uint32_t>();
+    layered_[number] = reader.get<LayerCarry>();
   }
   next_carry_ = reader.get<std::uint32_t>();
   carried_bytes_ = reader.get<std::uint64_t>();

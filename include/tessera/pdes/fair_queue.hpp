@@ -14,7 +14,7 @@
 
 #include "tessera/pdes/state.hpp"
 
-namespace tessera::memory {
+namespace tessera::pdes {
 
 template <class Item>
 class FairQueue {
@@ -29,8 +29,7 @@ class FairQueue {
   // The one that is to go now; none: nothing waits, and all that was is forgotten.
   std::optional<Item> next() {
     if (waiting_.empty()) {
-      finish_.clear();
-      virtual_time_ = 0;
+      forget();
       return std::nullopt;
     }
     const auto first = waiting_.begin();
@@ -40,13 +39,20 @@ class FairQueue {
     return item;
   }
 
+  bool is_empty() const { return waiting_.empty(); }
+  // What sources have had; nothing waits.
+  void forget() {
+    finish_.clear();
+    virtual_time_ = 0;
+  }
+
   std::size_t resident_bytes() const {
     constexpr std::size_t of_node = 48;  // of a map, beside what is in it
     return waiting_.size() * (sizeof(Waiting) + of_node) +
            finish_.size() * (sizeof(Finish) + of_node);
   }
 
-  void save(pdes::StateWriter& writer) const {
+  void save(StateWriter& writer) const {
     std::vector<Waiting> waiting;
     for (const auto& [key, item] : waiting_) {
       waiting.push_back({std::get<0>(key), std::get<2>(key), std::get<1>(key), item});
@@ -60,7 +66,7 @@ class FairQueue {
     writer.put(virtual_time_);
     writer.put(next_);
   }
-  void restore(pdes::StateReader& reader) {
+  void restore(StateReader& reader) {
     waiting_.clear();
     finish_.clear();
     for (const Waiting& one : reader.get_all<Waiting>()) {
@@ -92,4 +98,4 @@ class FairQueue {
   std::uint64_t next_ = 0;
 };
 
-}  // namespace tessera::memory
+}  // namespace tessera::pdes
