@@ -60,12 +60,7 @@ def networks(report, runner, requests):
     report.say()
     rows, waits = [], []
     for part in SLOWER:
-        bandwidth = f"{PORT / part:.4f} GB/s"
-        machine = ["--set", "machine.network={model: flow}"]
-        for link in ("port", "fabric"):
-            machine += ["--set", f"machine.topology.{link}.bandwidth={bandwidth}"]
-        summary = runner.run(str(EXPERIMENT), 1, (
-            *machine, "--set", "workload.steps=walked", *settings(requests__count=requests // 20, requests__rate=RATE)))
+        summary = on_slower_network(runner, requests, part)
         rows.append(row(f"1/{part}", summary))
         waits.append(total(summary)["between_tokens_ps"]["most"])
     report.table(("bandwidth between servers", *HEAD), rows)
@@ -74,6 +69,39 @@ def networks(report, runner, requests):
     report.say("The longest time between tokens, which is that to the second token, grows as the network gets slower: "
                + " → ".join(f"{1e-9 * wait:.1f} ms" for wait in waits) + f" ({held}).")
     report.say()
+
+
+def by_layers(report, runner, requests):
+    report.say("### Whole, or layer by layer")
+    report.say()
+    report.say("The same networks and requests, with keys and values handed over once a prompt is computed, or each "
+               "layer's while later ones are computed (`handover: layers`). The longest time between tokens is that to "
+               "the second one, after the way over the network.")
+    report.say()
+    rows, saved = [], []
+    for part in SLOWER:
+        longest = {}
+        for handover in ("whole", "layers"):
+            summary = on_slower_network(runner, requests, part, handover=handover)
+            longest[handover] = total(summary)["between_tokens_ps"]["most"]
+        saved.append(longest["whole"] - longest["layers"])
+        rows.append((f"1/{part}", *(f"{1e-9 * time:.1f}" for time in longest.values()), f"{1e-9 * saved[-1]:.1f}"))
+    report.table(("bandwidth between servers", "longest between tokens, whole [ms]", "by layers [ms]", "saved [ms]"), rows)
+    held = report.bound(min(saved) >= 0, f"by layers, longest between tokens: {[f'{1e-9 * time:.1f}' for time in saved]} "
+                        "ms less")
+    report.say(f"Handing over by layers takes no longer: {held}. On a network that is slower than the prompts are computed "
+               "at most the time of a step is hidden, and what waits for others' transfers stays.")
+    report.say()
+
+
+def on_slower_network(runner, requests, part, **tenant):
+    bandwidth = f"{PORT / part:.4f} GB/s"
+    machine = ["--set", "machine.network={model: flow}"]
+    for link in ("port", "fabric"):
+        machine += ["--set", f"machine.topology.{link}.bandwidth={bandwidth}"]
+    return runner.run(str(EXPERIMENT), 1, (
+        *machine, "--set", "workload.steps=walked",
+        *settings(requests__count=requests // 20, requests__rate=RATE, **tenant)))
 
 
 def rates(report, program, requests):
@@ -106,4 +134,5 @@ def sections(report, program, folder, setting):
     pools(report, runner, requests)
     if not setting.reduced:
         networks(report, runner, requests)
+        by_layers(report, runner, requests)
         rates(report, program, requests)

@@ -20,6 +20,19 @@ WAFERS = (("as it is", ()),
            ("machine.memory={model: dram, preset: LPDDR5}", "machine.dram.bandwidth=51.2 GB/s")),
           NOTHING_SHARED)
 LEAST = 0.98
+# How who comes together goes on, and settings of it.
+CHANNELS, LINKS = "machine.memory.arbitration=", "machine.network.arbitration="
+BY_TENANTS = (CHANNELS + "fair-tenants", LINKS + "fair-tenants")
+ARBITRATIONS = (("first come, first served", ()),
+                ("links by tenants", (LINKS + "fair-tenants",)),
+                ("channels by tiles", (CHANNELS + "fair",)),
+                ("channels by tenants", (CHANNELS + "fair-tenants",)),
+                ("both by tiles", (CHANNELS + "fair", LINKS + "fair")),
+                ("both by tenants", BY_TENANTS),
+                ("both by tenants, bursts of 64 KiB", (*BY_TENANTS, "machine.memory.max_bursts=256")),
+                ("both by tenants, bursts of 16 KiB",
+                 (*BY_TENANTS, "machine.memory.max_bursts=256", "machine.memory.burst=16 KiB")))
+EVEN = 2.0  # two tenants meet at most, at the memories of the west and of the east
 RANKS = (1, 2, 3, 4)
 
 
@@ -127,6 +140,45 @@ def beside_each_other(report, runner, folder, setting):
                   "slow-down"], rows)
 
 
+def slower_by(runner, folder, settings):
+    """Of each tenant: its time of an iteration beside the others, in that of itself alone."""
+    extra = [word for one in settings for word in ("--set", one)]
+    together = by_name(runner.run(TOGETHER, 1, extra))
+    head, texts = tenants_of(anywhere(TOGETHER.read_text(encoding="utf-8"), TOGETHER.parent))
+    slower = {}
+    for name, text in texts.items():
+        path = folder / f"{name}.yaml"
+        path.write_text(head + text, encoding="utf-8")
+        alone = by_name(runner.run(path, 1, extra))[name]
+        slower[name] = together[name]["iteration_time_ps"] / alone["iteration_time_ps"]
+    return slower
+
+
+def in_even_parts(report, runner, folder, setting):
+    report.say("## Tenants: even parts")
+    report.say()
+    report.say("The same wafer with links and memory channels that are shared evenly where several wait "
+               "(`machine.network.arbitration`, `machine.memory.arbitration`: start-time fair queueing, by the tiles "
+               "that ask or by their tenants). Each tenant beside the others, in its time alone with the same settings.")
+    report.say()
+    rows, slowest = [], {}
+    for arrangement, settings in (ARBITRATIONS[0], *ARBITRATIONS[5:]) if setting.reduced else ARBITRATIONS:
+        slower = slower_by(runner, folder, settings)
+        slowest[arrangement] = max(slower.values())
+        rows.append((arrangement, *(f"{times:.3f}" for times in slower.values())))
+    report.table(["waiting", *(f"{name} [times as slow]" for name in slower)], rows)
+    before, after = (slowest[ARBITRATIONS[place][0]] for place in (0, 5))
+    quarter = report.bound(4 * after <= before, f"even parts: the slowest tenant {before:.2f} times, then {after:.2f}")
+    whole = slowest[ARBITRATIONS[6][0]]
+    even = report.bound(whole <= EVEN, f"even parts, bursts of 64 KiB: {whole:.2f} times, at most {EVEN}")
+    report.say(f"First come, first served `ocr`, whose cores ask for blocks, waits for all that `chat` has asked for, which "
+               f"streams weights, and takes {before:.2f} times as long as alone; in even parts {after:.2f} times (a "
+               f"quarter at most: {quarter}), and `chat` hardly longer, since `ocr` asks for little. An even part would be "
+               f"{EVEN:.0f} times at most; what is above is the burst of `chat` under way, which is a sixteenth of an access "
+               f"of megabytes by default. With bursts of 64 KiB it is {whole:.2f} ({even}), with smaller ones less.")
+    report.say()
+
+
 def on_ranks(report, runner, setting):
     report.say("## Tenants: on ranks")
     report.say()
@@ -146,4 +198,5 @@ def sections(report, program, folder, setting):
     runner = Runner(program, folder)
     by_themselves(report, runner, folder, setting)
     beside_each_other(report, runner, folder, setting)
+    in_even_parts(report, runner, folder, setting)
     on_ranks(report, runner, setting)
