@@ -93,8 +93,9 @@ class GemmModel final : public ComputeModel {
     if (operation.kernel == workload::Kernel::fused_attention && settings_.attention_efficiency) {
       const FlopRate rate = scaled(sustained(peak), *settings_.attention_efficiency);
       const bool in_blocks = operation.attention && joins_sequences();
+      const Bytes cache = tile.operands_in_dram ? tile.sram : Bytes();
       const SimTime busy =
-          in_blocks ? attention_time({device.units, rate, memory, settings_.launch_overhead},
+          in_blocks ? attention_time({device.units, rate, memory, settings_.launch_overhead, cache},
                                      settings_.attention, operation)
                     : attention_time(rate, settings_.attention.fill, memory, operation);
       return settings_.launch_overhead + busy + traffic_time(operation.added, memory);

@@ -101,6 +101,22 @@ SimTime attention_time(FlopRate rate, std::uint64_t fill, Bandwidth memory,
   return std::max(full + start, traffic_time(operation.bytes, memory));
 }
 
+namespace {
+
+// Of a batch with prompts; keys of a head that do not fit the cache are read for all that share it.
+Bytes attention_bytes(const AttentionDevice& device, const workload::Operation& operation) {
+  const workload::AttentionSizes& sizes = *operation.attention;
+  const Bytes of_key = element_size(operation.data_type) * (2 * operation.product.columns);
+  const Bytes of_head = of_key * sizes.generating_keys;
+  if (device.cache == Bytes() || of_head <= device.cache) {
+    return operation.bytes;
+  }
+  const std::uint64_t again = sizes.heads - sizes.kv_heads;
+  return operation.bytes + Bytes(product_of({of_head.count(), again}));
+}
+
+}  // namespace
+
 SimTime attention_time(const AttentionDevice& device, const AttentionBlocks& blocks,
                        const workload::Operation& operation) {
   const workload::AttentionSizes& sizes = *operation.attention;
@@ -144,7 +160,8 @@ SimTime attention_time(const AttentionDevice& device, const AttentionBlocks& blo
   const std::uint64_t empty = grid - std::min(grid, count);
   return time_of(sum_of(
              {product_of({waves(count), units, blocks.fill}), product_of({empty, blocks.skip})})) +
-         std::max(time_of(std::max(keys, in_waves)), traffic);
+         std::max(time_of(std::max(keys, in_waves)),
+                  traffic_time(attention_bytes(device, operation), device.memory));
 }
 
 }  // namespace tessera::compute

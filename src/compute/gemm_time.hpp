@@ -77,6 +77,7 @@ struct AttentionDevice {
   FlopRate rate;     // of all units together, that long sequences reach
   Bandwidth memory;  // 0: no limit
   SimTime launch;
+  Bytes cache;  // that all units share; 0: anything fits
 };
 
 // The same of sequences that differ (operation.attention), as FlashAttention-2 takes them (T. Dao,
@@ -88,6 +89,10 @@ struct AttentionDevice {
 //     out evenly, or as the waves that the blocks with most keys need.
 //   generating alone: heads that share keys are rows of one block. Where there are fewer blocks
 //     than units, keys are cut among units, and a second kernel adds up.
+// In a grid of prompts the blocks of a head, those of all sequences, come before those of the next
+// head. So keys and values that heads share stay in the cache for all of these where those of the
+// sequences that generate fit it; else, as what is gone over again and again in the same order is
+// never there, they come from memory for each head, in the operation's type.
 // Starts (`fill`, `skip`) come before the longer of arithmetic and memory traffic.
 SimTime attention_time(const AttentionDevice& device, const AttentionBlocks& blocks,
                        const workload::Operation& operation);

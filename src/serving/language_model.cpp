@@ -25,12 +25,16 @@ class LanguageModel : public ServedModel {
     if (setup_.adapter_slots > 0) {
       weights_ += LanguageModel::adapter() * setup_.adapter_slots;
       adapter_flops_ = flops_of_adapters();
-    } else if (!shape_.latent && (!shape_.experts || shape_.experts->shared == 0)) {
+    } else if (setup_.expert == 1 && !shape_.latent &&
+               (!shape_.experts || shape_.experts->shared == 0)) {
       names_.resize(latent_down);  // of parts that it has
+    }
+    if (setup_.expert == 1 && names_.size() > dispatch) {
+      names_.resize(dispatch);
     }
   }
 
-  std::uint32_t units() const override { return setup_.tensor * setup_.pipeline; }
+  std::uint32_t units() const override { return setup_.tensor * setup_.pipeline * setup_.expert; }
   std::uint32_t stages() const override { return setup_.pipeline; }
   std::uint32_t kind_of(std::uint32_t op) const override { return op % parts; }
   const std::vector<std::string>& names() const override { return names_; }
@@ -45,8 +49,10 @@ class LanguageModel : public ServedModel {
     return shapes_.element() * shapes_.adapter_numbers() *
            quotient_up(shape_.layers, setup_.pipeline);
   }
+  // Of a token that any of several units may have, the mean.
   Bytes cache_of_token() const override {
-    return shapes_.cache_of_token() * quotient_up(shape_.layers, setup_.pipeline);
+    const Bytes whole = shapes_.cache_of_token() * quotient_up(shape_.layers, setup_.pipeline);
+    return Bytes(shapes_.own(whole.count()));
   }
 
  protected:
@@ -69,7 +75,7 @@ class LanguageModel : public ServedModel {
   LayerFlops flops_;
   Bytes weights_;
   std::uint64_t adapter_flops_ = 0;  // of a token in a layer, by all units, nothing twice
-  std::vector<std::string> names_ = part_names(setup_.adapter_slots > 0);
+  std::vector<std::string> names_ = part_names(setup_.adapter_slots > 0 || setup_.expert > 1);
 };
 
 constexpr std::array of_head{last_norm, head, softmax};
@@ -108,11 +114,13 @@ std::vector<Part> LanguageModel::parts_of(std::uint64_t layer, bool adapted) con
   add(tensor_ > 1, reduce_out);
   all.push_back(norm_mid);
   add(experts, router);
+  add(experts && setup_.expert > 1, dispatch);
   all.push_back(experts ? expert_up : up);
   add_adapters(up_shrink, up_expand);
   add(gated, experts ? expert_gate : gate);
   all.push_back(experts ? expert_down : down);
   add_adapters(down_shrink, down_expand);
+  add(experts && setup_.expert > 1, combine);
   const bool shared = experts && shape_.experts->shared > 0;
   add(shared, shared_up);
   add(shared && gated, shared_gate);
@@ -166,6 +174,10 @@ bool is_exchange(Part part) {
   return part == reduce_out || part == reduce_down || part == hand_on;
 }
 
+bool is_all_to_all(std::uint32_t part) {
+  return part == dispatch || part == combine;
+}
+
 // On NPU cores: parts that cores share.
 class CoreModel final : public LanguageModel {
  public:
@@ -205,11 +217,23 @@ class WalkedModel final : public LanguageModel, public TileModel {
 
   const TileModel* on_tiles() const override { return this; }
   Step step(const Batch& batch) const override {
-    return {StepPart{0, sizes_of_batch(batch).words()[0], 0, false, {}}};
+    return {StepPart{0, sizes_of(batch).words()[0], 0, false, {}}};
   }
-  StepSizes sizes_of(const Batch& batch) const override { return sizes_of_batch(batch); }
+  // Of a unit, where each has sequences of its own.
+  StepSizes sizes_of(const Batch& batch) const override {
+    const StepSizes all = sizes_of_batch(batch);
+    StepSizes own = all;
+    own.tokens = shapes_.own(all.generating) + shapes_.own(all.tokens - all.generating);
+    for (std::uint64_t* const sum :
+         {&own.emitting, &own.generating, &own.generating_keys, &own.prompts, &own.prompt_keys,
+          &own.twice_pairs, &own.blocks, &own.block_keys, &own.longest_blocks}) {
+      *sum = shapes_.own(*sum);
+    }
+    return own;
+  }
   const Walk& walk(std::uint32_t unit, const StepSizes& sizes) const override {
-    return walks_[unit / tensor_ * 4 + (sizes.adapters > 0 ? 2 : 0) + (sizes.emitting > 0 ? 1 : 0)];
+    return walks_[unit / (tensor_ * setup_.expert) * 4 + (sizes.adapters > 0 ? 2 : 0) +
+                  (sizes.emitting > 0 ? 1 : 0)];
   }
   StepSizes needed(std::uint32_t op, const StepSizes& sizes) const override {
     return LayerOperations::needed(static_cast<Part>(op % parts), sizes);
@@ -220,7 +244,9 @@ class WalkedModel final : public LanguageModel, public TileModel {
   bool fills_cache(std::uint32_t op) const override {
     return op < outside() && op % parts == attention;
   }
-  Bytes cache_of_layer() const override { return shapes_.cache_of_token(); }
+  Bytes cache_of_layer() const override {
+    return Bytes(shapes_.own(shapes_.cache_of_token().count()));
+  }
 
   std::shared_ptr<const npu::TiledOperator> make(std::uint32_t, std::uint64_t,
                                                  std::uint64_t) const override {
@@ -252,9 +278,10 @@ Walk WalkedModel::make_walk(std::uint32_t stage, bool emits, bool adapted) const
       walk.push_back({before * parts + hand_on, Kind::await});
     }
     for (const Part part : parts_of(layer, adapted)) {
-      const Kind kind = part == hand_on     ? Kind::hand_on
-                        : is_exchange(part) ? Kind::all_reduce
-                                            : Kind::operation;
+      const Kind kind = part == hand_on       ? Kind::hand_on
+                        : is_exchange(part)   ? Kind::all_reduce
+                        : is_all_to_all(part) ? Kind::all_to_all
+                                              : Kind::operation;
       walk.push_back({layer * parts + part, kind});
     }
   }
@@ -343,6 +370,14 @@ Step CoreModel::step(const Batch& batch) const {
 Exchange LanguageModel::exchange(std::uint32_t op, std::uint64_t shape) const {
   const std::uint32_t stage = stage_of(op / parts);
   Exchange exchange;
+  if (is_all_to_all(op % parts)) {
+    exchange.kind = Exchange::Kind::all_to_all;
+    exchange.units = setup_.expert;
+    exchange.bytes =
+        shapes_.element() *
+        (shape * shape_.hidden * std::min<std::uint64_t>(shape_.experts->top_k, setup_.expert));
+    return exchange;
+  }
   exchange.kind = op % parts == hand_on ? Exchange::Kind::hand_on : Exchange::Kind::all_reduce;
   exchange.first = stage * setup_.tensor;
   exchange.units = setup_.tensor;
@@ -360,6 +395,19 @@ void refuse_cuts(const LanguageSetup& setup) {
     throw ConfigError("tensor: " + std::to_string(shape.kv_heads) +
                       " heads of keys and values cannot be cut over " +
                       std::to_string(setup.tensor) + " NPUs");
+  }
+  if (setup.expert > 1 && (setup.tensor > 1 || setup.pipeline > 1)) {
+    throw ConfigError("expert: goes with neither tensor nor pipeline");
+  }
+  if (setup.expert > 1 && !shape.experts) {
+    throw ConfigError("expert: is of models with experts");
+  }
+  if (setup.expert > 1 && setup.core != nullptr) {
+    throw ConfigError("expert: experts are spread over tiles, not over NPU cores");
+  }
+  if (setup.expert > 1 && shape.experts->count % setup.expert != 0) {
+    throw ConfigError("expert: " + std::to_string(shape.experts->count) +
+                      " experts cannot be spread over " + std::to_string(setup.expert) + " NPUs");
   }
   if (setup.pipeline > shape.layers) {
     throw ConfigError("pipeline: more stages than layers (" + std::to_string(shape.layers) + ")");

@@ -22,6 +22,13 @@
 // stages as even as can be; each NPU hands the activations on to the one of its place in the next
 // stage.
 //
+// Expert parallel (DeepSeek-V3, arXiv:2412.19437, section 3.4.2): each of N NPUs has an even part
+// of the sequences of a step for itself, with their cache and all weights but those of experts, of
+// which it has an even part. A layer with experts sends each token once to every NPU that has one
+// of its experts, of which there are min(top_k, N), and what comes out back, by two all-to-alls; so
+// all NPUs go on together. Tokens and sequences are spread evenly, rounded up, whatever their
+// number.
+//
 // The cache is of blocks of `block` tokens, and whole blocks are read (W. Kwon et al.,
 // "PagedAttention", arXiv:2309.06180). NPU cores compute masked scores.
 //
@@ -71,6 +78,8 @@ struct LanguageSetup {
   // none.
   std::uint32_t adapter_rank = 0;
   std::uint32_t adapter_slots = 0;
+  // NPUs that experts are spread over, on tiles; with neither of the other cuts.
+  std::uint32_t expert = 1;
 };
 
 // What a step can be described by.
@@ -78,10 +87,10 @@ inline constexpr std::uint32_t most_sequences = 1024;
 inline constexpr std::uint32_t most_queries = 8192;
 inline constexpr std::uint32_t most_keys = (1U << 19) - 1;
 inline constexpr std::uint32_t most_tokens = 1U << 20;
-inline constexpr std::uint64_t most_layers = 1800;
+inline constexpr std::uint64_t most_layers = 1700;
 
-// Throws ConfigError ("KEY: ...", KEY of the model or `tensor`, `pipeline`) for a shape that cannot
-// be served or cut so.
+// Throws ConfigError ("KEY: ...", KEY of the model or `tensor`, `pipeline`, `expert`) for a shape
+// that cannot be served or cut so.
 std::unique_ptr<ServedModel> make_language_model(const LanguageSetup& setup);
 
 }  // namespace tessera::serving

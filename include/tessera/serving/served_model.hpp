@@ -69,6 +69,7 @@ struct OperatorName {
 struct Exchange {
   enum class Kind : std::uint8_t {
     all_reduce,  // among `units` NPUs from `first` on
+    all_to_all,  // the same; each sends an even part of its `bytes` to each
     hand_on,     // from each of these to the NPU that is `units` further
   };
   Kind kind = Kind::all_reduce;

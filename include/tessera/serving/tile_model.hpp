@@ -31,6 +31,7 @@ struct WalkPart {
   enum class Kind : std::uint8_t {
     operation,
     all_reduce,  // Exchange of the same op
+    all_to_all,  // the same
     hand_on,     // the same
     await,       // what the stage before hands on
   };

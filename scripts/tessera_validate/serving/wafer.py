@@ -6,6 +6,8 @@ PUBLISHED = 2700  # tokens/s a request, WSE-2: WaferLLM (He et al., arXiv:2502.0
 TILE_NS = 1.324  # a hop between tiles of the wafer (configs/machines/wse2.yaml)
 REGION, GRID = 39.6, 420  # tiles along a side of a region, and of a grid over most of the wafer (assumed)
 REQUESTS = ("--set", "workload.tenants.0.requests={arrivals: closed, count: 1, prompt: 128, generate: 32}")
+OPERATORS = 258  # of a token
+HOPS = ("--set", "machine.topology.latency=1 ns")
 WITHIN = (0.5, 3)  # of the published figure: an order of magnitude, not an accuracy
 
 
@@ -26,6 +28,32 @@ ROWS = (
 )
 
 
+def time_of(runner, experiment, settings):
+    """Between tokens [ps]."""
+    summary = runner.run(str(EXPERIMENTS / f"{experiment}.yaml"), 1, ("--trace", "none", *REQUESTS, *settings))
+    return summary["services"][0]["between_tokens_ps"]["p50"]
+
+
+def what_limits(report, runner):
+    """What of a token's time is hops between regions, and what an operator would have to take more."""
+    own, no_hops = (time_of(runner, "serving_wafer", settings) for settings in ((), HOPS))
+    more = round((1e12 / PUBLISHED - own) / OPERATORS)
+    there = 1e12 / time_of(runner, "serving_wafer", ("--set", f"machine.compute.launch_overhead={more} ps"))
+    report.table(("what limits the wafer", "between tokens [µs]", "tokens/s a request"),
+                 [("as it is", f"{1e-6 * own:.1f}", f"{1e12 / own:.0f}"),
+                  ("hops between regions of 1 ns in place of 52.4", f"{1e-6 * no_hops:.1f}", f"{1e12 / no_hops:.0f}"),
+                  (f"each of {OPERATORS} operators takes {1e-3 * more:.0f} ns more", f"{1e12 / there * 1e-6:.1f}",
+                   f"{there:.0f}")])
+    near = report.bound(abs(there / PUBLISHED - 1) < 0.02,
+                        f"{more} ps an operator: {there:.0f} tokens/s, published {PUBLISHED}")
+    report.say(f"Of {1e-6 * own:.0f} µs a token {1e-6 * (own - no_hops):.0f} are hops between regions, of all-reduces and of "
+               f"stages. What is measured would be ours if every operator took {1e-3 * more:.0f} ns more ({near}): so long a "
+               f"word takes over {1e-3 * more / TILE_NS:.0f} tiles, {1e-3 * more / TILE_NS / GRID:.1f} times a grid of {GRID}. "
+               "That is a time inside of products which this level of the wafer leaves out, and no constant of it is "
+               "taken from here.")
+    report.say()
+
+
 def sections(report, program, folder, _):
     runner = Runner(program, folder)
     report.say("## Serving: a wafer beside eight GPUs")
@@ -36,9 +64,7 @@ def sections(report, program, folder, _):
     report.say()
     rows, rates = [], []
     for name, experiment, settings in ROWS:
-        summary = runner.run(str(EXPERIMENTS / f"{experiment}.yaml"), 1, ("--trace", "none", *REQUESTS, *settings))
-        service = summary["services"][0]
-        a_token = service["between_tokens_ps"]["p50"]
+        a_token = time_of(runner, experiment, settings)
         rates.append(1e12 / a_token)
         rows.append((name, f"{1e-6 * a_token:.0f}", f"{rates[-1]:.0f}", f"{rates[-1] / PUBLISHED:.2f}"))
     report.table(("machine", "between tokens [µs]", "tokens/s a request", "to the published wafer"), rows)
@@ -56,3 +82,4 @@ def sections(report, program, folder, _):
                "wins by latency: no kernel is launched, a hop is 52 ns in place of 500, and weights need not be read "
                "from DRAM.")
     report.say()
+    what_limits(report, runner)

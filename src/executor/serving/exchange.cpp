@@ -72,8 +72,9 @@ ServingExchanges::Part ServingExchanges::part_of(const CorePlace& core, const Ex
                                                  std::uint64_t number) const {
   const Exchange exchange = exchange_of(number);
   collective::AlgorithmPart part;
-  part.algorithm = work_.all_reduce.get();
-  part.kind = collective::Kind::all_reduce;
+  const bool reduces = exchange.kind == Exchange::Kind::all_reduce;
+  part.algorithm = reduces ? work_.all_reduce.get() : work_.all_to_all.get();
+  part.kind = reduces ? collective::Kind::all_reduce : collective::Kind::all_to_all;
   part.size = exchange.units;
   part.member = unit_of(tenant_of(number), core.npu) - exchange.first;
   part.bytes = collective::chunk_bytes(exchange.bytes, work_.cores(), core.place);

@@ -121,8 +121,9 @@ bool ServingWalks::begin_part(pdes::Context& context, ServingCore& core, Walking
   const std::uint16_t slot = walking.slot;
   const StepSizes sizes = StepSizes::from(walking.sizes);
   const std::uint64_t number = OperatorName{walking.tenant, part.op, sizes.tokens}.code();
-  const Begun begun{number, context.now(), walking.step, slot,
-                    part.kind == WalkPart::Kind::all_reduce};
+  const Begun begun{
+      number, context.now(), walking.step, slot,
+      part.kind == WalkPart::Kind::all_reduce || part.kind == WalkPart::Kind::all_to_all};
   switch (part.kind) {
     case WalkPart::Kind::await: {
       const auto handed = std::find(core.handed.begin(), core.handed.end(), slot);
@@ -136,6 +137,7 @@ bool ServingWalks::begin_part(pdes::Context& context, ServingCore& core, Walking
       core.exchanges.begin(context, core.place, {slot, 0, 0}, number);
       return false;
     case WalkPart::Kind::all_reduce:
+    case WalkPart::Kind::all_to_all:
       core.begin(context.now(), begun);
       if (core.exchanges.begin(context, core.place, {slot, 0, walking.exchanges++}, number)) {
         core.end(context, setup_, slot);

@@ -43,6 +43,10 @@ bool is_of_adapters(Part part) {
   return adapted_part(part) != part;
 }
 
+bool is_of_experts(Part part) {
+  return part == expert_up || part == expert_gate || part == expert_down;
+}
+
 bool is_of_head(Part part) {
   return part == last_norm || part == head || part == softmax;
 }
@@ -72,7 +76,8 @@ StepSizes LayerOperations::needed(Part part, const StepSizes& sizes) {
 }
 
 TileOperation LayerOperations::make(Part part, const StepSizes& sizes) const {
-  const std::uint64_t rows = is_of_head(part) ? sizes.emitting : sizes.tokens;
+  const std::uint64_t own = is_of_head(part) ? sizes.emitting : sizes.tokens;
+  const std::uint64_t rows = is_of_experts(part) ? own * shapes_.setup().expert : own;
   TileOperation made = is_of_adapters(part)         ? of_adapters(part, sizes)
                        : part == serving::attention ? attention(sizes)
                        : is_product(part)           ? product(part, rows)
@@ -88,6 +93,7 @@ Wide LayerOperations::vector_flops(Part part, std::uint64_t rows, bool adds_skip
                                  : shapes_.model().mlp == workload::Activation::relu ? "relu"
                                                                                      : "gelu";
   const auto cut = [&](std::uint64_t of_token) { return quotient_up(of_token, tensor); };
+  const std::uint64_t worked = is_of_experts(part) ? shapes_.own(rows) : rows;
   std::uint64_t of_token = adds_skipped ? flops_.of_skip() : 0;
   switch (part) {
     case norm_in:
@@ -129,13 +135,13 @@ Wide LayerOperations::vector_flops(Part part, std::uint64_t rows, bool adds_skip
     default:
       break;
   }
-  return Wide{rows} * of_token;
+  return Wide{worked} * of_token;
 }
 
 TileOperation LayerOperations::product(Part part, std::uint64_t rows) const {
   const npu::ProductSpec spec = shapes_.product_of(part, rows);
   const npu::ProductShape& s = spec.shape;
-  const bool of_experts = part == expert_up || part == expert_down;
+  const bool of_experts = is_of_experts(part);
   const bool bias = spec.bias || (of_experts && shapes_.model().biases);
   const Bytes element = shapes_.element();
   const npu::StoredWeights stored = spec.stored.value_or(npu::StoredWeights::plain(element));
@@ -144,8 +150,8 @@ TileOperation LayerOperations::product(Part part, std::uint64_t rows) const {
                  element * (bias ? s.columns * s.count : 0);
   made.operation.product = {s.rows, s.columns, s.depth, s.count};
   // Of experts, rows that only fill up the last copies are no work.
-  const Wide worked =
-      of_experts ? Wide{rows} * shapes_.model().experts->top_k : Wide{s.rows} * s.count;
+  const Wide worked = of_experts ? Wide{shapes_.own(rows * shapes_.model().experts->top_k)}
+                                 : Wide{s.rows} * s.count;
   made.operation.flops = Flops(
       narrow(2 * worked * s.columns * s.depth + vector_flops(part, rows, spec.residuals > 0)));
   made.operation.bytes = made.weights + Bytes(narrow(Wide{element.count()} * s.rows * s.count *

@@ -8,22 +8,23 @@ namespace tessera::serving {
 
 using npu::vector_work;
 
-const std::vector<std::string>& part_names(bool with_adapters) {
+const std::vector<std::string>& part_names(bool all) {
   static const std::vector<std::string> plain{
       "norm_in",     "qkv",         "attention",   "out",       "reduce_out", "norm_mid",
       "router",      "up",          "gate",        "down",      "expert_up",  "expert_gate",
       "expert_down", "reduce_down", "hand_on",     "embedding", "last_norm",  "head",
       "softmax",     "latent_down", "latent_norm", "query_up",  "absorb",     "value_up",
       "shared_up",   "shared_gate", "shared_down"};
-  static const std::vector<std::string> all = [] {
+  static const std::vector<std::string> whole = [] {
     std::vector<std::string> names = plain;
     for (const char* const product : {"qkv", "out", "up", "down"}) {
       names.push_back(std::string(product) + "_shrink");
       names.push_back(std::string(product) + "_expand");
     }
+    names.insert(names.end(), {"dispatch", "combine"});
     return names;
   }();
-  return with_adapters ? all : plain;
+  return all ? whole : plain;
 }
 
 Part adapted_part(Part part) {
@@ -77,12 +78,13 @@ npu::ProductSpec LayerShapes::product(std::uint64_t rows, std::uint64_t columns,
   return spec;
 }
 
-// Tokens go to `top_k` experts each, spread evenly over as many as they reach.
+// Tokens of all units go to `top_k` experts each, spread evenly over as many as they reach.
 npu::ProductSpec LayerShapes::expert_product(std::uint64_t rows, std::uint64_t columns,
                                              std::uint64_t depth) const {
   const std::uint64_t reached = experts_of(rows);
   npu::ProductSpec spec;
-  spec.shape = {quotient_up(rows * shape_.experts->top_k, reached), columns, depth, reached};
+  spec.shape = {quotient_up(rows * shape_.experts->top_k, reached), columns, depth,
+                own_experts_of(rows)};
   spec.stored = setup_.weights;
   return spec;
 }
@@ -220,8 +222,9 @@ npu::StreamSpec LayerShapes::stream_of(Part part, std::uint64_t rows) const {
     case gate:
       return gate_of(rows, quotient_up(shape_.ffn, tensor_));
     case expert_gate:
-      return gate_of(quotient_up(rows * shape_.experts->top_k, experts_of(rows)) * experts_of(rows),
-                     quotient_up(shape_.experts->ffn, tensor_));
+      return gate_of(
+          quotient_up(rows * shape_.experts->top_k, experts_of(rows)) * own_experts_of(rows),
+          quotient_up(shape_.experts->ffn, tensor_));
     case shared_gate:
       return gate_of(rows, quotient_up(shared_ffn(), tensor_));
     case embedding:

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tessera/core/quotient.hpp"
 #include "tessera/npu/specs.hpp"
 #include "tessera/serving/language_model.hpp"
 
@@ -55,14 +56,17 @@ enum Part : std::uint32_t {
   up_expand,
   down_shrink,
   down_expand,
+  // Of experts that are spread over units: tokens to these, and what comes out back.
+  dispatch,
+  combine,
   part_count
 };
-inline constexpr std::uint32_t parts = 36;
+inline constexpr std::uint32_t parts = 38;
 static_assert(part_count <= parts);
 static_assert((most_layers + 1) * parts <= 1U << OperatorName::op_bits);
 
-// Of all; or of all but those of adapters.
-const std::vector<std::string>& part_names(bool with_adapters);
+// Of all; or of all but those behind the parts of shared experts.
+const std::vector<std::string>& part_names(bool all);
 
 // The product that a part of an adapter stands behind; else the part itself.
 Part adapted_part(Part part);
@@ -108,10 +112,13 @@ class LayerShapes {
   std::uint64_t gathered_width() const {
     return shape_.latent ? shape_.latent->kv_rank : shape_.head_width;
   }
-  // That so many tokens reach, spread evenly.
+  // That so many tokens reach, spread evenly; and those of them that are on one unit.
   std::uint64_t experts_of(std::uint64_t rows) const {
     return std::min(shape_.experts->count, rows * shape_.experts->top_k);
   }
+  std::uint64_t own_experts_of(std::uint64_t rows) const { return own(experts_of(rows)); }
+  // What a unit has of so many tokens, or sequences.
+  std::uint64_t own(std::uint64_t rows) const { return quotient_up(rows, setup_.expert); }
 
  private:
   std::uint64_t up_columns(std::uint64_t ffn) const;

@@ -45,8 +45,10 @@ class Shards {
     const std::uint64_t columns = columns_of(op);
     const std::uint64_t depth =
         op.sharding == Sharding::row ? quotient_up(whole.depth, setup_.tensor) : whole.depth;
-    const std::uint64_t kept_biases = biases == 0 ? 0 : columns * whole.count;
-    return of_matrix(op, Wide{columns} * depth * whole.count) + element_ * kept_biases;
+    const std::uint64_t count =
+        op.name.starts_with("expert_") ? quotient_up(whole.count, setup_.expert) : whole.count;
+    const std::uint64_t kept_biases = biases == 0 ? 0 : columns * count;
+    return of_matrix(op, Wide{columns} * depth * count) + element_ * kept_biases;
   }
 
   std::uint64_t columns_of(const Operator& op) const {

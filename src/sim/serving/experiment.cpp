@@ -235,6 +235,7 @@ void read_all_reduce(Section& workload, ServingWork& work) {
     return;
   }
   work.all_reduce = collective::algorithms().at(name)({});
+  work.all_to_all = collective::algorithms().at("direct")({});
   constexpr collective::Kind kind = collective::Kind::all_reduce;
   if (!work.all_reduce->offers(kind)) {
     workload.error("all_reduce", "'" + name + "' has no all-reduce; ring has");

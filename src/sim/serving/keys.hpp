@@ -54,8 +54,9 @@ struct ServedKeys {
                                       "dimension of the model that the samples of a batch are"};
   config::Key<bool> continuous{"batching.continuous", true,
                                "requests join and leave from step to step; else batch by batch"};
-  config::Key<std::uint32_t> sequences{"batching.sequences", 256, "that run at a time, at most",
-                                       config::between(1U, serving::most_sequences)};
+  config::Key<std::uint32_t> sequences{"batching.sequences", 256,
+                                       "that run at a time, at most; 1024 on each NPU of 'expert'",
+                                       config::between(1U, 64 * serving::most_sequences)};
   config::Key<std::uint32_t> tokens{"batching.tokens", 8192, "of a step, at most",
                                     config::between(1U, serving::most_tokens)};
   config::OptionalKey<std::uint32_t> chunk{
@@ -95,6 +96,10 @@ struct ServedKeys {
                                     config::between(1U, 4096U)};
   config::Key<std::uint32_t> pipeline{"pipeline", 1, "stages, each of that many NPUs",
                                       config::between(1U, 4096U)};
+  config::Key<std::uint32_t> expert{
+      "expert", 1,
+      "NPUs that experts are spread over, each with sequences of its own; steps are walked",
+      config::between(1U, 4096U)};
   config::Key<std::uint32_t> replicas{
       "replicas", 1, "of the model, each on NPUs of its own, for the same requests",
       config::between(1U, 64U)};

@@ -44,7 +44,7 @@ struct Complaint {
   explicit Complaint(const std::string& message)
       : key(message.substr(0, message.find(": "))),
         rest(message.substr(std::min(message.size(), key.size() + 2))) {}
-  bool is_of_cut() const { return key == "tensor" || key == "pipeline"; }
+  bool is_of_cut() const { return key == "tensor" || key == "pipeline" || key == "expert"; }
   void put(Section& at) const { at.error(at.has(key) ? key : "", rest); }
 
   std::string key;
@@ -72,6 +72,18 @@ std::unique_ptr<serving::ServedModel> read_language_model(Section& tenant, Serve
   const auto shape = workload::read_transformer_shape(model);
   const std::uint32_t tensor = served_keys().tensor.read(tenant);
   const std::uint32_t pipeline = served_keys().pipeline.read(tenant);
+  const std::uint32_t expert = served_keys().expert.read(tenant);
+  made.experts_spread = expert > 1;
+  if (expert > 1 && work.whole_steps) {
+    tenant.error("expert",
+                 "experts are spread over NPUs by steps that are walked ('steps' of the "
+                 "workload)");
+  }
+  if (made.batching.sequences > std::uint64_t{serving::most_sequences} * expert) {
+    Section batching = tenant.section("batching");
+    batching.error("sequences",
+                   "at most " + std::to_string(serving::most_sequences) + " on an NPU ('expert')");
+  }
   const std::optional<npu::StoredWeights> weights = npu::read_stored_weights(tenant);
   const std::optional<DataType> cache_type = read_cache_type(tenant, work);
   if (!shape) {
@@ -92,7 +104,7 @@ std::unique_ptr<serving::ServedModel> read_language_model(Section& tenant, Serve
     return serving::make_language_model({*shape, work.on_tiles ? nullptr : &work.core, tensor,
                                          pipeline, made.batching.block, made.batching.sequences,
                                          made.batching.tokens, work.cores(), weights, cache_type,
-                                         made.adapter_rank, made.batching.adapter_slots});
+                                         made.adapter_rank, made.batching.adapter_slots, expert});
   } catch (const ConfigError& error) {
     const Complaint complaint(error.diagnostics().front().message);
     complaint.put(complaint.is_of_cut() ? tenant : model);

@@ -82,7 +82,10 @@ class TilesPrediction {
     std::map<std::uint32_t, serving::TileOperation> known;  // by kind
     UnitWork work;
     for (const WalkPart& part : model.walk(unit, sizes)) {
-      if (part.kind == WalkPart::Kind::all_reduce || part.kind == WalkPart::Kind::hand_on) {
+      const bool exchanges = part.kind == WalkPart::Kind::all_reduce ||
+                             part.kind == WalkPart::Kind::all_to_all ||
+                             part.kind == WalkPart::Kind::hand_on;
+      if (exchanges) {
         ++work.exchanges[part.op];
       } else if (part.kind == WalkPart::Kind::operation) {
         const auto [found, is_new] = known.try_emplace(tenant.model->kind_of(part.op));

@@ -70,10 +70,20 @@ class ServedWork final : public Work {
           "attention of a step is timed by sums over its prompts and over its sequences that "
           "generate");
     }
-    if (hands_over()) {
+    if (hands_over(false)) {
       notes.emplace_back(
           "keys and values are handed over once a prompt is computed, those of all layers "
           "together");
+    }
+    if (hands_over(true)) {
+      notes.emplace_back(
+          "keys and values of a prompt are handed over with the step that ends it, layer by layer, "
+          "those of chunks before it too");
+    }
+    if (spreads_experts()) {
+      notes.emplace_back(
+          "sequences of a step, prompts too, and tokens of experts are spread evenly over the NPUs "
+          "of 'expert', rounded up");
     }
     if (stores_blocks()) {
       notes.emplace_back(
@@ -219,9 +229,15 @@ class ServedWork final : public Work {
                          return tenant.of_language == of_language;
                        });
   }
-  bool hands_over() const {
+  bool hands_over(bool by_layers) const {
     return std::any_of(work_.tenants.begin(), work_.tenants.end(),
-                       [](const executor::ServedTenant& tenant) { return tenant.prefill > 0; });
+                       [by_layers](const executor::ServedTenant& tenant) {
+                         return tenant.prefill > 0 && tenant.by_layers == by_layers;
+                       });
+  }
+  bool spreads_experts() const {
+    return std::any_of(work_.tenants.begin(), work_.tenants.end(),
+                       [](const executor::ServedTenant& tenant) { return tenant.experts_spread; });
   }
   bool stores_blocks() const {
     return std::any_of(

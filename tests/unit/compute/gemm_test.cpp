@@ -336,6 +336,24 @@ TEST(Gemm, RowsThatAreNoWholeVectorsAreSlower) {
   EXPECT_THROW(gemm("array: [8, 8], unaligned_efficiency: 0.5"), ConfigError);
 }
 
+// 100 keys of 32 B of a head of keys, which two heads share, beside a prompt: more than the cache
+// they are read twice, of both heads of keys.
+TEST(Gemm, AttentionReadsKeysAgainThatTheCacheDoesNotKeep) {
+  const auto time_of = [](const std::string& sram, std::uint64_t prompts) {
+    workload::Operation operation =
+        attention_of(prompts > 0 ? workload::AttentionSizes{4, 2, 1, 100, 1, 2, 22, 2, 11, 2}
+                                 : workload::AttentionSizes{4, 2, 1, 100, 0, 0, 0, 0, 0, 0});
+    operation.bytes = Bytes(1'000'000);  // more than arithmetic
+    return described(peak + ", operands: dram, sram: " + sram,
+                     "model: gemm, units: 4, tiles: [16x16], attention_efficiency: 0.5, "
+                     "attention_rows: 64",
+                     "at: each, bandwidth: 250 GB/s, latency: 100 ns")
+        .time_of(operation);
+  };
+  EXPECT_EQ(time_of("3199 B", 1) - time_of("3200 B", 1), 2 * 3200 * 4);
+  EXPECT_EQ(time_of("3199 B", 0), time_of("3200 B", 0));
+}
+
 TEST(Gemm, ClocksUnderPowerSlowProductsAlone) {
   const Described device = gemm("tiles: [16x16], sustained_clock: 0.5", fast_memory);
   EXPECT_EQ(device.time_of(product_of(256, 256, 100)), 2 * 2 * 256 * 256 * 100);

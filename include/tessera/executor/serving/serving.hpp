@@ -85,6 +85,7 @@ struct ServedTenant {
   // keys and values over the network, and give the other tokens. 0: all do both.
   std::uint32_t prefill = 0;
   bool by_layers = false;          // they hand over each layer once it is computed
+  bool experts_spread = false;     // over the units of the model
   std::optional<Scaling> scaling;  // none: all are on all the time
   double price = 0;                // of an NPU, an hour
   std::size_t section = 0;         // that it was read from
@@ -125,6 +126,7 @@ struct ServingWork {
   std::vector<ServedTenant> tenants;
   serving::PolicyFactory policy;
   std::shared_ptr<const collective::Algorithm> all_reduce;
+  std::shared_ptr<const collective::Algorithm> all_to_all;
   Bytes message = Bytes(32);              // two begin a share, one ends it
   std::vector<std::string> names;         // of operators, by name number
   std::vector<std::uint32_t> first_name;  // [tenants]

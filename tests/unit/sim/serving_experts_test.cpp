@@ -1,0 +1,110 @@
+// Models whose experts are spread over tiles.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "files.hpp"
+#include "tessera/sim/simulation.hpp"
+
+namespace tessera::sim {
+namespace {
+
+using testing::complaint_of;
+using testing::Files;
+using ::testing::HasSubstr;
+using testing::read;
+
+Files experiment_of(const std::string& network, const std::string& bandwidth,
+                    const std::string& tenant) {
+  return {
+      {"lab/experiment.yaml",
+       "name: experts\nmachine:\n  name: mesh\n  topology: {kind: mesh, rows: 2, columns: 4, "
+       "bandwidth: " +
+           bandwidth +
+           ", latency: 10 ns}\n"
+           "  tile: {peak: {fp16: 1 TFLOP/s}, operands: dram}\n"
+           "  dram: {at: each, bandwidth: 64 GB/s, latency: 100 ns, capacity: 500 kB}\n"
+           "  network: {model: " +
+           network +
+           "}\n  compute: {model: roofline}\n"
+           "run: {trace: none}\nworkload:\n  kind: serving\n  tenants:\n    - name: chat\n"
+           "      language_model: {layers: 2, hidden: 64, heads: 4, sequence: 512, vocabulary: 64, "
+           "biases: false, normalisation: rms_norm, positions: rotary, experts: {count: 8, top_k: "
+           "2, ffn: 128}}\n" +
+           tenant}};
+}
+
+trace::Summary run_on(int ranks, const Files& files) {
+  const Experiment experiment = read(files);
+  std::optional<trace::Summary> first;
+  comm::run_ranks_as_threads(ranks, [&](comm::Communicator& communicator) {
+    trace::Summary summary = run(experiment, communicator, {});
+    if (communicator.rank() == 0) {
+      first = std::move(summary);
+    }
+  });
+  return *first;
+}
+
+// A step of one sequence on two tiles, of which the first is the host: it is told, and tells, over
+// one link, and each of four all-to-alls takes a link's latency and half a token's two copies.
+TEST(ServedExperts, ExchangeTokensInClosedForm) {
+  const auto step_ps = [](const std::string& bandwidth) {
+    const trace::Summary summary = run_on(
+        1, experiment_of("analytical", bandwidth,
+                         "      expert: 2\n      requests: {arrivals: list, list: [{at: 0 us, "
+                         "prompt: 8, generate: 4}]}\n"));
+    EXPECT_EQ(summary.status, "finished");
+    return static_cast<std::int64_t>(summary.service_totals.empty()
+                                         ? summary.services.at(0).between_tokens.most
+                                         : summary.service_totals.at(0).between_tokens.most);
+  };
+  constexpr std::int64_t exchanges = 4;
+  constexpr std::int64_t chunk = 64 * 2 * 2 / 2;
+  constexpr std::int64_t message = 32;
+  EXPECT_EQ(step_ps("32 GB/s") - step_ps("64 GB/s"), (exchanges * chunk + 2 * message) * 1000 / 64);
+}
+
+// 16 experts' weights are too much for a tile; with the experts spread they fit.
+TEST(ServedExperts, FitWhereOneTileIsTooSmall) {
+  const std::string requests =
+      "      requests: {arrivals: closed, clients: 6, count: 20, prompt: [4, 60], generate: [1, "
+      "6]}\n";
+  EXPECT_THAT(complaint_of(experiment_of("packet", "4 GB/s", requests)), HasSubstr("memory"));
+  for (const std::string& tenant :
+       {"      expert: 4\n" + requests, "      expert: 8\n      batching: {chunk: 64}\n" + requests,
+        "      expert: 4\n      replicas: 2\n      prefill: 1\n      handover: layers\n" +
+            requests}) {
+    const Files files = experiment_of("packet", "4 GB/s", tenant);
+    const trace::Summary summary = run_on(1, files);
+    ASSERT_EQ(summary.status, "finished");
+    std::uint64_t served = 0;
+    for (const trace::Service& service : summary.services) {
+      served += service.latency.count;
+    }
+    EXPECT_EQ(served, 20U);
+    for (const int ranks : {2, 3, 4}) {
+      EXPECT_EQ(run_on(ranks, files).result_digest, summary.result_digest) << ranks;
+    }
+  }
+}
+
+TEST(ServedExperts, AreRefusedWhereTheyCannotBeSpread) {
+  const std::string requests =
+      "      requests: {arrivals: closed, count: 2, prompt: 8, generate: 2}\n";
+  const auto said = [&](const std::string& tenant, const std::string& steps = "walked") {
+    return complaint_of(experiment_of("packet", "4 GB/s", tenant + requests),
+                        {"workload.steps=" + steps});
+  };
+  EXPECT_THAT(said("      expert: 3\n"), HasSubstr("8 experts cannot be spread over 3 NPUs"));
+  EXPECT_THAT(said("      expert: 2\n      tensor: 2\n"), HasSubstr("neither tensor nor pipeline"));
+  EXPECT_THAT(said("      expert: 4\n", "whole"), HasSubstr("by steps that are walked"));
+  EXPECT_THAT(said("      expert: 2\n      batching: {sequences: 3000}\n"),
+              HasSubstr("at most 1024 on an NPU"));
+}
+
+}  // namespace
+}  // namespace tessera::sim
