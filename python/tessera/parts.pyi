@@ -312,6 +312,8 @@ class ServedTenant(Section):
     """NPUs that share each layer; integer, 1 to 4096; default: 1"""
     pipeline: int | None
     """stages, each of that many NPUs; integer, 1 to 4096; default: 1"""
+    expert: int | None
+    """NPUs that experts are spread over, each with sequences of its own; steps are walked; integer, 1 to 4096; default: 1"""
     replicas: int | None
     """of the model, each on NPUs of its own, for the same requests; integer, 1 to 64; default: 1"""
     router: Literal["round-robin", "least-work", "prefix"] | None
@@ -347,6 +349,7 @@ class ServedTenant(Section):
         speculation: ServedTenantSpeculation | None = ...,
         tensor: int | None = ...,
         pipeline: int | None = ...,
+        expert: int | None = ...,
         replicas: int | None = ...,
         router: Literal["round-robin", "least-work", "prefix"] | None = ...,
         prefill: int | None = ...,

@@ -5,9 +5,9 @@ from page import EXPERIMENTS, Runner
 EXPERIMENT = EXPERIMENTS / "serving_deepseek_v3.yaml"
 TENANT = "workload.tenants.0"
 GPUS, SERVER = 64, 8
-# SGLang on nine servers of eight H100 that generate (EP72), inputs of 2000 tokens, 256 sequences on each GPU, halves
-# of a batch beside each other: lmsys.org/blog/2025-05-05-large-scale-ep; DeepSeek's own on H800: its overview of the
-# inference system, 2025.
+# SGLang on twelve servers of eight H100, some of which compute prompts, inputs of 2000 tokens, halves of a batch beside
+# each other: lmsys.org/blog/2025-05-05-large-scale-ep. DeepSeek's own on H800: its overview of the inference system,
+# 2025. How many sequences a GPU had is not known here.
 PUBLISHED, OWN = 22_300, 14_800  # tokens/s a server
 EACH, REDUCED = (16, 64, 256), (16,)  # sequences on a GPU
 PORTS = ("--set", "machine.network.ports=shared")
@@ -44,9 +44,11 @@ def sections(report, program, folder, setting):
     best, most = (rates[name, EACH[-1]] for name, _ in NETWORKS[:2])
     held = report.bound(best < most and rates[NETWORKS[0][0], EACH[0]] < best,
                         f"experts: {best:.0f} tokens/s a server with ports shared, {most:.0f} without")
-    report.say(f"SGLang measured {PUBLISHED} tokens a second a server that generates, on nine servers with 256 sequences on a "
-               f"GPU, and DeepSeek {OWN} on H800 in service. Ours is {best / PUBLISHED:.2f} of the first where messages share "
-               f"a GPU's port and {most / PUBLISHED:.2f} where they share nothing ({held}: larger batches pay, and ports "
-               "cost). What differs: their halves of a batch hide exchanges behind computing, and tokens go out in fp8, "
-               "half of ours; our experts are evenly busy, and every token goes to eight units.")
+    report.say(f"Published are {PUBLISHED} tokens a second a server that generates (SGLang on twelve servers of eight H100, "
+               f"inputs of 2000 tokens) and {OWN} (DeepSeek on H800, in service), with batches that are not known here. Ours is "
+               f"{best / PUBLISHED:.2f} of the first with {EACH[-1]} sequences on a GPU where messages share its port, and "
+               f"{most / PUBLISHED:.2f} where they share nothing ({held}: larger batches pay, and ports cost). What differs: "
+               "their halves of a batch hide exchanges behind computing, which makes a step as long as the longer of both "
+               "and not as their sum; tokens go out in fp8, half of ours; experts are not evenly busy. No constant is taken "
+               "from here, and no bound on the published figure.")
     report.say()
