@@ -103,16 +103,19 @@ SimTime attention_time(FlopRate rate, std::uint64_t fill, Bandwidth memory,
 
 namespace {
 
-// Of a batch with prompts; keys of a head that do not fit the cache are read for all that share it.
-Bytes attention_bytes(const AttentionDevice& device, const workload::Operation& operation) {
+// Of a batch with prompts, whose blocks of a head go over `keys`.
+Bytes attention_bytes(const AttentionDevice& device, const workload::Operation& operation,
+                      std::uint64_t keys) {
   const workload::AttentionSizes& sizes = *operation.attention;
   const Bytes of_key = element_size(operation.data_type) * (2 * operation.product.columns);
   const Bytes of_head = of_key * sizes.generating_keys;
   if (device.cache == Bytes() || of_head <= device.cache) {
     return operation.bytes;
   }
-  const std::uint64_t again = sizes.heads - sizes.kv_heads;
-  return operation.bytes + Bytes(product_of({of_head.count(), again}));
+  const std::uint64_t blocks = product_of({keys, sizes.generating}) / sizes.generating_keys;
+  const std::uint64_t apart = std::min(blocks, device.units);
+  const std::uint64_t following = sizes.heads - sizes.kv_heads;
+  return operation.bytes + Bytes(product_of({of_head.count(), following, apart}) / device.units);
 }
 
 }  // namespace
@@ -142,8 +145,8 @@ SimTime attention_time(const AttentionDevice& device, const AttentionBlocks& blo
   };
   const std::uint64_t prompt_blocks = std::max(of_rows(sizes.blocks), sizes.prompts);
   const std::uint64_t count = product_of({sizes.heads, sum_of({prompt_blocks, sizes.generating})});
-  const std::uint64_t keys =
-      product_of({sizes.heads, sum_of({of_rows(sizes.block_keys), sizes.generating_keys})});
+  const std::uint64_t keys_of_head = sum_of({of_rows(sizes.block_keys), sizes.generating_keys});
+  const std::uint64_t keys = product_of({sizes.heads, keys_of_head});
   const std::uint64_t grid =
       product_of({sizes.heads, sizes.prompts + sizes.generating, of_rows(sizes.most_blocks)});
   std::uint64_t longest_keys = sizes.longest_keys;
@@ -161,7 +164,7 @@ SimTime attention_time(const AttentionDevice& device, const AttentionBlocks& blo
   return time_of(sum_of(
              {product_of({waves(count), units, blocks.fill}), product_of({empty, blocks.skip})})) +
          std::max(time_of(std::max(keys, in_waves)),
-                  traffic_time(attention_bytes(device, operation), device.memory));
+                  traffic_time(attention_bytes(device, operation, keys_of_head), device.memory));
 }
 
 }  // namespace tessera::compute

@@ -90,10 +90,12 @@ struct AttentionDevice {
 //   generating alone: heads that share keys are rows of one block. Where there are fewer blocks
 //     than units, keys are cut among units, and a second kernel adds up.
 // In a grid of prompts the blocks of a head, those of all sequences, come before those of the next
-// head. So keys and values that heads share stay in the cache for all of these where those of the
-// sequences that generate fit it; else, as what is gone over again and again in the same order is
-// never there, they come from memory for each head, in the operation's type.
-// Starts (`fill`, `skip`) come before the longer of arithmetic and memory traffic.
+// head. Keys and values that heads share stay in the cache for all of these where those of the
+// sequences that generate fit it. Else they are read once for heads whose blocks of a sequence run
+// in one wave, and again where the next head's is in the next wave, as what is gone over in the
+// same order again and again is never there: of all pairs of heads that follow each other a share
+// of the blocks of a head, each counted by its time, in the units. In the operation's type. Starts
+// (`fill`, `skip`) come before the longer of arithmetic and memory traffic.
 SimTime attention_time(const AttentionDevice& device, const AttentionBlocks& blocks,
                        const workload::Operation& operation);
 

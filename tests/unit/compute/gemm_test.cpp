@@ -336,8 +336,9 @@ TEST(Gemm, RowsThatAreNoWholeVectorsAreSlower) {
   EXPECT_THROW(gemm("array: [8, 8], unaligned_efficiency: 0.5"), ConfigError);
 }
 
-// 100 keys of 32 B of a head of keys, which two heads share, beside a prompt: more than the cache
-// they are read twice, of both heads of keys.
+// 100 keys of 32 B of a head of keys, which two heads share, beside a prompt of 22. Where they are
+// more than the cache, and a head has 1.22 blocks as long as theirs, taken as one, on four units,
+// the second head reads them again in one of four cases, of both heads of keys.
 TEST(Gemm, AttentionReadsKeysAgainThatTheCacheDoesNotKeep) {
   const auto time_of = [](const std::string& sram, std::uint64_t prompts) {
     workload::Operation operation =
@@ -350,7 +351,7 @@ TEST(Gemm, AttentionReadsKeysAgainThatTheCacheDoesNotKeep) {
                      "at: each, bandwidth: 250 GB/s, latency: 100 ns")
         .time_of(operation);
   };
-  EXPECT_EQ(time_of("3199 B", 1) - time_of("3200 B", 1), 2 * 3200 * 4);
+  EXPECT_EQ(time_of("3199 B", 1) - time_of("3200 B", 1), 2 * 3200 / 4 * 4);
   EXPECT_EQ(time_of("3199 B", 0), time_of("3200 B", 0));
 }
 
