@@ -29,8 +29,8 @@ class LanguageModel : public ServedModel {
                (!shape_.experts || shape_.experts->shared == 0)) {
       names_.resize(latent_down);  // of parts that it has
     }
-    if (setup_.expert == 1 && names_.size() > dispatch) {
-      names_.resize(dispatch);
+    if (setup_.expert == 1 && names_.size() > swap_tokens) {
+      names_.resize(swap_tokens);
     }
   }
 
@@ -114,13 +114,13 @@ std::vector<Part> LanguageModel::parts_of(std::uint64_t layer, bool adapted) con
   add(tensor_ > 1, reduce_out);
   all.push_back(norm_mid);
   add(experts, router);
-  add(experts && setup_.expert > 1, dispatch);
+  add(experts && setup_.expert > 1, swap_tokens);
   all.push_back(experts ? expert_up : up);
   add_adapters(up_shrink, up_expand);
   add(gated, experts ? expert_gate : gate);
   all.push_back(experts ? expert_down : down);
   add_adapters(down_shrink, down_expand);
-  add(experts && setup_.expert > 1, combine);
+  add(experts && setup_.expert > 1, swap_tokens);
   const bool shared = experts && shape_.experts->shared > 0;
   add(shared, shared_up);
   add(shared && gated, shared_gate);
@@ -175,7 +175,7 @@ bool is_exchange(Part part) {
 }
 
 bool is_all_to_all(std::uint32_t part) {
-  return part == dispatch || part == combine;
+  return part == swap_tokens;
 }
 
 // On NPU cores: parts that cores share.

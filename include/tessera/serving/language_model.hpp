@@ -87,7 +87,7 @@ inline constexpr std::uint32_t most_sequences = 1024;
 inline constexpr std::uint32_t most_queries = 8192;
 inline constexpr std::uint32_t most_keys = (1U << 19) - 1;
 inline constexpr std::uint32_t most_tokens = 1U << 20;
-inline constexpr std::uint64_t most_layers = 1700;
+inline constexpr std::uint64_t most_layers = 1800;
 
 // Throws ConfigError ("KEY: ...", KEY of the model or `tensor`, `pipeline`, `expert`) for a shape
 // that cannot be served or cut so.

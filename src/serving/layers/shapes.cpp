@@ -21,7 +21,7 @@ const std::vector<std::string>& part_names(bool all) {
       names.push_back(std::string(product) + "_shrink");
       names.push_back(std::string(product) + "_expand");
     }
-    names.insert(names.end(), {"dispatch", "combine"});
+    names.emplace_back("swap_tokens");
     return names;
   }();
   return all ? whole : plain;

@@ -56,12 +56,11 @@ enum Part : std::uint32_t {
   up_expand,
   down_shrink,
   down_expand,
-  // Of experts that are spread over units: tokens to these, and what comes out back.
-  dispatch,
-  combine,
+  // Of experts that are spread over units: tokens to these, and again what comes out back.
+  swap_tokens,
   part_count
 };
-inline constexpr std::uint32_t parts = 38;
+inline constexpr std::uint32_t parts = 36;
 static_assert(part_count <= parts);
 static_assert((most_layers + 1) * parts <= 1U << OperatorName::op_bits);
 
