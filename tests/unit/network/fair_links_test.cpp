@@ -11,7 +11,7 @@
 #include "harness.hpp"
 #include "tessera/core/random.hpp"
 
-namespace tessera::network {
+namespace tessera::network::fair_links_test {
 namespace {
 
 using testing::Arrived;
@@ -150,4 +150,4 @@ TEST(FairLinks, AreTheSameOnRanks) {
 }
 
 }  // namespace
-}  // namespace tessera::network
+}  // namespace tessera::network::fair_links_test

@@ -9,7 +9,7 @@
 #include "tessera/core/error.hpp"
 #include "tessera/serving/language_model.hpp"
 
-namespace tessera::serving {
+namespace tessera::serving::spread_experts_test {
 namespace {
 
 // DeepSeek-V3: DeepSeek-AI, arXiv:2412.19437, section 4.2.
@@ -134,4 +134,4 @@ TEST(SpreadExperts, NeedExpertsAndNoOtherCut) {
 }
 
 }  // namespace
-}  // namespace tessera::serving
+}  // namespace tessera::serving::spread_experts_test

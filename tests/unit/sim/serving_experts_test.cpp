@@ -9,7 +9,7 @@
 #include "files.hpp"
 #include "tessera/sim/simulation.hpp"
 
-namespace tessera::sim {
+namespace tessera::sim::serving_experts_test {
 namespace {
 
 using testing::complaint_of;
@@ -107,4 +107,4 @@ TEST(ServedExperts, AreRefusedWhereTheyCannotBeSpread) {
 }
 
 }  // namespace
-}  // namespace tessera::sim
+}  // namespace tessera::sim::serving_experts_test

@@ -9,7 +9,7 @@
 #include "files.hpp"
 #include "tessera/sim/simulation.hpp"
 
-namespace tessera::sim {
+namespace tessera::sim::serving_handover_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -136,4 +136,4 @@ TEST(Handover, NeedsReplicasThatComputePromptsAlone) {
 }
 
 }  // namespace
-}  // namespace tessera::sim
+}  // namespace tessera::sim::serving_handover_test
