@@ -17,8 +17,9 @@ from pathlib import Path
 # By C++20, with those that are specified to include another (`string` has `string_view`, containers have
 # `compare` and `initializer_list`).
 PROVIDERS = {
-    "algorithm": "max min push_heap pop_heap make_heap",
-    "array": "array",
+    "algorithm": "all_of any_of clamp find find_if lower_bound make_heap max max_element min min_element none_of "
+                 "pop_heap push_heap sort upper_bound",
+    "array": "array get",
     "bit": "bit_width countr_zero",
     "charconv": "from_chars",
     "chrono": "chrono",
@@ -41,11 +42,11 @@ PROVIDERS = {
     "stdexcept": "runtime_error",
     "string": "hash stoi string to_string",
     "string_view": "hash string_view",
-    "tuple": "tie tuple",
+    "tuple": "get tie tuple",
     "type_traits": "conditional_t is_arithmetic_v is_trivially_copyable_v",
     "unordered_map": "erase_if unordered_map",
-    "utility": "cmp_greater cmp_less exchange move pair",
-    "variant": "hash monostate variant",
+    "utility": "cmp_greater cmp_less exchange get move pair",
+    "variant": "get get_if hash holds_alternative monostate variant",
     "vector": "erase_if vector",
 }
 # What these define their own functions with: nobody could use them without.
