@@ -7,6 +7,7 @@ from operators.rows import HEAD, errors
 from training_clusters.clusters import run_rows
 from training_clusters.sets import sets
 
+MOST_BIAS = 3    # of a set [%]
 EVERY = 100      # one row in so many in the reduced form,
 QUICK = 3        # and so many of the sets: sharded weights over many servers take minutes
 
@@ -51,8 +52,8 @@ def sections(report, program, folder, setting):
     report.say("Whole sets. The machine files of clusters have the constants of the device "
                "(`a100_server`, `h100_server`): one set a device, from single operators alone. What software "
                "does besides is set with its source in `scripts/tessera_validate/training_clusters/clusters.py`: "
-               "kernels of attention, fused losses, FP8 products, prefetch, and the host of vTrain's stack. No "
-               "bound.")
+               "kernels of attention, fused losses, FP8 products, prefetch, and the host of vTrain's stack. Bounds are "
+               "those of `sets.py`, and 3 % of the mean error, whichever its sign.")
     report.say()
     table, by_degree = [], defaultdict(list)
     chosen = sets()[:QUICK if setting.reduced else None]
@@ -66,7 +67,12 @@ def sections(report, program, folder, setting):
         for row, ours, measured in found:
             if degree(row):
                 by_degree[name, int(degree(row))].append((Iteration(row, measured), ours))
-        table.append([name, each.machine, *whole.cells()])
+        cells = whole.cells()
+        if not setting.reduced:
+            cells[1] = report.at_most(whole.absolute, each.bound, f"{name}: mean absolute error [%]")
+            cells[2] += " (" + report.bound(abs(whole.bias) <= MOST_BIAS,
+                                            f"{name}: mean error {whole.bias:+.1f} %, at most {MOST_BIAS} %") + ")"
+        table.append([name, each.machine, *cells])
     report.table(["set", "machine", *HEAD], table)
     report.say("By tensor degree:")
     report.say()
