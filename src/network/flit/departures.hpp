@@ -27,7 +27,6 @@ class FlitFabric {
     return routes_->next({here, here, target, topology_->ports(here), 0}).port;
   }
   EntityId neighbour(EntityId here, unsigned port) const { return topology_->link(here, port).to; }
-  std::uint32_t straight_on(EntityId, EntityId, unsigned) const { return 1; }
 
  private:
   const machine::Topology* topology_;

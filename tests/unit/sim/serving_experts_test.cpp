@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <optional>
 #include <string>
 
 #include "files.hpp"
+#include "run_on.hpp"
 #include "tessera/sim/simulation.hpp"
 
 namespace tessera::sim::serving_experts_test {
@@ -16,6 +16,7 @@ using testing::complaint_of;
 using testing::Files;
 using ::testing::HasSubstr;
 using testing::read;
+using testing::run_on;
 
 Files experiment_of(const std::string& network, const std::string& bandwidth,
                     const std::string& tenant) {
@@ -35,18 +36,6 @@ Files experiment_of(const std::string& network, const std::string& bandwidth,
            "biases: false, normalisation: rms_norm, positions: rotary, experts: {count: 8, top_k: "
            "2, ffn: 128}}\n" +
            tenant}};
-}
-
-trace::Summary run_on(int ranks, const Files& files) {
-  const Experiment experiment = read(files);
-  std::optional<trace::Summary> first;
-  comm::run_ranks_as_threads(ranks, [&](comm::Communicator& communicator) {
-    trace::Summary summary = run(experiment, communicator, {});
-    if (communicator.rank() == 0) {
-      first = std::move(summary);
-    }
-  });
-  return *first;
 }
 
 // A step of one sequence on two tiles, of which the first is the host: it is told, and tells, over

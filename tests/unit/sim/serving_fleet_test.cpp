@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <optional>
 #include <string>
 
 #include "files.hpp"
+#include "run_on.hpp"
 #include "stopped_runs.hpp"
 #include "tessera/sim/simulation.hpp"
 
@@ -22,6 +22,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using testing::read;
+using testing::run_on;
 
 const std::string mesh =
     "  topology: {kind: mesh, rows: 1, columns: 4, bandwidth: 64 GB/s, latency: 10 ns}\n";
@@ -46,18 +47,6 @@ Files experiment_of(const std::string& machine, const std::string& tenant,
                "heads: 4, sequence: 512, vocabulary: 64, biases: false, normalisation: rms_norm, "
                "positions: rotary, tie_embeddings: false}\n" +
                tenant}};
-}
-
-trace::Summary run_on(int ranks, const Files& files) {
-  const Experiment experiment = read(files);
-  std::optional<trace::Summary> first;
-  comm::run_ranks_as_threads(ranks, [&](comm::Communicator& communicator) {
-    trace::Summary summary = run(experiment, communicator, {});
-    if (communicator.rank() == 0) {
-      first = std::move(summary);
-    }
-  });
-  return *first;
 }
 
 std::string remote(const std::string& bandwidth, const std::string& latency) {

@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <optional>
 #include <string>
 
 #include "files.hpp"
+#include "run_on.hpp"
 #include "tessera/sim/simulation.hpp"
 
 namespace tessera::sim::serving_handover_test {
@@ -16,6 +16,7 @@ using ::testing::ElementsAre;
 using testing::Files;
 using ::testing::HasSubstr;
 using testing::read;
+using testing::run_on;
 
 // Four layers of 64 numbers, 256 B of keys and values of a token in each, on a mesh of four
 // columns.
@@ -32,18 +33,6 @@ Files experiment_of(const std::string& bandwidth, const std::string& tenant, int
            "      language_model: {layers: 4, hidden: 64, heads: 4, sequence: 512, vocabulary: 64, "
            "biases: false, normalisation: rms_norm, positions: rotary}\n" +
            tenant}};
-}
-
-trace::Summary run_on(int ranks, const Files& files) {
-  const Experiment experiment = read(files);
-  std::optional<trace::Summary> first;
-  comm::run_ranks_as_threads(ranks, [&](comm::Communicator& communicator) {
-    trace::Summary summary = run(experiment, communicator, {});
-    if (communicator.rank() == 0) {
-      first = std::move(summary);
-    }
-  });
-  return *first;
 }
 
 constexpr std::int64_t layers = 4;

@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <optional>
 #include <string>
 
 #include "files.hpp"
+#include "run_on.hpp"
 #include "tessera/sim/simulation.hpp"
 
 namespace tessera::sim::serving_replicas_test {
@@ -16,6 +16,7 @@ using testing::complaint_of;
 using testing::Files;
 using ::testing::HasSubstr;
 using testing::read;
+using testing::run_on;
 
 // One tenant on a mesh of eight tiles.
 Files experiment_of(const std::string& tenant, const std::string& steps = "whole") {
@@ -32,18 +33,6 @@ Files experiment_of(const std::string& tenant, const std::string& steps = "whole
            "4, sequence: 512, vocabulary: 64, biases: false, normalisation: rms_norm, "
            "positions: rotary, tie_embeddings: false}\n" +
            tenant}};
-}
-
-trace::Summary run_on(int ranks, const Files& files) {
-  const Experiment experiment = read(files);
-  std::optional<trace::Summary> first;
-  comm::run_ranks_as_threads(ranks, [&](comm::Communicator& communicator) {
-    trace::Summary summary = run(experiment, communicator, {});
-    if (communicator.rank() == 0) {
-      first = std::move(summary);
-    }
-  });
-  return *first;
 }
 
 const std::string poisson =
