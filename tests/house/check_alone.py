@@ -6,8 +6,8 @@ warnings as errors; and every public header, twice, with nothing precompiled.
     check_alone.py REPOSITORY BUILD --self-test
 
 Where sources of a room are compiled together, one may live on what a neighbour includes, or hide a name
-of its own, and nobody would notice. The same of unit tests. The build compiles public headers alone, but with
-what is precompiled.
+of its own, and nobody would notice. The same of unit tests. The build compiles all public headers in one
+source.
 """
 import concurrent.futures
 import os

@@ -1,0 +1,31 @@
+// How the network `packet` cuts messages into packets.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "tessera/machine/arbitration.hpp"
+
+namespace tessera::network {
+
+struct Cutting {
+  std::uint64_t packet_size = 0;
+  std::uint64_t max_packets = 0;
+  std::uint64_t largest_packet = 0;  // so that the tail lag fits its field on the slowest link
+  bool store_and_forward = false;    // a packet goes on when its tail is in
+  machine::Arbitration arbitration = machine::Arbitration::first_come;
+
+  // Packets of a message and the size of all but the last.
+  std::pair<std::uint64_t, std::uint64_t> cut(std::uint64_t bytes) const {
+    if (bytes <= packet_size) {
+      return {1, bytes};
+    }
+    std::uint64_t count = std::min((bytes + packet_size - 1) / packet_size, max_packets);
+    std::uint64_t size = std::min((bytes + count - 1) / count, largest_packet);
+    count = (bytes + size - 1) / size;
+    return {count, size};
+  }
+};
+
+}  // namespace tessera::network
