@@ -25,7 +25,7 @@ constexpr unsigned place_bits = std::bit_width(Calendar::largest_chunk);
 // An entity's events are sorted by insertion up to here.
 constexpr std::ptrdiff_t insertion_sort_to = 16;
 
-void sort_events(const Event** begin, const Event** end) {
+[[gnu::noinline]] void sort_events(const Event** begin, const Event** end) {
   const auto before = [](const Event* a, const Event* b) { return handled_before(*a, *b); };
   if (end - begin > insertion_sort_to) {
     std::sort(begin, end, before);
@@ -118,7 +118,8 @@ void Engine::run_dense(const Calendar::List& list, std::size_t events) {
 
 // For short lists among many entities: the order of the entities is of no effect, so that their
 // events need to be found, not sorted.
-void Engine::run_scattered(std::size_t events) {
+// Inlined to the last call before the model's: most windows of real experiments come here.
+[[gnu::flatten]] void Engine::run_scattered(std::size_t events) {
   const unsigned bits = static_cast<unsigned>(std::bit_width(events)) + 1;
   make_larger(slots_, std::size_t{1} << bits);
   make_larger(linked_, events);
