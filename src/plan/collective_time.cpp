@@ -285,61 +285,6 @@ CollectiveClock::Transit CollectiveClock::transit(EntityId from, EntityId to, By
   return transit;
 }
 
-RingLink CollectiveClock::ring_link(EntityId from, EntityId to, const Loads& loads) const {
-  RingLink link{transfers_.overhead, {}};
-  for (const machine::Hop& hop : transfers_.hops(from, to)) {
-    const machine::Link on = topology_.link(hop.node, hop.port);
-    const machine::LinkClass& link_class = topology_.link_classes()[on.link_class];
-    link.latency += link_class.latency;
-    link.add(link_class.bandwidth, loads.at(hop));
-  }
-  return link;
-}
-
-const std::vector<std::vector<RingLink>>& CollectiveClock::rings_of(std::uint32_t stage,
-                                                                    Group group,
-                                                                    const GroupShape& shape,
-                                                                    collective::Kind kind,
-                                                                    std::uint32_t base) {
-  if (rings_stage_ != stage) {
-    rings_.clear();
-    rings_stage_ = stage;
-  }
-  const auto [entry, fresh] = rings_.try_emplace({group, base});
-  if (fresh) {
-    const Loads loads = loads_of(stage, group, shape, kind, 0);
-    entry->second.resize(shape.channels);
-    for (std::uint32_t channel = 0; channel < shape.channels; ++channel) {
-      const auto at = [&](std::uint32_t place) {
-        return tile(stage, shape.place_of(shape.turned_back(place, channel), base));
-      };
-      for (std::uint32_t place = 0; place < shape.size; ++place) {
-        entry->second[channel].push_back(
-            ring_link(at(place == 0 ? shape.size - 1 : place - 1), at(place), loads));
-      }
-    }
-  }
-  return entry->second;
-}
-
-SimTime CollectiveClock::around(std::uint32_t stage, Group group, const GroupShape& shape,
-                                collective::Kind kind, Bytes bytes, std::uint32_t base) {
-  const auto& rings = rings_of(stage, group, shape, kind, base);
-  const collective::Algorithm& algorithm = plan_.algorithm(group);
-  const std::uint32_t steps = Plan::steps_of(algorithm, shape, kind) / shape.channels;
-  SimTime longest;
-  for (std::uint32_t channel = 0; channel < shape.channels; ++channel) {
-    const Bytes share =
-        shape.channels == 1 ? bytes : collective::chunk_bytes(bytes, shape.channels, channel);
-    std::vector<Bytes> first;
-    for (std::uint32_t place = 0; place < shape.size; ++place) {
-      first.push_back(algorithm.step(kind, shape.size, place, share, 0).receive_bytes);
-    }
-    longest = std::max(longest, RingClock(rings[channel], first).time(steps));
-  }
-  return longest;
-}
-
 std::uint32_t CollectiveClock::boundary_share(std::uint32_t stage, std::uint32_t other,
                                               std::uint32_t tiles, const GroupShape& shape) const {
   Loads loads;

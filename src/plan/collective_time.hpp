@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -93,7 +94,12 @@ class CollectiveClock {
   const std::vector<std::vector<RingLink>>& rings_of(std::uint32_t stage, Group group,
                                                      const GroupShape& shape, collective::Kind kind,
                                                      std::uint32_t base);
-  RingLink ring_link(EntityId from, EntityId to, const Loads& loads) const;
+  // Servers whose members of the group each have a NIC of their own, where that makes a ring leave
+  // by way of the host.
+  std::set<std::uint32_t> servers_apart(std::uint32_t stage, const GroupShape& shape,
+                                        std::uint32_t base) const;
+  RingLink ring_link(EntityId from, EntityId to, const Loads& loads,
+                     const std::set<std::uint32_t>& apart) const;
   EntityId tile(std::uint32_t stage, std::uint32_t place) const {
     return plan_.placement.tile(stage * plan_.placement.stage_tiles() + place);
   }

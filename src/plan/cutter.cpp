@@ -264,6 +264,20 @@ bool Cutter::is_shared_out(const Operator& op) const {
   return strategy_.gather == GatherUnit::layer || tile_parameters(op) >= strategy_.keep_below;
 }
 
+std::uint32_t Cutter::kept_tensors(const Operator& op) const {
+  const std::uint64_t parameters = tile_parameters(op);
+  const std::uint64_t weights = op.product.columns * op.product.depth * op.product.count;
+  if (op.kernel == workload::Kernel::norm) {
+    const std::uint32_t tensors = op.kind == "rms_norm" ? 1 : 2;
+    return parameters > 0 && parameters / tensors < strategy_.keep_below ? tensors : 0;
+  }
+  if (parameters < strategy_.keep_below) {
+    return parameters > 0 ? 1 : 0;
+  }
+  const bool bias = weights > 0 && op.parameters > weights;
+  return bias && op.product.columns < strategy_.keep_below ? 1 : 0;
+}
+
 // A look-up touches the rows of its tokens only.
 Bytes Cutter::read_weights(const Operator& op) const {
   const Bytes all = element_size(workload_.data_type) * used_parameters(op);

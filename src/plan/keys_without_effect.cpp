@@ -72,6 +72,12 @@ void note_sharing_out(Section& section, const Strategy& strategy) {
       note_without_effect(section, "gather", "less than zero: 3");
     }
   }
+  if (strategy.zero < 2 && strategy.gradient_copies > 0) {
+    note_without_effect(section, "gradient_copies", "less than zero: 2");
+  }
+  if (strategy.keep_apart && strategy.keep_below == 0) {
+    note_without_effect(section, "keep_apart", "keep_below: 0");
+  }
   if (strategy.shard == 1 && strategy.degrees.data > 1) {
     note_without_effect(section, "zero", "shard: 1");
   }

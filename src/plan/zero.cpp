@@ -60,6 +60,17 @@ const Key<double> list_copies{
     "reduced, where a framework copies between tensors and what the library sends",
     config::between(0.0, 100.0)};
 
+const Key<bool> keep_apart{
+    "keep_apart", false,
+    "of keep_below: gradients of what is kept are reduced tensor by tensor, and after the update, "
+    "of "
+    "which each replica does a part, all is gathered and copied tensor by tensor"};
+const Key<double> gradient_copies{
+    "gradient_copies", 0,
+    "of zero 2 and 3: bytes read and written for each byte of gradients before they are reduced, "
+    "where a framework makes one buffer of them and divides it",
+    config::between(0.0, 100.0)};
+
 void read_shard(config::Section& section, Strategy& strategy) {
   strategy.shard = shard.read(section);
   strategy.shard_members = shard_members.read(section);
@@ -85,7 +96,8 @@ void read_shard(config::Section& section, Strategy& strategy) {
 }  // namespace
 
 std::vector<ParameterInfo> zero_parameters() {
-  return {zero, shard, shard_members, prefetch, gather, keep_below, reuse_distance, list_copies};
+  return {zero,       shard,          shard_members, prefetch,   gather,
+          keep_below, reuse_distance, list_copies,   keep_apart, gradient_copies};
 }
 
 void read_zero(config::Section& section, Strategy& strategy) {
@@ -93,13 +105,15 @@ void read_zero(config::Section& section, Strategy& strategy) {
   read_shard(section, strategy);
   strategy.prefetch = prefetch.read(section);
   strategy.gather = gather.read(section);
+  strategy.gradient_copies = gradient_copies.read(section);
   if (strategy.gather == GatherUnit::operators) {
     strategy.keep_below = static_cast<std::uint64_t>(keep_below.read(section));
     strategy.reuse_distance = static_cast<std::uint64_t>(reuse_distance.read(section));
     strategy.list_copies = list_copies.read(section);
+    strategy.keep_apart = keep_apart.read(section);
     return;
   }
-  for (const char* key : {"keep_below", "reuse_distance", "list_copies"}) {
+  for (const char* key : {"keep_below", "reuse_distance", "list_copies", "keep_apart"}) {
     if (section.has(key)) {
       section.raw(key);
       section.error(key, "is only for 'gather: operator'");

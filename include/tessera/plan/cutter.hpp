@@ -68,6 +68,8 @@ class Cutter {
   Bytes held_weights(const workload::Operator& op) const;
   std::uint64_t held_parameters(const workload::Operator& op) const { return tile_parameters(op); }
   bool is_shared_out(const workload::Operator& op) const;
+  // Its tensors with fewer parameters than `keep_below`: biases, scales and shifts.
+  std::uint32_t kept_tensors(const workload::Operator& op) const;
   // Whether it is shared out and summed over the replicas that hold the same experts, in place of
   // those that share out all else. Hybrid groups hold all experts, and share them out as all else.
   bool goes_with_experts(const workload::Operator& op) const {

@@ -98,7 +98,9 @@ struct Strategy {
   // recomputation and the backward pass are gathered for both.
   std::uint64_t keep_below = 0;
   std::uint64_t reuse_distance = ~std::uint64_t{0};
-  double list_copies = 0;  // bytes moved in memory for each byte that is gathered or reduced so
+  double list_copies = 0;      // bytes moved in memory for each byte that is gathered or reduced so
+  bool keep_apart = false;     // what is kept is reduced, and gathered after the update, by tensor
+  double gradient_copies = 0;  // bytes moved in memory for each byte of gradients before their sum
   bool overlap_gradients = false;  // reduce a layer's gradient while earlier layers go on
   bool overlap_tensor = false;     // reduce a gradient of inputs beside that of the weights
   bool async_tensor = false;       // gather and scatter along the tokens beside products

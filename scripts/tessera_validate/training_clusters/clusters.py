@@ -18,14 +18,18 @@ TRITON = {"a100": "0.34", "h100": "0.19"}
 # DeepSpeed's ZeRO 3 of the first half of 2021 (0.3.13 to 0.3.16), as SC'21 has it. Each parameter is gathered, and its
 # gradient reduced, in a collective of its own over lists with a tensor for every rank (partition_parameters.py:
 # _allgather_param), and before each gather the host waits for all that is under way (torch.cuda.synchronize: "the
-# async version is not async at all", DeepSpeed pull request 1188). A rank's entry of such a list is two operations of
-# PyTorch, a narrow and a copy between it and NCCL's flat buffer (ProcessGroupNCCL::allgather), of 7 us each (PyTorch
-# issue 41383). Beside them a gather over 8 GPUs takes the host 130 + 250 us (DeepSpeed issue 1069), less the 8 entries.
-ZERO_3_HOST = ("machine.network.collective_member_overhead=14 us", "machine.network.collective_overhead=268 us")
+# async version is not async at all", DeepSpeed pull request 1188). A rank's entry of such a list is one to three views
+# of a tensor (narrow; view and narrow; narrow, view and narrow), of 2 us each (PyTorch pull request 44908: 1.6 to 2.5
+# us), and a copy between it and a flat buffer (ProcessGroupNCCL::allgather), of 5 us (PyTorch issue 41383, an
+# operation without gradient): 9 us in the mean. Beside them a gather over 8 GPUs takes the host 130 + 250 us
+# (DeepSpeed issue 1069), less the 8 entries.
+ZERO_3_HOST = ("machine.network.collective_member_overhead=9 us", "machine.network.collective_overhead=308 us")
 # Defaults of deepspeed/runtime/zero/stage3.py: param_persistence_threshold 1e5, max_reuse_distance 1e9. A gather zeroes
-# its output and copies NCCL's buffer into it, a reduction copies its inputs into one (the functions above): 3 bytes a byte.
+# its output and copies NCCL's buffer into it, a reduction copies its inputs into one (the functions above): 3 bytes a
+# byte; gradients are divided first (average_tensor): 2. What persists is reduced as all else, a tensor at a time, and
+# after each update gathered (_post_step) and copied a tensor and a rank at a time (_allgather_params).
 ZERO_3 = {"zero": 3, "gather": "operator", "keep_below": 100_000, "reuse_distance": 1_000_000_000, "list_copies": 3,
-          "prefetch": "none"}
+          "keep_apart": True, "gradient_copies": 2, "prefetch": "none"}
 VOCABULARY = 51200  # Megatron's GPT-2 vocabulary, padded (arXiv:2104.04473, section 5)
 GPUS_A_NODE = 8
 
@@ -151,9 +155,13 @@ def mpt(model, tokens, batch):
 
 
 def fsdp_plan(gpus, micro_batch, recompute, zero=3):
-    """Composer's defaults: backward_prefetch BACKWARD_POST."""
+    """Composer's defaults: backward_prefetch BACKWARD_POST. Weights of a unit are views of one flat parameter, so that
+    autograd puts their gradients together in one more copy (torch/distributed/fsdp/_flat_param.py: torch.split), and the
+    whole is divided before it is reduced (_runtime_utils.py: _reduce_grad, _div_if_needed): each reads and writes it.
+    Of its own share a GPU casts weights to bf16 before each of two gathers (6 bytes a parameter), divides the sum
+    again (4), and casts it and adds it up in fp32 (10): 13 bytes for each byte of gradient."""
     return strategy(1, 1, gpus, micro_batch, zero=zero, overlap_gradients=True, recompute=recompute,
-                    capacity="ignore", prefetch="forward")
+                    capacity="ignore", prefetch="forward", gradient_copies=4 + 13 / gpus)
 
 
 def triton(gpu):

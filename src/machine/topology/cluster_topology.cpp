@@ -139,6 +139,15 @@ const auto nodes_key = count_key("nodes", "servers");
 const auto accelerators_key = count_key("accelerators", "of a server; these compute");
 const auto nics_key = count_key("nics", "of a server, shared evenly by its accelerators");
 
+const config::OptionalKey<Bandwidth> through_host{
+    "nic.through_host", "none",
+    "of a NIC for accelerators of others, by way of the host's memory: ring collectives of plans "
+    "leave a server by the NIC that they came in by, and take this way where none of its "
+    "accelerators but the first of the ring is a member. Without: they leave by the NIC of the "
+    "last "
+    "member",
+    config::at_least(Bandwidth::bytes_per_second(1))};
+
 const config::NameKey fabric_kind{"fabric.kind",
                                   [] {
                                     return std::vector<std::string>{"fat-tree", "switch"};
@@ -211,6 +220,9 @@ std::unique_ptr<Topology> make_cluster(config::Section& section) {
   for (const char* key : {"switch", "nic", "port"}) {
     config::Section part = section.section(key);
     classes.push_back(read_link_class(part, key));
+    if (classes.size() == nic_class + 1) {
+      cluster.through_host = through_host.read(part).value_or(Bandwidth());
+    }
   }
   bool good = cluster.servers > 0 && cluster.accelerators > 0 && cluster.nics > 0;
   if (good && cluster.accelerators % cluster.nics != 0) {
@@ -231,7 +243,7 @@ std::unique_ptr<Topology> make_cluster(config::Section& section) {
 std::vector<ParameterInfo> cluster_parameters() {
   std::vector<ParameterInfo> all =
       with_links({nodes_key, accelerators_key, nics_key}, std::array{"switch.", "nic.", "port."});
-  all.insert(all.end(), {fabric_kind, config::where_used(leaf_nodes), rail_optimized,
+  all.insert(all.end(), {through_host, fabric_kind, config::where_used(leaf_nodes), rail_optimized,
                          config::where_used(spines_key)});
   for (ParameterInfo& parameter : link_parameters("fabric.")) {
     all.push_back(config::where_used(std::move(parameter)));

@@ -21,15 +21,46 @@ void PieceWriter::gather_operator(Action action, const Operator& op, std::uint8_
              cutter_.held_weights(op), slot);
 }
 
-// Copies between a framework's tensors and what is sent, of so many bytes.
-void PieceWriter::copy_lists(const std::string& name, Bytes bytes) {
-  workload::Operation copies;
-  copies.data_type = workload_.data_type;
-  copies.kernel = workload::Kernel::sum;
-  copies.bytes = Bytes(static_cast<std::uint64_t>(
-      std::llround(static_cast<double>(bytes.count()) * strategy_.list_copies)));
-  if (copies.bytes > Bytes(0)) {
-    execute(name, copies);
+// Copies between a framework's tensors and what is sent: so many bytes moved for each of these.
+void PieceWriter::copy(const std::string& name, Bytes bytes, double copies) {
+  workload::Operation moved;
+  moved.data_type = workload_.data_type;
+  moved.kernel = workload::Kernel::sum;
+  moved.bytes =
+      Bytes(static_cast<std::uint64_t>(std::llround(static_cast<double>(bytes.count()) * copies)));
+  if (moved.bytes > Bytes(0)) {
+    execute(name, moved);
+  }
+}
+
+// That are made where what is kept goes tensor by tensor.
+std::uint32_t PieceWriter::lists_of(const workload::Layer& layer) const {
+  std::uint32_t lists = 0;
+  for (const Operator& op : layer.operators) {
+    lists += strategy_.keep_apart ? cutter_.kept_tensors(op) : 0;
+  }
+  return lists;
+}
+
+// What every replica keeps whole, of which each has updated a part (DeepSpeed, stage3.py:
+// _post_step, whose copies of each tensor from each rank take lists of their own).
+void PieceWriter::gather_kept(const LayerBytes& all) {
+  if (!strategy_.keep_apart || !gathers_weights()) {
+    return;
+  }
+  Bytes kept = all.used_weights - all.expert_weights;
+  std::uint32_t lists = 0;
+  for (const LayerRange& layers : stage_.chunks) {
+    for (std::size_t index = layers.first; index < layers.end; ++index) {
+      lists += lists_of(layer(index));
+      for (const Operator& op : layer(index).operators) {
+        kept = kept - (is_gathered(op) && !cutter_.goes_with_experts(op) ? cutter_.held_weights(op)
+                                                                         : Bytes(0));
+      }
+    }
+  }
+  if (lists > 0) {
+    collective(Action::collective, Kind::all_gather, sharing_group(), kept, 0, lists);
   }
 }
 
@@ -116,13 +147,14 @@ void PieceWriter::use_weights(const Operator& op) {
   } else {
     gather_operator(Action::collective, op, 0);
   }
-  copy_lists("copies of weights", cutter_.held_weights(op));
+  copy("copies of weights", cutter_.held_weights(op), strategy_.list_copies);
 }
 
 // Over the replicas, or the group that shares out and then, `final`, over all of these.
-void PieceWriter::reduce_gradients(Action action, const LayerBytes& bytes, bool final) {
+void PieceWriter::reduce_gradients(Action action, const LayerBytes& bytes, bool final,
+                                   std::uint32_t lists) {
   const Kind kind = strategy_.zero >= 1 ? Kind::reduce_scatter : Kind::all_reduce;
-  collective(action, kind, sharing_group(), bytes.dense_gradients, reduction_slot);
+  collective(action, kind, sharing_group(), bytes.dense_gradients, reduction_slot, lists);
   if (strategy_.is_hybrid() && final) {
     collective(action, Kind::all_reduce, Group::copies,
                Bytes(divided_up(bytes.dense_gradients.count(), strategy_.sharing())),
@@ -143,11 +175,16 @@ void PieceWriter::reduce_gradients(std::size_t index, bool final) {
           cutter_.operands(op).gradients;
       rest.expert_gradients = rest.expert_gradients - own.expert_gradients;
       rest.dense_gradients = rest.dense_gradients - own.dense_gradients;
-      copy_lists("copies of gradients", own.dense_gradients + own.expert_gradients);
+      copy("copies of gradients", own.dense_gradients + own.expert_gradients,
+           strategy_.list_copies + strategy_.gradient_copies);
       reduce_gradients(action, own, final);
     }
   }
-  reduce_gradients(action, rest, final);
+  if (strategy_.zero >= 2) {
+    copy("copies of gradients", rest.dense_gradients + rest.expert_gradients,
+         strategy_.gradient_copies);
+  }
+  reduce_gradients(action, rest, final, std::max(1U, lists_of(layer(index))));
 }
 
 }  // namespace tessera::plan

@@ -70,8 +70,8 @@ void PieceWriter::execute(const std::string& name, const workload::Operation& op
   emit(Action::execute, name).operation = tables_.operations(operation);
 }
 
-void PieceWriter::collective(Action action, Kind kind, Group group, Bytes bytes,
-                             std::uint8_t slot) {
+void PieceWriter::collective(Action action, Kind kind, Group group, Bytes bytes, std::uint8_t slot,
+                             std::uint32_t lists) {
   const GroupShape shape = tables_.groups[static_cast<std::size_t>(group)];
   if (bytes == Bytes(0) || shape.together() == 1) {
     return;
@@ -89,8 +89,9 @@ void PieceWriter::collective(Action action, Kind kind, Group group, Bytes bytes,
     instruction.slot = slot;
     instruction.bytes = amount;
   };
-  const SimTime overhead = estimates_.collective_overhead +
-                           estimates_.collective_member_overhead * std::int64_t{shape.together()};
+  const SimTime overhead =
+      estimates_.collective_overhead +
+      estimates_.collective_member_overhead * (std::int64_t{shape.together()} * lists);
   if (!simulated) {
     const SimTime time = estimates_.collective_time(number_, group, shape, kind, bytes, occasion_);
     add(timed, static_cast<std::uint64_t>((overhead + time).ps()));
@@ -452,6 +453,7 @@ void PieceWriter::write_update() {
                all.used_weights - all.expert_weights);
     collective(Action::collective, Kind::all_gather, Group::expert_data, all.expert_weights);
   }
+  gather_kept(all);
   wait_accesses(all_accesses);
 }
 

@@ -76,8 +76,9 @@ class PieceWriter {
 
   Instruction& emit(Action action, const std::string& name);
   void execute(const std::string& name, const workload::Operation& operation);
+  // `lists`: that a framework makes of the group's members for it, or in its place.
   void collective(Action action, collective::Kind kind, Group group, Bytes bytes,
-                  std::uint8_t slot = 0);
+                  std::uint8_t slot = 0, std::uint32_t lists = 1);
   void wait_collectives(std::uint32_t mask, const std::string& name);
   void transfer(Action action, Side side, Traffic traffic, std::uint64_t elements);
   // What makes the output of a layer as partial sums, or why nothing does.
@@ -111,7 +112,9 @@ class PieceWriter {
   void find_backward_uses(const std::vector<workload::Operator>& operators);
   void gather_operator(Action action, const workload::Operator& op, std::uint8_t slot);
   void start_next_gather();
-  void copy_lists(const std::string& name, Bytes bytes);
+  void copy(const std::string& name, Bytes bytes, double copies);
+  std::uint32_t lists_of(const workload::Layer& layer) const;
+  void gather_kept(const LayerBytes& all);
   void use_weights(const workload::Operator& op);
   void prefetch_forward(std::size_t index);
   void await_forward(std::size_t index);
@@ -134,7 +137,8 @@ class PieceWriter {
   void backward_layer(std::size_t index, Gradients gradients);
   void backward_operator(std::size_t index, const workload::Operator& op, Gradients gradients);
   void sum_backward(const workload::Operator& op, Action action);
-  void reduce_gradients(Action action, const LayerBytes& bytes, bool final);
+  void reduce_gradients(Action action, const LayerBytes& bytes, bool final,
+                        std::uint32_t lists = 1);
   void reduce_gradients(std::size_t index, bool final);
   void sum_cut_weights();
   void sum_tied_weights(const LayerBytes& all);

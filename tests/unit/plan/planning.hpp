@@ -42,7 +42,8 @@ struct Planned {
 // Throws ConfigError on any complaint.
 inline Planned planned(const std::string& strategy, const std::string& machine = machine_text(),
                        const std::string& workload = workload_text(),
-                       SimTime collective_overhead = SimTime::zero()) {
+                       SimTime collective_overhead = SimTime::zero(),
+                       SimTime collective_member_overhead = SimTime::zero()) {
   config::Diagnostics diagnostics;
   config::Section machine_section(config::parse("m.yaml", machine, diagnostics), "", diagnostics);
   config::Section workload_section(config::parse("w.yaml", workload, diagnostics), "", diagnostics);
@@ -61,7 +62,7 @@ inline Planned planned(const std::string& strategy, const std::string& machine =
                 {[&](EntityId from, EntityId to) {
                    return machine::hops_between(*result.machine.topology, *routing, from, to);
                  },
-                 SimTime::zero(), collective_overhead});
+                 SimTime::zero(), collective_overhead, collective_member_overhead});
   return result;
 }
 

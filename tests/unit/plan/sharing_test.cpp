@@ -129,6 +129,71 @@ TEST(Sharing, ListsAreCopiedInMemory) {
   EXPECT_EQ(copied, 3 * 2 * layer_parameters(work));
 }
 
+// Bytes that a pass moves by operations of this name.
+std::uint64_t moved_by(const Planned& work, Phase phase, const std::string& name) {
+  const Program& program = work.plan.stages[some_stage].program;
+  const auto entry =
+      std::find_if(program.schedule.begin(), program.schedule.end(),
+                   [&](const ScheduleEntry& each) { return each.pass.phase == phase; });
+  std::uint64_t moved = 0;
+  for (const Instruction& instruction : program.instructions(*entry)) {
+    if (instruction.action == Action::execute && work.plan.names[instruction.name] == name) {
+      moved += work.plan.operations[instruction.operation].bytes.count();
+    }
+  }
+  return moved;
+}
+
+// Of two bytes a parameter, by layer or beside the copies of lists.
+TEST(Sharing, GradientsAreCopiedBeforeTheirSum) {
+  const std::string copies = "copies of gradients";
+  const Planned layers = planned("pipeline: 8\ndata: 4\nzero: 3\ngradient_copies: 4\n");
+  EXPECT_EQ(moved_by(layers, Phase::backward, copies), 4 * 2 * layer_parameters(layers));
+  const Planned lists = planned(
+      "pipeline: 8\ndata: 4\nzero: 3\ngather: operator\nlist_copies: 3\ngradient_copies: 2\n");
+  EXPECT_EQ(moved_by(lists, Phase::backward, copies), 5 * 2 * layer_parameters(lists));
+  EXPECT_EQ(moved_by(lists, Phase::forward, copies), 0U);
+  const Planned none = planned("pipeline: 8\ndata: 4\nzero: 1\ngradient_copies: 4\n");
+  EXPECT_EQ(moved_by(none, Phase::backward, copies), 0U);
+}
+
+// Time of lists in a pass: collectives are simulated, and what comes before them is not.
+std::uint64_t elapsed(const Planned& work, Phase phase) {
+  const Program& program = work.plan.stages[some_stage].program;
+  const auto entry =
+      std::find_if(program.schedule.begin(), program.schedule.end(),
+                   [&](const ScheduleEntry& each) { return each.pass.phase == phase; });
+  std::uint64_t time = 0;
+  for (const Instruction& instruction : program.instructions(*entry)) {
+    time += instruction.action == Action::elapse ? instruction.bytes : 0;
+  }
+  return time;
+}
+
+// Norms of width 64 have two tensors each of 64 parameters, products a bias; four replicas.
+TEST(Sharing, WhatIsKeptGoesTensorByTensor) {
+  const auto with = [](const std::string& more) {
+    return planned(
+        "pipeline: 8\ndata: 4\nzero: 3\ngather: operator\nkeep_below: 1000\n"
+        "prefetch: none\n" +
+            more,
+        machine_text(), testing::workload_text() + "biases: true\n", SimTime::zero(),
+        SimTime::from_ps(10));
+  };
+  const Planned together = with("");
+  const Planned apart = with("keep_apart: true\n");
+  constexpr std::uint64_t list = 4 * 10;
+  constexpr std::uint64_t kept = 2 * 2 + 4;  // of two norms and four products
+  EXPECT_EQ(elapsed(together, Phase::backward), list * (4 + 4 + 1));
+  EXPECT_EQ(elapsed(apart, Phase::backward), list * (4 + 4 + kept));
+  EXPECT_EQ(elapsed(together, Phase::update), 0U);
+  EXPECT_EQ(elapsed(apart, Phase::update), list * kept);
+  const std::vector<Sent> gathered = collectives_of(apart, Phase::update);
+  ASSERT_EQ(gathered.size(), 1U);
+  EXPECT_EQ(gathered[0].kind, Kind::all_gather);
+  EXPECT_EQ(gathered[0].bytes, 2 * 2 * 2 * 64U);  // the norms; biases go with their products
+}
+
 // MiCS, arXiv:2205.00119, and FSDP's HYBRID_SHARD: groups gather and scatter, and what is left of a
 // gradient is summed over the groups, once an iteration.
 TEST(Sharing, HybridGroupsShareOutAndAddUp) {
@@ -285,6 +350,7 @@ TEST(Sharing, RefusesWhatDoesNotFit) {
   EXPECT_THAT(refusal_of("data: 8\nzero: 3\nshard: 3\n"), HasSubstr("does not divide"));
   EXPECT_THAT(refusal_of("data: 8\nshard: 4\n"), HasSubstr("'zero: 1'"));
   EXPECT_THAT(refusal_of("data: 8\nzero: 3\nkeep_below: 5\n"), HasSubstr("gather: operator"));
+  EXPECT_THAT(refusal_of("data: 8\nzero: 3\nkeep_apart: true\n"), HasSubstr("gather: operator"));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "tessera/core/ids.hpp"
+#include "tessera/core/units.hpp"
 
 namespace tessera::machine {
 
@@ -28,6 +29,9 @@ struct Cluster {
   std::uint32_t leaf_servers = 1;
   bool rails = false;
   std::uint32_t spines = 0;  // 0 only with a single leaf
+  // Rate of a NIC for accelerators that are not its own, by way of the host's memory; 0: rings need
+  // no such way.
+  Bandwidth through_host;
 
   std::uint32_t share() const { return accelerators / nics; }  // accelerators of a NIC
   std::uint32_t groups() const { return (servers - 1) / leaf_servers + 1; }
