@@ -68,7 +68,7 @@ const Key<bool> keep_apart{
 const Key<double> gradient_copies{
     "gradient_copies", 0,
     "of zero 2 and 3: bytes read and written for each byte of gradients before they are reduced, "
-    "where a framework makes one buffer of them and divides it",
+    "where a framework puts them together in one buffer",
     config::between(0.0, 100.0)};
 
 void read_shard(config::Section& section, Strategy& strategy) {

@@ -156,12 +156,12 @@ def mpt(model, tokens, batch):
 
 def fsdp_plan(gpus, micro_batch, recompute, zero=3):
     """Composer's defaults: backward_prefetch BACKWARD_POST. Weights of a unit are views of one flat parameter, so that
-    autograd puts their gradients together in one more copy (torch/distributed/fsdp/_flat_param.py: torch.split), and the
-    whole is divided before it is reduced (_runtime_utils.py: _reduce_grad, _div_if_needed): each reads and writes it.
-    Of its own share a GPU casts weights to bf16 before each of two gathers (6 bytes a parameter), divides the sum
-    again (4), and casts it and adds it up in fp32 (10): 13 bytes for each byte of gradient."""
+    autograd puts their gradients together in a copy of its own (torch/distributed/fsdp/_flat_param.py: torch.split),
+    which reads and writes them; before a gather a GPU casts its share from fp32 to bf16 (6 bytes a parameter, 3 for
+    each byte of its gradient). That gradients are divided (_runtime_utils.py: _div_if_needed) and added up in fp32 is
+    on a stream beside and not counted."""
     return strategy(1, 1, gpus, micro_batch, zero=zero, overlap_gradients=True, recompute=recompute,
-                    capacity="ignore", prefetch="forward", gradient_copies=4 + 13 / gpus)
+                    capacity="ignore", prefetch="forward", gradient_copies=2 + 3 / gpus)
 
 
 def triton(gpu):

@@ -163,28 +163,43 @@ void PieceWriter::reduce_gradients(Action action, const LayerBytes& bytes, bool 
   collective(action, kind, Group::expert_data, bytes.expert_gradients, reduction_slot);
 }
 
+// What is left of a layer's gradients without those of operators whose weights are gathered by
+// themselves.
+LayerBytes PieceWriter::gradients_together(std::size_t index) const {
+  LayerBytes rest = cutter_.bytes_of(layer(index));
+  for (const Operator& op : layer(index).operators) {
+    if (is_gathered(op)) {
+      Bytes& bytes = cutter_.goes_with_experts(op) ? rest.expert_gradients : rest.dense_gradients;
+      bytes = bytes - cutter_.operands(op).gradients;
+    }
+  }
+  return rest;
+}
+
+// Before anything else follows: autograd puts them together as part of the layer's pass.
+void PieceWriter::copy_gradients(std::size_t index) {
+  if (strategy_.zero >= 2) {
+    const LayerBytes rest = gradients_together(index);
+    copy("copies of gradients", rest.dense_gradients + rest.expert_gradients,
+         strategy_.gradient_copies);
+  }
+}
+
 // Of a layer: all in one collective, or those of each operator whose weights are gathered by
 // themselves, and the others.
 void PieceWriter::reduce_gradients(std::size_t index, bool final) {
   const Action action = strategy_.overlap_gradients ? Action::start_collective : Action::collective;
-  LayerBytes rest = cutter_.bytes_of(layer(index));
   for (const Operator& op : layer(index).operators) {
     if (is_gathered(op)) {
       LayerBytes own;
       (cutter_.goes_with_experts(op) ? own.expert_gradients : own.dense_gradients) =
           cutter_.operands(op).gradients;
-      rest.expert_gradients = rest.expert_gradients - own.expert_gradients;
-      rest.dense_gradients = rest.dense_gradients - own.dense_gradients;
       copy("copies of gradients", own.dense_gradients + own.expert_gradients,
            strategy_.list_copies + strategy_.gradient_copies);
       reduce_gradients(action, own, final);
     }
   }
-  if (strategy_.zero >= 2) {
-    copy("copies of gradients", rest.dense_gradients + rest.expert_gradients,
-         strategy_.gradient_copies);
-  }
-  reduce_gradients(action, rest, final, std::max(1U, lists_of(layer(index))));
+  reduce_gradients(action, gradients_together(index), final, std::max(1U, lists_of(layer(index))));
 }
 
 }  // namespace tessera::plan

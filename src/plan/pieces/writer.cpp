@@ -279,6 +279,9 @@ void PieceWriter::write_backward(Gradients gradients, bool final) {
       await_weights(index);
     }
     backward_layer(index, gradients);
+    if (gradients != Gradients::inputs) {
+      copy_gradients(index);
+    }
     if (index > layers.first && passes_on && !ahead) {
       gather_weights(index - 1);
     }

@@ -115,6 +115,8 @@ class PieceWriter {
   void copy(const std::string& name, Bytes bytes, double copies);
   std::uint32_t lists_of(const workload::Layer& layer) const;
   void gather_kept(const LayerBytes& all);
+  LayerBytes gradients_together(std::size_t index) const;
+  void copy_gradients(std::size_t index);
   void use_weights(const workload::Operator& op);
   void prefetch_forward(std::size_t index);
   void await_forward(std::size_t index);

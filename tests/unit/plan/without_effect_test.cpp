@@ -63,6 +63,10 @@ TEST(WithoutEffect, OfSharingOut) {
   EXPECT_THAT(notes_of("data: 4\nzero: 3\nshard: 2\nshard_members: across\nprefetch: none\n"
                        "gather: operator\noverlap_gradients: true\n"),
               IsEmpty());
+  EXPECT_THAT(notes_of("data: 4\nzero: 1\ngradient_copies: 2\n"),
+              ElementsAre("strategy.gradient_copies has no effect with less than zero: 2"));
+  EXPECT_THAT(notes_of("data: 4\nzero: 3\ngather: operator\nkeep_apart: true\n"),
+              ElementsAre("strategy.keep_apart has no effect with keep_below: 0"));
 }
 
 TEST(WithoutEffect, OfLayoutsThatAreNotChosen) {
