@@ -1,5 +1,7 @@
 #include "fixed_times.hpp"
 
+#include <algorithm>
+
 #include "tessera/compute/messages.hpp"
 
 namespace tessera::compute {
@@ -11,6 +13,9 @@ FixedTimes::FixedTimes(const ComputeModel& model, const ComputeSetup& setup, Sim
       host_(issue, setup.members.size(), pass) {
   const auto tiles = machine_->tiles();
   const bool beside = model.slows_beside();
+  for (const workload::Operation& operation : setup.operations) {
+    persistent_.push_back(beside && model.is_persistent(operation));
+  }
   durations_.reserve(tiles.size() * operations_);
   for (const machine::Tile& tile : tiles) {
     for (const workload::Operation& operation : setup.operations) {
@@ -22,15 +27,22 @@ FixedTimes::FixedTimes(const ComputeModel& model, const ComputeSetup& setup, Sim
   }
 }
 
+SimTime FixedTimes::at_node(EntityId node, SimTime duration) const {
+  return machine_->speeds.empty() ? duration : machine_->time_at(node, duration);
+}
+
 void FixedTimes::handle(pdes::Context& context, const pdes::Event& event) {
   const auto request = event.as<ExecuteRequest>();
   const std::size_t type = machine_->types.empty() ? 0 : machine_->type_of[context.self().value()];
-  const auto& durations = request.beside && !beside_.empty() ? beside_ : durations_;
-  SimTime duration = durations[type * operations_ + request.operation];
-  if (!machine_->speeds.empty()) {
-    duration = machine_->time_at(context.self(), duration);
-  }
+  const std::size_t place = type * operations_ + request.operation;
   const SimTime begin = host_.begin(context.index(), context.now(), request.issue);
+  const SimTime alone = at_node(context.self(), durations_[place]);
+  SimTime duration = alone;
+  if (persistent_[request.operation] && request.until != SimTime::never()) {
+    duration += std::min(std::max(request.until, begin) - begin, alone);
+  } else if (request.until > SimTime::zero() && !beside_.empty()) {
+    duration = at_node(context.self(), beside_[place]);
+  }
   context.send_self(begin - context.now() + duration, request.done, std::uint32_t{0}, event.tag);
 }
 

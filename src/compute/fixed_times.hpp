@@ -29,10 +29,13 @@ class FixedTimes final : public Compute {
   }
 
  private:
+  SimTime at_node(EntityId node, SimTime duration) const;
+
   const machine::Machine* machine_;
   std::size_t operations_ = 0;
   std::vector<SimTime> durations_;  // by type of tile, then operation; on a node of full speed
   std::vector<SimTime> beside_;     // the same beside a collective; empty where it is the same
+  std::vector<bool> persistent_;    // by operation; empty where none is
   HostStream host_;
 };
 

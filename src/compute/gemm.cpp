@@ -42,6 +42,7 @@ struct Settings {
   AttentionBlocks attention;
   Fraction sustained_clock;
   std::uint64_t collective_units = 0;
+  bool persistent_products = false;
   FlopRate vector_peak;  // 0: the tile's of the data type
   SimTime launch_overhead;
   SimTime issue;
@@ -65,6 +66,9 @@ class GemmModel final : public ComputeModel {
     return settings_.attention_efficiency && settings_.attention.rows > 0;
   }
   bool slows_beside() const override { return settings_.collective_units > 0; }
+  bool is_persistent(const workload::Operation& operation) const override {
+    return settings_.persistent_products && operation.is_matrix_product();
+  }
   SimTime duration(const machine::Machine& machine, const machine::Tile& tile,
                    const workload::Operation& operation) const override {
     return time_on(settings_.device, machine, tile, operation);
@@ -217,6 +221,11 @@ const Key<std::uint64_t> collective_units{
     "collective_units", 0,
     "units that a collective in the background takes from what is computed beside it",
     between<std::uint64_t>(0, most)};
+const Key<bool> persistent_products{
+    "persistent_products", false,
+    "a product shares its tiles out to all units when it begins: what falls to units that a "
+    "collective in the background has then begins when that is over, or when the others are "
+    "through (persistent kernels)"};
 const Key<SimTime> launch_overhead{"launch_overhead", SimTime::zero(), "time before each operation",
                                    config::at_least(SimTime::zero())};
 const Key<SimTime> issue_key{
@@ -313,6 +322,10 @@ std::unique_ptr<ComputeModel> make(config::Section& section) {
     section.error(collective_units.key(), "must leave one of the 'units' at least");
     settings.collective_units = 0;
   }
+  settings.persistent_products = persistent_products.read(section);
+  if (settings.persistent_products && settings.collective_units == 0) {
+    section.error(persistent_products.key(), "is of 'collective_units'");
+  }
   settings.vector_peak = vector_peak_key().read(section);
   settings.launch_overhead = launch_overhead.read(section);
   settings.issue = issue_key.read(section);
@@ -344,6 +357,7 @@ std::vector<ParameterInfo> parameters() {
           attention_skip,
           sustained_clock,
           collective_units,
+          persistent_products,
           vector_peak_key(),
           launch_overhead,
           issue_key,

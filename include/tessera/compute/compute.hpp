@@ -86,6 +86,9 @@ class ComputeModel {
     return duration(machine, tile, operation);
   }
   virtual bool slows_beside() const { return false; }
+  // Whether its work is shared out to all units when it begins, so that the part of those that a
+  // collective has is made up for when it is over, or when the others are through.
+  virtual bool is_persistent(const workload::Operation&) const { return false; }
   // Whether an operation takes its `duration` at a node of full speed, whatever else goes on, and
   // more only where it waits for its host or is beside a collective.
   virtual bool is_fixed() const { return false; }

@@ -23,13 +23,14 @@ struct ExecuteRequest {
   std::uint32_t operation = 0;  // place in ComputeSetup::operations
   pdes::Port done;
   Issue issue;
-  bool beside = false;  // a collective is under way in the background
+  // Collectives go on in the background until then. Zero: none does; never: nobody knows how long.
+  SimTime until;
 };
 
 inline void execute(pdes::Context& context, unsigned slot, std::uint32_t operation, pdes::Port done,
-                    std::uint16_t tag, Issue issue = {}, bool beside = false) {
+                    std::uint16_t tag, Issue issue = {}, SimTime until = {}) {
   context.send_self(SimTime::zero(), pdes::Port(slot, execute_kind),
-                    ExecuteRequest{operation, done, issue, beside}, tag);
+                    ExecuteRequest{operation, done, issue, until}, tag);
 }
 
 inline constexpr unsigned timed_kind = 1;

@@ -12,24 +12,23 @@ EVERY = 100      # one row in so many in the reduced form,
 QUICK = 3        # and so many of the sets: sharded weights over many servers take minutes
 
 MISSING = (
-    "ZeRO-3 (SC'21, table 2): 768 and 1536 GPUs took the same time with half of the work each. Three things "
-    "in DeepSpeed of that time explain two thirds of what was missing: lists of a tensor for every rank in each "
-    "collective, whose handling takes the host time in proportion to ranks; a collective for each parameter, and "
-    "each waits for all before; weights gathered again between recomputation and backward pass. The model of 530 "
-    "billion parameters stays a quarter too fast at any number of GPUs. With up to 35 GB of stored activations and "
-    "parameters of 3.4 GB, held twice while gathered, its memory is nearly full (a likely cause, not verified: "
-    "allocations that fail first, and are tried again after everything is freed).",
+    "ZeRO-3 (SC'21, table 2): 768 and 1536 GPUs took the same time with half of the work each. What DeepSpeed of that time "
+    "does besides explains most of it: lists of a tensor for every rank in each collective, whose handling takes the host "
+    "time in proportion to ranks; a collective for each parameter, and each waits for all before; weights gathered again "
+    "between recomputation and backward pass; biases and norms reduced one by one, and gathered and copied so after each "
+    "update; and NICs that carry half of their rate at that scale (section 5.9 of the paper). The model of 530 billion "
+    "parameters stays 13 to 16 % too fast at any number of GPUs, as if each gigabyte gathered took 5 ms more; 175 billion "
+    "on 1536 GPUs are 12 % too slow. Lists of gradients are made while the device computes, which is not modelled.",
     "vTrain, one node: a layer takes 0.5 to 1.9 ms longer than ours with tensor degree 1, and up to 4 ms with 8. The "
     "table adds up profiles of one layer, in each of which the host begins beside an idle device "
     "(`training-clusters.md`, part `measured`): no run of many layers does so, and ours does not.",
-    "vTrain, several nodes: tensor degrees 2 and 4 with 16 and 32 replicas are too fast, and four rows took up "
-    "to twice the time of their neighbours.",
+    "vTrain, several nodes: four rows took up to twice the time of their neighbours, and with tensor degree 8 and large "
+    "micro-batches ours is 5 to 11 % too slow.",
     "llm-foundry, A100: the model of 760 million with 512 and 1024 tokens reaches 45 and 48 % of the peak, and 57 % with "
     "2048. No cause is known.",
-    "llm-foundry, H100: what is left is some 30 ms a micro-batch for models of up to 3 billion parameters, 90 for 7 and 13 "
-    "billion with few tokens and 160 to 280 for 30 billion, as one or two more gathers of all weights would take, and on "
-    "A100 nothing of it. Gathers and scatters that wait for each other, or that slow what is computed beside them, would be "
-    "of that size; nothing published says so.",
+    "llm-foundry, H100: models of up to 3 billion parameters are 3 to 8 % too fast, some 30 ms a micro-batch, and on 512 "
+    "GPUs up to 12 %. Larger ones are within 4 % but for 30 billion with 8192 tokens and 7 billion on 512 GPUs, since "
+    "products wait for the SMs that gathers and scatters beside them have (`persistent_products`).",
     "llm-foundry, A100: 13 and 30 billion are 3 to 9 % too slow; their products alone have to be faster than Vidur's.",
 )
 

@@ -38,8 +38,9 @@ void Backgrounds::begin_front(pdes::Context& context, TileState& tile) {
   }
   background.transfer.awaited = EntityId::none();
   background.transfer.step = 1;
-  context.send_self(SimTime::from_ps(static_cast<std::int64_t>(instruction.bytes)), elapsed_,
-                    std::uint32_t{0});
+  const SimTime span = SimTime::from_ps(static_cast<std::int64_t>(instruction.bytes));
+  background.until = context.now() + span;
+  context.send_self(span, elapsed_, std::uint32_t{0});
 }
 
 // True when it is over.
@@ -49,6 +50,19 @@ bool Backgrounds::run_front(pdes::Context& context, TileState& tile) {
   return instruction.action == Action::start_elapse
              ? background.transfer.step == 2
              : steps_.run(context, {tile, background.transfer, instruction, true});
+}
+
+SimTime Backgrounds::until(const TileState& tile) const {
+  const std::span<const Instruction* const> all = queue(tile);
+  SimTime until;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i]->action != Action::start_elapse) {
+      return SimTime::never();
+    }
+    until = i == 0 ? backgrounds_[tile.background].until
+                   : until + SimTime::from_ps(static_cast<std::int64_t>(all[i]->bytes));
+  }
+  return until;
 }
 
 bool Backgrounds::take(pdes::Context& context, TileState& tile, const InboxPool::Message& message) {

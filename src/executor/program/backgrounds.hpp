@@ -35,6 +35,8 @@ class Backgrounds {
                ? std::span<const plan::Instruction* const>()
                : std::span<const plan::Instruction* const>(backgrounds_[tile.background].queue);
   }
+  // When all of them are over; zero where there are none, never where that depends on messages.
+  SimTime until(const TileState& tile) const;
   // See CollectiveSteps; nothing for a span of time.
   template <class Visit>
   void visit_awaited(TileState& tile, const Visit& visit) {

@@ -390,7 +390,7 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
       case Action::execute:
         compute::execute(context, setup_.compute_slot,
                          setup_.plan.first_operation + instruction.operation, port(executed_kind),
-                         0, issue_now(tile), !backgrounds_.queue(tile).empty());
+                         0, issue_now(tile), backgrounds_.until(tile));
         return false;
       case Action::send:
         if (!plan_.leads(instruction.group, tile.role)) {

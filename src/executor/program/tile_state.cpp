@@ -76,6 +76,7 @@ void restore_tile(TileState& tile, InboxPool& inboxes, OtherSteps& others,
 void save_background(const plan::Program& program, const Background& background,
                      const OtherSteps& others, pdes::StateWriter& writer) {
   save_transfer(background.transfer, others, writer);
+  writer.put(background.until);
   writer.put(static_cast<std::uint32_t>(background.queue.size()));
   for (const plan::Instruction* instruction : background.queue) {
     std::uint32_t piece = 0;
@@ -92,6 +93,7 @@ Background restore_background(const plan::Program& program, OtherSteps& others,
                               pdes::StateReader& reader) {
   Background background;
   background.transfer = restore_transfer(others, reader);
+  background.until = reader.get<SimTime>();
   for (auto left = reader.get<std::uint32_t>(); left > 0; --left) {
     const auto piece = reader.get<std::uint32_t>();
     const auto number = reader.get<std::uint32_t>();

@@ -32,6 +32,7 @@ struct Transfer {
 struct Background {
   std::vector<const plan::Instruction*> queue;  // front: the one under way
   Transfer transfer;
+  SimTime until;  // of a span of time at the front: its end
 
   // Whether one of the slots in `mask` is not done.
   bool holds(std::uint64_t mask) const {

@@ -373,6 +373,12 @@ TEST(Gemm, CollectivesTakeUnits) {
   EXPECT_EQ(beside(vector_work(7, 1000)), 1000);
   EXPECT_FALSE(gemm("tiles: [16x16]").model->slows_beside());
   EXPECT_THROW(gemm("tiles: [16x16], collective_units: 4"), ConfigError);
+  EXPECT_THROW(gemm("tiles: [16x16], persistent_products: true"), ConfigError);
+  const Described persistent =
+      gemm("tiles: [16x16], collective_units: 2, persistent_products: true", fast_memory);
+  EXPECT_TRUE(persistent.model->is_persistent(product_of(16, 16, 10)));
+  EXPECT_FALSE(persistent.model->is_persistent(vector_work(7, 1000)));
+  EXPECT_FALSE(device.model->is_persistent(product_of(16, 16, 10)));
   EXPECT_THROW(gemm("tiles: [16x16], attention_fill: 4"), ConfigError);
 }
 
