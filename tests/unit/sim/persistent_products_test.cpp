@@ -21,7 +21,7 @@ std::int64_t time_with(const std::string& compute, const std::string& strategy =
        "tile: {peak: {fp16: 1 TFLOP/s}, operands: dram}\n"
        "dram: {at: each, bandwidth: 1000 GB/s, latency: 1 ns}\nnetwork: {model: packet}\n"
        "memory: {model: channel}\n"
-       "compute: {model: gemm, units: 4, tiles: [16x16]" +
+       "compute: {model: gemm, units: 4, tiles: [16x16], vector_peak: 1000 TFLOP/s" +
            compute + "}\n"},
       {"lab/w.yaml",
        "kind: transformer\nlayers: 4\nhidden: 64\nheads: 4\nsequence: 64\nvocabulary: 100\n"
