@@ -49,7 +49,9 @@ def introduction(report):
                "so were four choices between sources: A100's `matrix_efficiency` (0.775 to 0.82 were tried), "
                "cuDNN's attention for H100 (FlashAttention-2's makes Llama 3 with 131072 tokens 19 % too "
                "slow), dropout among what streams (among activations vTrain's several nodes are 10.8 % off), "
-               "and the host's times (six pairs were tried). Sums of tensor groups beside weight gradients "
+               "and the host's times (six pairs were tried). So were the way through the host on vTrain's servers, the rate "
+               "of Selene's NICs at scale, and products on Hopper that wait for SMs, whose numbers are all from elsewhere. "
+               "Sums of tensor groups beside weight gradients "
                "(`overlap_tensor`) for Korthikanti's runs are assumed: no source says since when that software does so "
                "(without, they are about 5 % off). Rows that nobody looked at are the real test.")
     report.say()

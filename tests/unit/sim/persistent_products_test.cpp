@@ -30,8 +30,7 @@ std::int64_t time_with(const std::string& compute, const std::string& strategy =
   return testing::run_on(ranks, files).iteration_time_ps;
 }
 
-// Alone nothing changes; beside a gather they take longer, and no longer than if nothing was
-// hidden.
+// Alone nothing changes; beside a gather each takes up to twice as long.
 TEST(PersistentProducts, WaitForUnitsOfACollective) {
   const std::string few = ", collective_units: 1";
   const std::string persistent = few + ", persistent_products: true";
@@ -39,7 +38,7 @@ TEST(PersistentProducts, WaitForUnitsOfACollective) {
   const std::int64_t hidden = time_with("");
   EXPECT_EQ(time_with(persistent, serial), time_with("", serial));
   EXPECT_GT(time_with(persistent), hidden);
-  EXPECT_LE(time_with(persistent), time_with("", serial));
+  EXPECT_LE(time_with(persistent), 2 * hidden);
   EXPECT_EQ(time_with(persistent, "", 2), time_with(persistent));
 }
 
