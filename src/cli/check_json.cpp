@@ -80,6 +80,7 @@ JsonText peaks(const sim::JobDescription& description) {
     list.add(JsonText::object()
                  .put("name", peak.name)
                  .put("bytes", peak.use.total().count())
+                 .put("host_bytes", peak.on_host.count())
                  .put("parts", parts));
   }
   return list;

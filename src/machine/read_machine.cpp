@@ -88,6 +88,7 @@ std::optional<Machine> read_machine(config::Section& section) {
     machine.tile = read_tile(tile, {});
   }
   machine.framework = read_framework(section);
+  machine.host = read_host(section);
   machine.power = read_power(section);
   const std::vector<Tile> types = read_types(section, machine.tile);
   if (!machine.topology || !has_room(section, *machine.topology)) {

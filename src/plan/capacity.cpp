@@ -7,8 +7,9 @@
 
 namespace tessera::plan {
 
-MemoryUse StageMemory::state() const {
+MemoryUse StageMemory::state(std::uint32_t micro_batches) const {
   MemoryUse use;
+  use[MemoryPart::activations] = boundaries.of(micro_batches);
   use[MemoryPart::weights] = weights;
   use[MemoryPart::gradients] = gradients;
   use[MemoryPart::optimizer] = optimizer;
@@ -18,6 +19,7 @@ MemoryUse StageMemory::state() const {
 StageMemory decide_memory(const machine::Tile& tile, bool has_dram,
                           const workload::Workload& workload, const Cutter& cutter,
                           const std::vector<LayerRange>& chunks, std::uint32_t in_flight) {
+  const Offload offload = workload.training ? cutter.strategy().offload : Offload{};
   StageMemory memory;
   for (const LayerRange& layers : chunks) {
     for (std::size_t layer = layers.first; layer < layers.end; ++layer) {
@@ -25,12 +27,17 @@ StageMemory decide_memory(const machine::Tile& tile, bool has_dram,
       memory.weights += bytes.weights;
       memory.gradients += bytes.gradients;
       memory.optimizer += bytes.optimizer;
-      memory.activations_per_micro_batch += bytes.stored;
+      const bool leaves = offload.covers(layer - layers.first, layers.end - layers.first);
+      const Bytes copied = leaves ? offload.share_of(bytes.stored) : Bytes();
+      memory.offloaded_per_micro_batch += copied;
+      memory.activations_per_micro_batch += bytes.stored - copied;
     }
   }
   // Passes are counted a chunk, and chunks are about equal.
   memory.activations_per_micro_batch =
       Bytes(divided_up(memory.activations_per_micro_batch.count(), chunks.size()));
+  memory.offloaded_per_micro_batch =
+      Bytes(divided_up(memory.offloaded_per_micro_batch.count(), chunks.size()));
   memory.in_flight = in_flight;
   const Holding holding = holding_of(tile, has_dram, memory.weight_state(), memory.activations());
   memory.holds_weights = holding.weights;
@@ -67,7 +74,7 @@ MemoryUse PeakFinder::peak(std::uint32_t stage, const StageMemory& memory,
                            const std::vector<PhaseMemory>& passes) const {
   const std::uint32_t groups = communicators_of(strategy_, stage, ties_);
   if (!strategy_.order.empty() || strategy_.v_shaped) {
-    MemoryWalk walk(memory.state());
+    MemoryWalk walk(memory.state(strategy_.chunk_micro_batches()));
     for (const Pass& pass : strategy_.passes(stage, workload_.training)) {
       walk.take(pass, passes[pass.chunk][static_cast<std::size_t>(pass.phase)]);
     }
@@ -75,16 +82,16 @@ MemoryUse PeakFinder::peak(std::uint32_t stage, const StageMemory& memory,
   }
   const StageForm form{strategy_.schedule, strategy_.degrees.pipeline, stage,
                        strategy_.micro_batches, memory.in_flight};
-  return with_framework(
-      framework_, groups,
-      peak_in_closed_form(form, memory.state(), memory.activations_per_micro_batch,
-                          mean_apart(passes), largest_passes(passes)));
+  return with_framework(framework_, groups,
+                        peak_in_closed_form(form, memory.state(strategy_.micro_batches),
+                                            memory.activations_per_micro_batch, mean_apart(passes),
+                                            largest_passes(passes)));
 }
 
 MemoryWalk::Peak peak_over(const machine::Machine& machine, const Plan& plan, std::uint32_t stage,
                            const std::vector<Pass>& passes) {
   const Stage& of = plan.stages[stage];
-  MemoryWalk walk(of.memory.state());
+  MemoryWalk walk(of.memory.state(micro_batches_of_chunk(passes, plan.strategy.chunks)));
   for (const Pass& pass : passes) {
     walk.take(pass, of.pass_memory[pass.chunk][static_cast<std::size_t>(pass.phase)]);
   }
@@ -138,7 +145,38 @@ std::vector<Bytes> bytes_in_channels(const machine::Machine& machine, const Plan
   return kept;
 }
 
+namespace {
+
+// Devices that compute share a host with those numbered next to them.
+void check_host(const machine::Machine& machine, const Plan& plan) {
+  if (machine.host.memory == Bytes(0)) {
+    return;
+  }
+  std::vector<std::uint32_t> host_of(machine.topology->nodes());
+  std::uint32_t devices = 0;
+  for (std::uint32_t node = 0; node < host_of.size(); ++node) {
+    host_of[node] = devices / machine.host.devices;
+    devices += machine.topology->computes(EntityId(node)) ? 1U : 0U;
+  }
+  std::vector<Bytes> asked(devices / machine.host.devices + 1);
+  for (std::uint32_t number = 0; number < plan.strategy.degrees.tiles(); ++number) {
+    const Role role = plan.placement.role(number);
+    Bytes& of = asked[host_of[plan.placement.tile(role).value()]];
+    of += plan.stages[role.stage].memory.offloaded();
+    if (of > machine.host.memory) {
+      throw ConfigError("offload: the host of stage " + std::to_string(role.stage) +
+                        " would hold " + to_short_string(of) + " of activations and more, " +
+                        to_short_string(plan.stages[role.stage].memory.offloaded()) +
+                        " a device, and has " + to_short_string(machine.host.memory) +
+                        " (capacity: ignore runs it all the same)");
+    }
+  }
+}
+
+}  // namespace
+
 void check_capacity(const machine::Machine& machine, const Plan& plan) {
+  check_host(machine, plan);
   if (machine.channels.empty()) {
     refuse_without_dram(machine, plan);
     return;

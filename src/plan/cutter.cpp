@@ -209,16 +209,23 @@ Operation Cutter::forward_again(const Operator& op) const {
   return operation;
 }
 
+Bytes Cutter::kept_results(const Operator& op) const {
+  const bool is_dropped = strategy_.software.compiled && !op.output_is_read;
+  if (strategy_.recompute != Recompute::alternate || !op.recomputed_fully || is_dropped) {
+    return {};
+  }
+  return element_size(workload_.data_type) *
+         divided_up(op.kept_results * strategy_.micro_batch, shares(op).output());
+}
+
 // What stays of an operator from forward to backward.
 Bytes Cutter::kept(const Operator& op) const {
   if (strategy_.recompute != Recompute::alternate || !op.recomputed_fully) {
     return recomputes(op) ? Bytes() : stored(op);
   }
-  const std::uint64_t results =
-      divided_up(op.kept_results * strategy_.micro_batch, shares(op).output());
   // Inputs of products come from results that are kept, or are computed again.
   const bool with_own = !recomputes(op) && op.parameters == 0;
-  return element_size(workload_.data_type) * results + (with_own ? stored(op) : Bytes());
+  return kept_results(op) + (with_own ? stored(op) : Bytes());
 }
 
 Bytes Cutter::tensor_bytes(std::uint64_t elements) const {
@@ -316,11 +323,20 @@ Bytes Cutter::stored(const Operator& op) const {
     whole *= std::uint64_t{rule->samples} * rule->rows;
   } else if (op.sharding == Sharding::replicated) {
     whole = cut;
-  } else if (strategy_.sequence_parallel) {
+  } else if (strategy_.sequence_parallel &&
+             !(strategy_.software.keeps_gathered_inputs && op.sharding == Sharding::column)) {
     whole *= strategy_.degrees.tensor;
   }
-  return Bytes(divided_up(op.stored_whole.count() * batch, whole)) +
-         Bytes(divided_up(op.stored_cut.count() * batch, cut));
+  Bytes stored_whole = op.stored_whole;
+  Bytes stored_cut = op.stored_cut;
+  if (strategy_.software.keeps_narrow_inputs && op.narrow) {
+    Bytes& inputs = op.sharding == Sharding::row ? stored_cut : stored_whole;
+    const Bytes wide = element_size(workload_.data_type);
+    const Bytes narrow = std::min(wide, element_size(workload_.product_type));
+    inputs = inputs - std::min(inputs, (wide - narrow) * op.input_elements);
+  }
+  return Bytes(divided_up(stored_whole.count() * batch, whole)) +
+         Bytes(divided_up(stored_cut.count() * batch, cut));
 }
 
 Bytes Cutter::tied_gradients() const {
@@ -346,10 +362,17 @@ LayerBytes Cutter::bytes_of(const workload::Layer& layer) const {
       return Bytes(divided_up(whole.count(), strategy_.zero >= from_stage ? replicas : 1));
     };
     const Bytes gradients = workload_.gradient_bytes_per_parameter * parameters;
-    bytes.weights += is_shared_out(op) ? held(element * parameters, 3) : element * parameters;
+    const bool from_master =
+        strategy_.software.is_fsdp2() && strategy_.zero == 3 && workload_.training;
+    bytes.weights += from_master         ? Bytes()
+                     : is_shared_out(op) ? held(element * parameters, 3)
+                                         : element * parameters;
     bytes.used_weights += element * parameters;
     bytes.weights_read += read_weights(op);
     bytes.gradients += held(gradients, 2);
+    if (strategy_.software.is_fsdp2() && strategy_.zero == 1 && replicas > 1) {
+      bytes.gradients += held(gradients, 1);  // beside those that are summed up whole
+    }
     bytes.optimizer += held(workload_.optimizer_bytes_per_parameter * parameters, 1);
     bytes.updated_weights += held(element * parameters, 1);
     bytes.updated_gradients += held(gradients, 1);

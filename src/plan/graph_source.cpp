@@ -33,7 +33,7 @@ class GraphWalk {
   std::vector<Template> over(const Program& program) {
     for (const ScheduleEntry& entry : program.schedule) {
       for (const Instruction& instruction : program.instructions(entry)) {
-        take(instruction, entry.pass);
+        take(instruction, entry.pass_of(instruction));
       }
     }
     return std::move(nodes_);
@@ -57,6 +57,9 @@ class GraphWalk {
         return;
       case Action::start_elapse:
         return;
+      case Action::start_copy:
+      case Action::wait_copies:
+        throw ConfigError("offload: copies to the host have no graph");
       case Action::send:
         add(instruction, pass);
         return;

@@ -51,6 +51,9 @@ void note_degrees(Section& section, const workload::Workload& workload, const St
     note_without_effect(section, "boundary", "pipeline: 1");
   }
   if (!workload.training) {
+    if (strategy.offload.is_on()) {
+      note_without_effect(section, "offload", "inference");
+    }
     if (strategy.recompute != Recompute::none) {
       note_without_effect(section, "recompute", "inference");
     }
@@ -83,6 +86,24 @@ void note_sharing_out(Section& section, const Strategy& strategy) {
   }
   if (strategy.shard_members != ShardMembers::near && !strategy.is_hybrid()) {
     note_without_effect(section, "shard_members", "one group of all replicas (shard)");
+  }
+}
+
+void note_software(Section software, const workload::Workload& workload, const Strategy& strategy) {
+  if (strategy.software.keeps_gathered_inputs && !strategy.sequence_parallel) {
+    note_without_effect(software, "gathered_inputs", "sequence_parallel: false");
+  }
+  if (strategy.software.is_fsdp2() && strategy.zero == 0) {
+    note_without_effect(software, "sharding", "zero: 0");
+  }
+  if (strategy.software.compiled && strategy.recompute != Recompute::alternate) {
+    note_without_effect(software, "compiled", "any recompute but alternate");
+  }
+  if (strategy.software.keeps_narrow_inputs && workload.product_type == workload.data_type) {
+    note_without_effect(software, "narrow_inputs", "products in the workload's data_type");
+  }
+  if (strategy.software.buffers_all_micro_batches && strategy.degrees.pipeline == 1) {
+    note_without_effect(software, "boundary_buffers", "pipeline: 1");
   }
 }
 
@@ -126,6 +147,7 @@ void note_keys_without_effect(Section& section, const workload::Workload& worklo
                               const Strategy& strategy) {
   note_degrees(section, workload, strategy);
   note_sharing_out(section, strategy);
+  note_software(section.section("software"), workload, strategy);
   note_placement(section.section("placement"), strategy);
 }
 

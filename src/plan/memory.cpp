@@ -11,11 +11,24 @@ namespace {
 
 using workload::Operator;
 
-Bytes working_forward(const Cutter& cutter, const Operator& op) {
+// Inputs gathered along the tokens, which are kept cut.
+Bytes gathered_inputs(const Cutter& cutter, const Strategy& strategy, const Operator& op) {
+  const bool is_gathered = strategy.sequence_parallel && strategy.degrees.tensor > 1 &&
+                           op.sharding == workload::Sharding::column;
+  return is_gathered && !strategy.software.keeps_gathered_inputs ? cutter.operands(op).inputs
+                                                                 : Bytes();
+}
+
+Bytes working_forward(const Cutter& cutter, const Strategy& strategy, const Operator& op) {
   const Operands all = cutter.operands(op);
-  // Inputs are those that an operator before has made, and are kept or counted as its outputs; the
-  // logits are neither.
-  return (op.kind == "loss" ? all.inputs : all.outputs) + cutter.passing_forward(op);
+  if (op.kind == "loss") {  // the logits, which are neither kept nor an output
+    return all.inputs + cutter.passing_forward(op);
+  }
+  // Inputs are those that an operator before has made. They are kept or counted as its outputs,
+  // but where they are computed again.
+  const bool recomputes = cutter.recomputes(op);
+  return all.outputs - std::min(all.outputs, cutter.kept_results(op)) + cutter.passing_forward(op) +
+         (recomputes ? all.inputs : gathered_inputs(cutter, strategy, op));
 }
 
 // A loss whose vocabulary is cut over a tensor group has its gradient in one copy more: what is
@@ -24,158 +37,14 @@ Bytes working_forward(const Cutter& cutter, const Operator& op) {
 Bytes working_backward(const Cutter& cutter, const Strategy& strategy, const Operator& op) {
   const Operands all = cutter.operands(op);
   const bool is_loss = op.kind == "loss";
-  const Bytes gradients = is_loss ? Bytes() : all.inputs + all.outputs;
+  const Bytes gradients =
+      is_loss ? Bytes() : all.inputs + all.outputs + gathered_inputs(cutter, strategy, op);
+  // Made one by one, gradients of the gathered input are whole twice where they are added up.
+  const bool is_added = strategy.software.keeps_gathered_inputs && op.parts > 1;
   const bool is_cut = is_loss && strategy.degrees.tensor > 1;
-  return gradients + cutter.passing_backward(op) + (is_cut ? cutter.passing_forward(op) : Bytes());
+  return gradients + (is_added ? all.inputs : Bytes()) + cutter.passing_backward(op) +
+         (is_cut ? cutter.passing_forward(op) : Bytes());
 }
-
-// Replicas that gather and scatter, each time a layer is worked on.
-bool gathers(const Strategy& strategy) {
-  return strategy.zero == 3 && strategy.sharing() > 1;
-}
-bool scatters(const Strategy& strategy) {
-  return strategy.zero >= 2 && strategy.sharing() > 1;
-}
-
-// Walks through the layers of one pass and keeps what is most.
-class PassWalk {
- public:
-  PassWalk(const Strategy& strategy, const std::vector<LayerMemory>& kinds,
-           const std::vector<std::size_t>& kind_of, std::size_t first, std::size_t end)
-      : strategy_(strategy), kinds_(kinds), kind_of_(kind_of), first_(first), end_(end) {}
-
-  PassMemory forward() {
-    Bytes kept;
-    for (std::size_t index = first_; index < end_; ++index) {
-      kept += layer(index).stored;
-      if (is_corner(index)) {
-        MemoryUse use;
-        use[MemoryPart::activations] = kept;
-        use[MemoryPart::gathered] =
-            gathered(index, strategy_.prefetch != Prefetch::none && index + 1 < end_, index + 1);
-        use[MemoryPart::working] = layer(index).working_forward;
-        take(use);
-      }
-    }
-    pass_.after = kept;
-    return pass_;
-  }
-
-  PassMemory backward() {
-    Bytes kept = sum([](const LayerMemory& layer) { return layer.stored; });
-    pass_.before = kept;
-    each_backward([&](std::size_t index) {
-      if (is_corner(index)) {
-        MemoryUse use = at_work_backward(index, kept);
-        use[MemoryPart::scattered] = scattered(index);
-        take(use);
-      }
-      kept = kept - layer(index).stored;
-    });
-    return pass_;
-  }
-
-  // What was computed again, and gradients of outputs, stay for the gradients of weights.
-  PassMemory input_gradient() {
-    Bytes kept = sum([](const LayerMemory& layer) { return layer.stored; });
-    pass_.before = kept;
-    each_backward([&](std::size_t index) {
-      take(at_work_backward(index, kept));
-      kept += layer(index).apart;
-    });
-    pass_.after = kept;
-    return pass_;
-  }
-
-  PassMemory weight_gradient() {
-    Bytes kept = sum([](const LayerMemory& layer) { return layer.stored + layer.apart; });
-    pass_.before = kept;
-    each_backward([&](std::size_t index) {
-      MemoryUse use;
-      use[MemoryPart::activations] = kept;
-      use[MemoryPart::scattered] = scattered(index);
-      take(use);
-      kept = kept - layer(index).stored - layer(index).apart;
-    });
-    return pass_;
-  }
-
- private:
-  const LayerMemory& layer(std::size_t index) const { return kinds_[kind_of_[index]]; }
-
-  // Inside a run of layers of one kind the second and the last but one have the same neighbours as
-  // those between, and the latter holds most.
-  bool is_corner(std::size_t index) const {
-    if (index < first_ + 2 || index + 2 >= end_) {
-      return true;
-    }
-    const std::size_t kind = kind_of_[index];
-    return kind_of_[index - 2] != kind || kind_of_[index - 1] != kind ||
-           kind_of_[index + 1] != kind || kind_of_[index + 2] != kind;
-  }
-
-  template <class Of>
-  Bytes sum(const Of& of) const {
-    Bytes all;
-    for (std::size_t index = first_; index < end_; ++index) {
-      all += of(layer(index));
-    }
-    return all;
-  }
-
-  template <class Visit>
-  void each_backward(const Visit& visit) const {
-    for (std::size_t index = end_; index > first_; --index) {
-      visit(index - 1);
-    }
-  }
-
-  Bytes gathered(std::size_t index, bool ahead, std::size_t next) const {
-    if (!gathers(strategy_)) {
-      return {};
-    }
-    return layer(index).weights + (ahead ? layer(next).weights : Bytes());
-  }
-
-  MemoryUse at_work_backward(std::size_t index, Bytes kept) const {
-    MemoryUse use;
-    use[MemoryPart::activations] = kept;
-    use[MemoryPart::recomputed] = layer(index).recomputed;
-    use[MemoryPart::gathered] =
-        gathered(index, strategy_.prefetch == Prefetch::both && index > first_, index - 1);
-    use[MemoryPart::working] = layer(index).working_backward;
-    return use;
-  }
-
-  // Those of the layer before are on their way while sums go on beside.
-  Bytes scattered(std::size_t index) const {
-    if (!scatters(strategy_)) {
-      return {};
-    }
-    const bool another = strategy_.overlap_gradients && index + 1 < end_;
-    return layer(index).gradients + (another ? layer(index + 1).gradients : Bytes());
-  }
-
-  void take(const MemoryUse& use) {
-    if (use.total() > pass_.most.total()) {
-      pass_.most = use;
-    }
-    pass_.gathered = std::max(pass_.gathered, use[MemoryPart::gathered]);
-    pass_.scattered = std::max(pass_.scattered, use[MemoryPart::scattered]);
-    MemoryUse others = use;
-    others[MemoryPart::gathered] = others[MemoryPart::scattered] = Bytes();
-    if (others.total() > pass_.most_else.total()) {
-      pass_.most_else = others;
-    }
-  }
-
-  const Strategy& strategy_;
-  const std::vector<LayerMemory>& kinds_;
-  const std::vector<std::size_t>& kind_of_;
-  std::size_t first_;
-  std::size_t end_;
-  PassMemory pass_;
-};
 
 // Gathered and reduced operator by operator: those of one at a time. Weights that are computed with
 // again within `reuse_distance` stay for it, and as many lie between, once each way.
@@ -251,8 +120,10 @@ LayerMemory memory_of_layer(const workload::Workload& workload, const Strategy& 
   memory.stored = bytes.stored;
   memory.weights = bytes.used_weights;
   memory.gradients = bytes.dense_gradients + bytes.expert_gradients;
+  memory.new_gradients = bytes.used_weights;  // in the data type
   for (const Operator& op : layer.operators) {
-    memory.working_forward = std::max(memory.working_forward, working_forward(cutter, op));
+    memory.working_forward =
+        std::max(memory.working_forward, working_forward(cutter, strategy, op));
     if (!workload.training) {
       continue;
     }
@@ -260,6 +131,11 @@ LayerMemory memory_of_layer(const workload::Workload& workload, const Strategy& 
         std::max(memory.working_backward, working_backward(cutter, strategy, op));
     if (strategy.recompute == Recompute::alternate ? op.recomputed_fully : cutter.recomputes(op)) {
       memory.recomputed += cutter.stored(op);
+    }
+    memory.repeats = memory.repeats || op.recomputed_fully;
+    if (op.kind == "loss" && strategy.software.reuses_fitting_blocks_only) {
+      memory.copy = cutter.passing_forward(op);
+      memory.copied = cutter.operands(op).inputs;
     }
     if (op.weight_gradient_flops > Flops(0)) {
       memory.apart += cutter.operands(op).outputs;
@@ -275,26 +151,6 @@ LayerMemory memory_of_layer(const workload::Workload& workload, const Strategy& 
     hold_one_operator(cutter, strategy, layer, element_size(workload.data_type), memory);
   }
   return memory;
-}
-
-PassMemory memory_of_pass(const Strategy& strategy, Phase phase,
-                          const std::vector<LayerMemory>& kinds,
-                          const std::vector<std::size_t>& kind_of, std::size_t first,
-                          std::size_t end) {
-  PassWalk walk(strategy, kinds, kind_of, first, end);
-  switch (phase) {
-    case Phase::forward:
-      return walk.forward();
-    case Phase::backward:
-      return walk.backward();
-    case Phase::input_gradient:
-      return walk.input_gradient();
-    case Phase::weight_gradient:
-      return walk.weight_gradient();
-    case Phase::update:
-      return {};
-  }
-  throw InternalError("a phase outside its list");
 }
 
 PhaseMemory memory_of_passes(const Strategy& strategy, const std::vector<LayerMemory>& kinds,
@@ -319,8 +175,8 @@ void keep_pools(std::vector<PhaseMemory>& chunks) {
   for (PhaseMemory& chunk : chunks) {
     for (PassMemory& pass : chunk) {
       pass.most = pass.most_else;
-      pass.most[MemoryPart::gathered] = gathered;
-      pass.most[MemoryPart::scattered] = scattered;
+      pass.most[MemoryPart::gathered] += gathered;
+      pass.most[MemoryPart::scattered] += scattered;
     }
   }
 }

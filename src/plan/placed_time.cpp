@@ -44,6 +44,7 @@ class PlacedTime {
   SimTime time_of(const std::vector<Instruction>& piece, std::uint32_t stage) {
     SimTime foreground;
     SimTime background;
+    SimTime copies;  // beside both
     for (const Instruction& instruction : piece) {
       if (instruction.action == Action::execute) {
         foreground += slowest(plan_.operations[instruction.operation], stage);
@@ -53,9 +54,11 @@ class PlacedTime {
         foreground += collective(instruction, stage);
       } else if (instruction.action == Action::start_collective) {
         background += collective(instruction, stage);
+      } else if (instruction.action == Action::start_copy) {
+        copies += SimTime::from_ps(static_cast<std::int64_t>(instruction.bytes));
       }
     }
-    return std::max(foreground, background);
+    return std::max({foreground, background, copies});
   }
 
   SimTime slowest(const workload::Operation& operation, std::uint32_t stage) const {

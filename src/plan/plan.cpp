@@ -236,7 +236,8 @@ class PlanMaker {
   }
 
   // Cuts the layers and writes the programs, for groups as they stand in the plan.
-  void add_stages(const GroupEstimates& estimates, Plan& plan) const {
+  void add_stages(GroupEstimates estimates, Plan& plan) const {
+    estimates.host = machine_.host;
     const Strategy& strategy = plan.strategy;
     const Cutter cutter(workload_, strategy);
     const std::uint32_t stages = strategy.degrees.pipeline;
@@ -276,6 +277,12 @@ class PlanMaker {
       stage.memory =
           decide_memory(tile, !machine_.channels.empty(), workload_, cutter, stage.chunks,
                         most_in_flight(strategy.passes(number, workload_.training)));
+      std::vector<std::pair<std::size_t, std::size_t>> ranges;
+      for (const LayerRange& chunk : stage.chunks) {
+        ranges.emplace_back(chunk.first, chunk.end);
+      }
+      stage.memory.boundaries =
+          boundary_memory(workload_, strategy, number, ranges, stage.memory.in_flight);
       stage.pass_memory = peaks.passes_of(stage.chunks);
       stage.memory.peak = peaks.peak(number, stage.memory, stage.pass_memory);
       stage.communicators = communicators_of(strategy, number, ties_weights(workload_));

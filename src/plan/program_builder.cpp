@@ -4,6 +4,7 @@
 #include <map>
 #include <tuple>
 
+#include "pieces/pair.hpp"
 #include "pieces/writer.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/plan/cutter.hpp"
@@ -26,13 +27,31 @@ class PieceTable {
     }
     return place->second;
   }
+  // Two passes in turns.
+  std::uint32_t pair(const Pass& one, const Pass& other, bool final) {
+    const auto [place, fresh] =
+        pairs_.try_emplace({one.chunk, other.chunk, final}, static_cast<std::uint32_t>(0));
+    if (fresh) {
+      std::vector<Instruction> first = writer_.write(one.phase, one.chunk, false);
+      std::vector<Instruction> second = writer_.write(other.phase, other.chunk, final);
+      place->second = static_cast<std::uint32_t>(pieces_.size());
+      pieces_.push_back(in_turns(std::move(first), std::move(second)));
+    }
+    return place->second;
+  }
   std::vector<std::vector<Instruction>> take() { return std::move(pieces_); }
 
  private:
   PieceWriter writer_;
   std::map<std::tuple<Phase, std::uint16_t, bool>, std::uint32_t> numbers_;
+  std::map<std::tuple<std::uint16_t, std::uint16_t, bool>, std::uint32_t> pairs_;
   std::vector<std::vector<Instruction>> pieces_;
 };
+
+// A forward pass and a whole backward one of the other chunk.
+bool are_pair(const Pass& one, const Pass& other) {
+  return one.phase == Phase::forward && other.phase == Phase::backward && one.chunk != other.chunk;
+}
 
 bool makes_gradients(const Pass& pass) {
   return pass.phase == Phase::backward || pass.phase == Phase::weight_gradient;
@@ -171,7 +190,13 @@ Program build_program(const workload::Workload& workload, const Strategy& strate
   }
   Program program;
   for (std::size_t i = 0; i < passes.size(); ++i) {
-    program.schedule.push_back({passes[i], pieces.piece(passes[i], last[passes[i].chunk] == i)});
+    const Pass& pass = passes[i];
+    if (strategy.overlap_passes && i + 1 < passes.size() && are_pair(pass, passes[i + 1])) {
+      const Pass& other = passes[++i];
+      program.schedule.push_back({pass, pieces.pair(pass, other, last[other.chunk] == i), other});
+      continue;
+    }
+    program.schedule.push_back({pass, pieces.piece(pass, last[pass.chunk] == i)});
   }
   if (workload.training) {
     const Pass update{Phase::update, 0, 0};

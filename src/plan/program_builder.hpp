@@ -65,6 +65,8 @@ struct GroupEstimates {
   std::function<double(std::uint32_t stage, Group group, const GroupShape& shape,
                        collective::Kind kind)>
       group_share;
+  // Where activations wait, if they do.
+  machine::Host host{};
 };
 
 // The program of stage `number`, with layers and memory as decided. `sram`: of a tile.

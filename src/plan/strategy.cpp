@@ -119,6 +119,12 @@ const NameKey schedule =
 const config::ListKey<std::string> order_key{
     "order", {}, "instead: the passes of each stage, as text"};
 
+// By name: others let stages wait for each other for ever, if two passes begin together.
+bool has_pairs(const Strategy& strategy) {
+  return strategy.order.empty() &&
+         (strategy.schedule == "dualpipe" || strategy.schedule == "dualpipe-v");
+}
+
 void read_schedule(config::Section& section, bool training, Strategy& strategy) {
   strategy.chunks = chunks.read(section);
   const std::string usual = training ? (strategy.chunks > 1 ? "interleaved" : "1f1b") : "streaming";
@@ -250,6 +256,10 @@ const Key<bool> overlap_tensor{"overlap_tensor", false,
 const Key<bool> async_tensor{"async_tensor", false,
                              "with sequence_parallel, else of no effect: gather and scatter along "
                              "the tokens piece by piece, beside the products around"};
+const Key<bool> overlap_passes{
+    "overlap_passes", false,
+    "of schedules dualpipe and dualpipe-v: a forward pass and the backward one behind it take "
+    "turns, so that tokens of one travel to experts while the other computes"};
 const ChoiceKey<SramAllocation> sram{
     "sram",
     {{"resident", SramAllocation::resident}, {"algorithm-1", SramAllocation::algorithm_1}},
@@ -287,9 +297,15 @@ std::vector<ParameterInfo> strategy_parameters() {
     parameters.push_back(std::move(parameter));
   }
   parameters.insert(parameters.end(),
-                    {overlap_gradients, overlap_tensor, async_tensor, boundary, adapters, sharding,
-                     cut_samples, cut_rows, cut_columns, cut_depth, sram, capacity_key, aggregation,
-                     tensor_algorithm, data_algorithm});
+                    {overlap_gradients, overlap_tensor, overlap_passes, async_tensor, boundary,
+                     adapters, sharding, cut_samples, cut_rows, cut_columns, cut_depth, sram,
+                     capacity_key, aggregation, tensor_algorithm, data_algorithm});
+  for (ParameterInfo& parameter : offload_parameters()) {
+    parameters.push_back(std::move(parameter));
+  }
+  for (ParameterInfo& parameter : software_parameters()) {
+    parameters.push_back(std::move(parameter));
+  }
   for (ParameterInfo& parameter : placement_parameters()) {
     parameters.push_back(std::move(parameter));
   }
@@ -333,8 +349,18 @@ Strategy read_strategy(config::Section& section, const workload::Workload& workl
   read_zero(section, strategy);
   strategy.overlap_gradients = overlap_gradients.read(section);
   strategy.overlap_tensor = overlap_tensor.read(section);
+  strategy.overlap_passes = overlap_passes.read(section);
+  if (strategy.overlap_passes && !has_pairs(strategy)) {
+    section.error("overlap_passes",
+                  "is of schedules 'dualpipe' and 'dualpipe-v', whose passes "
+                  "run beside each other, and this is '" +
+                      strategy.schedule + "'");
+    strategy.overlap_passes = false;
+  }
   strategy.async_tensor = async_tensor.read(section);
   read_boundary(section, strategy);
+  strategy.software = read_software(section);
+  strategy.offload = read_offload(section);
   strategy.sram = sram.read(section);
   strategy.check_capacity = capacity_key.read(section);
   strategy.aggregation = aggregation.read(section);

@@ -78,6 +78,7 @@ SectionInfo machine_section() {
       plain("power", "what a device draws", machine::power_parameters()),
       plain("framework", "what software takes of a device's memory",
             machine::framework_parameters()),
+      plain("host", "memory of a device's host, and the link to it", machine::host_parameters()),
       models("network", "how messages travel", "packet", network::networks().infos()),
       models("memory", "how memory is accessed", "channel", memory::memories().infos()),
       compute(),

@@ -11,6 +11,7 @@
 #include "tessera/config/document.hpp"
 #include "tessera/core/data_type.hpp"
 #include "tessera/machine/framework.hpp"
+#include "tessera/machine/host.hpp"
 #include "tessera/machine/power.hpp"
 #include "tessera/machine/topology/topology.hpp"
 
@@ -55,6 +56,7 @@ struct Machine {
   // empty when there are no channels.
   std::vector<std::uint32_t> channel_of;
   Framework framework;         // of every device
+  Host host;                   // likewise
   std::optional<Power> power;  // likewise
   // Of nodes that are slower than the others, as a share of their speed.
   std::map<EntityId, Fraction> speeds;
@@ -84,6 +86,7 @@ struct Machine {
 //   bandwidth: 64 GB/s,
 //          latency: 100 ns, capacity: 16 GB, memories: {bandwidth, latency} of `at: each`}
 //   framework: {context: 723 MiB, communicator: 688 MB, block: 2 MiB, fragmentation: 0 %}
+//   host: {bandwidth: 64 GB/s, latency: 1 us, memory: 2 TB, devices: 8, memory_bandwidth: 600 GB/s}
 //   power: {idle: 70, compute: 500, memory: 80, link: 30, host: 240}
 //   faults: {links: [{from, to, bandwidth: 50 % or dead: true, directions}],
 //            nodes: [{node, speed: 80 %}]}

@@ -57,6 +57,13 @@ class Cutter {
   LayerBytes bytes_of(const workload::Layer& layer) const;
   // Kept from forward to backward where nothing is recomputed.
   Bytes stored(const workload::Operator& op) const;
+  // Of its output, what alternate recomputation keeps.
+  Bytes kept_results(const workload::Operator& op) const;
+  // Whether gradients of its weights have its input as it was gathered along the tokens.
+  bool keeps_gathered_input(const workload::Operator& op) const {
+    return strategy_.software.keeps_gathered_inputs &&
+           (strategy_.recompute != Recompute::alternate || recomputes(op));
+  }
   // Of what the operator holds for so long only; see workload::Operator.
   Bytes passing_forward(const workload::Operator& op) const {
     return share_of(op.passing_forward, op);
@@ -84,6 +91,8 @@ class Cutter {
   Bytes whole_bytes(std::uint64_t elements) const;
   // How explicit sharding cuts the operator; null where the default holds.
   const Cut* explicit_cut(const workload::Operator& op) const;
+
+  const Strategy& strategy() const { return strategy_; }
 
  private:
   // Into how many parts the dimensions of an operator are cut, those of the sequence included.

@@ -9,9 +9,11 @@
 // before. The software's own share (machine::Framework) is added to the sum.
 //
 // Sources: Rajbhandari et al., "ZeRO", SC 2020 (state of the optimizer); Korthikanti et al.,
-// arXiv:2205.05198 (activations); Zhao et al., "PyTorch FSDP", arXiv:2304.11277 (gathers).
+// arXiv:2205.05198 (activations); Zhao et al., "PyTorch FSDP", arXiv:2304.11277 (gathers). What
+// PyTorch holds besides: plan/software.hpp.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
@@ -79,6 +81,13 @@ struct LayerMemory {
   Bytes working_forward;
   Bytes working_backward;
   Bytes apart;  // kept beside `stored` from the gradients of inputs to those of weights
+  // For software of its own, see plan/software.hpp: gradients as a backward pass makes them; of a
+  // loss in fp32, where freed blocks are too small for them, one copy of the logits, and what it is
+  // a copy of; whether the layer is one of those that are repeated.
+  Bytes new_gradients;
+  Bytes copy;
+  Bytes copied;
+  bool repeats = false;
 };
 LayerMemory memory_of_layer(const workload::Workload& workload, const Strategy& strategy,
                             const workload::Layer& layer);
@@ -101,6 +110,28 @@ PhaseMemory memory_of_passes(const Strategy& strategy, const std::vector<LayerMe
 // Of the chunks of a stage, where pools are apart (machine::Framework): what any of its passes
 // gathers and scatters is held in all of them.
 void keep_pools(std::vector<PhaseMemory>& chunks);
+
+// What a stage holds of tensors between stages beside what its layers keep, where the software has
+// buffers for all micro-batches (Software::buffers_all_micro_batches).
+struct BoundaryMemory {
+  Bytes each;      // of a micro-batch, in all chunks: received both ways, logits of the last part
+  Bytes sent;      // outputs of micro-batches under way
+  Bytes received;  // of what is received, that layers keep anyway
+
+  Bytes of(std::uint32_t micro_batches) const {
+    const Bytes all = each * micro_batches + sent;
+    return all - std::min(all, received);
+  }
+};
+
+// Of chunks of layers [first, end), by chunk. `in_flight`: see StageForm.
+BoundaryMemory boundary_memory(const workload::Workload& workload, const Strategy& strategy,
+                               std::uint32_t stage,
+                               const std::vector<std::pair<std::size_t, std::size_t>>& chunks,
+                               std::uint32_t in_flight);
+
+// Micro-batches that go through each chunk of a stage.
+std::uint32_t micro_batches_of_chunk(const std::vector<Pass>& passes, std::uint32_t chunks);
 
 // Groups that a device of the stage communicates in.
 std::uint32_t communicators_of(const Strategy& strategy, std::uint32_t stage, bool ties);

@@ -29,6 +29,8 @@ struct StageMemory {
   Bytes optimizer;
   Bytes activations_per_micro_batch;
   std::uint32_t in_flight = 0;
+  BoundaryMemory boundaries;
+  Bytes offloaded_per_micro_batch;  // to the host's memory, beside activations
   bool holds_weights = false;
   bool holds_activations = false;
   // When it holds most, with what is held for a moment and the software's share. In closed form; of
@@ -37,10 +39,12 @@ struct StageMemory {
   // Tiles of the stage on the busiest of their DRAM channels, where one tile stands for all.
   std::uint32_t tiles_a_channel = 1;
   Bytes activations() const { return activations_per_micro_batch * in_flight; }
+  // In the host's memory.
+  Bytes offloaded() const { return offloaded_per_micro_batch * in_flight; }
   Bytes weight_state() const { return weights + gradients + optimizer; }
   Bytes total() const { return weight_state() + activations(); }
-  // What is held all the time.
-  MemoryUse state() const;
+  // What is held all the time; `micro_batches`: see micro_batches_of_chunk.
+  MemoryUse state(std::uint32_t micro_batches) const;
   // Bytes of DRAM the tile's share needs.
   Bytes in_dram() const {
     return (holds_weights ? Bytes(0) : weight_state()) +

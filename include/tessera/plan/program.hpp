@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,7 +31,18 @@ enum class Action : std::uint8_t {
   elapse,            // `bytes` picoseconds, of a collective of `group` that is not simulated, or
                      // before the first message of one that is
   start_elapse,      // the same in the background, as start_collective
+  start_copy,        // `bytes` picoseconds of the link to the host, under `slot`; goes on at once
+  wait_copies,       // until the copies of the slots in mask `bytes` are over
 };
+
+// Slots of copies to the host, out and in; what comes in has gone out under the slot before.
+inline constexpr std::uint8_t copy_slots = 4;
+constexpr bool copies_in(std::uint8_t slot) {
+  return slot >= copy_slots / 2;
+}
+constexpr std::uint8_t copy_out_of(std::uint8_t slot) {
+  return static_cast<std::uint8_t>(slot - copy_slots / 2);
+}
 
 // Whom a send or receive means: the tile in the same place of another stage, around the ring of
 // stages when a stage holds several chunks of layers that do not lie in a V.
@@ -149,6 +161,7 @@ struct Instruction {
   std::uint8_t slot = 0;        // of an access or of a background collective, 0 … 31
   std::uint16_t name = 0;       // in Plan::names
   std::uint32_t operation = 0;  // in Plan::operations
+  bool beside = false;          // of the second of two passes: see ScheduleEntry
   std::uint64_t bytes = 0;
 };
 static_assert(sizeof(Instruction) == 24);
@@ -169,6 +182,11 @@ struct Pass {
 struct ScheduleEntry {
   Pass pass;
   std::uint32_t piece = 0;
+  std::optional<Pass> beside{};  // that takes turns with the first, in the same piece
+
+  const Pass& pass_of(const Instruction& instruction) const {
+    return instruction.beside ? *beside : pass;
+  }
 };
 
 struct Program {

@@ -7,9 +7,11 @@
 
 #include "tessera/config/document.hpp"
 #include "tessera/machine/topology/topology.hpp"
+#include "tessera/plan/offload.hpp"
 #include "tessera/plan/placement/placement.hpp"
 #include "tessera/plan/program.hpp"
 #include "tessera/plan/schedule/schedule.hpp"
+#include "tessera/plan/software.hpp"
 #include "tessera/workload/workload.hpp"
 
 namespace tessera::plan {
@@ -103,9 +105,12 @@ struct Strategy {
   double gradient_copies = 0;  // bytes moved in memory for each byte of gradients before their sum
   bool overlap_gradients = false;  // reduce a layer's gradient while earlier layers go on
   bool overlap_tensor = false;     // reduce a gradient of inputs beside that of the weights
+  bool overlap_passes = false;     // a forward pass beside the backward one that follows it
   bool async_tensor = false;       // gather and scatter along the tokens beside products
   Boundary boundary = Boundary::full;
   std::uint32_t adapters = 1;  // of a tensor group, for broadcast and reduced boundaries
+  Software software;
+  Offload offload;  // of training
   SramAllocation sram = SramAllocation::resident;
   bool check_capacity = true;
   Aggregation aggregation = Aggregation::none;
@@ -127,6 +132,10 @@ struct Strategy {
   PipelineShape pipeline_shape(bool training) const {
     return {degrees.pipeline, chunks, micro_batches, training, v_shaped, mirrored};
   }
+  // That go through each chunk.
+  std::uint32_t chunk_micro_batches() const { return mirrored ? micro_batches / 2 : micro_batches; }
+  // Whether what ZeRO shares out is held in units of fully_shard (plan/software.hpp).
+  bool has_units() const { return software.is_fsdp2() && zero >= 1 && sharing() > 1; }
   // That has the last part of the model.
   std::uint32_t last_stage() const {
     const PipelineShape shape = pipeline_shape(true);

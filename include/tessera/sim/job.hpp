@@ -63,6 +63,7 @@ struct JobDescription {
   struct Peak {
     std::string name;
     plan::MemoryUse use;
+    Bytes on_host{};  // of one tile, in the memory of its host
   };
 
   std::vector<std::pair<std::string, std::string>> entities;  // what, and how many

@@ -78,6 +78,11 @@ struct Operator {
   // Elements of its output that are kept under alternate recomputation; the others are computed
   // again (see plan::Recompute).
   std::uint64_t kept_results = 0;
+  // Products of one input that frameworks may make one by one (queries, keys and values; gate and
+  // rest).
+  std::uint32_t parts = 1;
+  // Whether any backward pass reads its output: a sum's does not.
+  bool output_is_read = true;
   // The same under full recomputation: all of a layer that is repeated, neither embedding nor head.
   bool recomputed_fully = true;
   Kernel kernel = Kernel::plain;

@@ -98,6 +98,7 @@ const std::map<std::string, std::function<Parts()>>& kinds() {
              {"power", "what a device draws", machine::power_parameters()},
              {"framework", "what software takes of a device's memory beside tensors",
               machine::framework_parameters()},
+             {"host", "memory of a device's host, and the link to it", machine::host_parameters()},
              {"coherence", "access to nodes of kind memory, by lines",
               memory::coherence_parameters()}};
        }},

@@ -6,6 +6,7 @@
 
 #include "collectives/steps.hpp"
 #include "program/backgrounds.hpp"
+#include "program/host_links.hpp"
 #include "program/issue.hpp"
 #include "program/memory_tracker.hpp"
 #include "program/program_outlook.hpp"
@@ -58,6 +59,7 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
         messages_(setup, port(arrival_kind)),
         steps_(plan_, inboxes_, messages_),
         backgrounds_(steps_, port(elapsed_beside_kind)),
+        host_links_(plan_, members_.size()),
         memory_(plan_, setup.machine.framework) {
     tiles_.resize(members_.size());
     for (std::size_t index = 0; index < members_.size(); ++index) {
@@ -137,7 +139,10 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
         take_access(context, tile, event.tag);
         break;
       case elapsed_kind:
-        finish_instruction(context, tile, activity_of(current(tile).traffic));
+        finish_instruction(context, tile,
+                           current(tile).action == Action::wait_copies
+                               ? Activity::memory
+                               : activity_of(current(tile).traffic));
         advance(context, tile);
         break;
       case elapsed_beside_kind:
@@ -176,6 +181,7 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
       writer.put(outputs_[index].last);
     }
     backgrounds_.save(tile, program_of(tile), writer);
+    host_links_.save(index, writer);
   }
 
   void restore(std::uint32_t index, pdes::StateReader& reader) override {
@@ -191,6 +197,7 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
     }
     unfinished_ -= finished(tile) ? 1 : 0;
     backgrounds_.restore(tile, program_of(tile), reader);
+    host_links_.restore(index, reader);
     if (outlook_) {
       outlook_->begin(index);
     }
@@ -240,8 +247,8 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
 
   std::size_t resident_bytes() const override {
     return tiles_.capacity() * sizeof(TileState) + inboxes_.resident_bytes() +
-           backgrounds_.resident_bytes() + outputs_.capacity() * sizeof(Outputs) +
-           memory_.resident_bytes();
+           backgrounds_.resident_bytes() + host_links_.resident_bytes() +
+           outputs_.capacity() * sizeof(Outputs) + memory_.resident_bytes();
   }
 
  private:
@@ -342,6 +349,9 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
       case Action::wait_access:
         behind(outlook.access(index, instruction.bytes));
         break;
+      case Action::wait_copies:
+        behind({Resumption::Kind::at, host_links_.end(index, instruction.bytes)});
+        break;
       default:
         here({});
         break;
@@ -429,6 +439,17 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
       }
       case Action::wait_access:
         return (tile.accesses & instruction.bytes) == 0;
+      case Action::start_copy:
+        host_links_.start(context.index(), context.now(), instruction);
+        return true;
+      case Action::wait_copies: {
+        const SimTime end = host_links_.end(context.index(), instruction.bytes);
+        if (end <= context.now()) {
+          return true;
+        }
+        context.send_self(end - context.now(), port(elapsed_kind), std::uint32_t{0});
+        return false;
+      }
     }
     throw InternalError("an action outside its list");
   }
@@ -449,7 +470,7 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
       tile.time_ps[static_cast<std::size_t>(activity)] += (end - start).ps();
     }
     if (setup_.observer != nullptr) {
-      const plan::Pass& pass = entry_of(tile).pass;
+      const plan::Pass& pass = entry_of(tile).pass_of(current(tile));
       setup_.observer->on_operator(
           {context.self(), current(tile).name, pass.phase, activity, pass.micro_batch, start, end});
     }
@@ -487,7 +508,7 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
 
   // Names the micro-batch and the chunk that receives.
   std::uint16_t boundary_tag(const TileState& tile, const Instruction& instruction) const {
-    const plan::Pass& pass = entry_of(tile).pass;
+    const plan::Pass& pass = entry_of(tile).pass_of(instruction);
     const std::uint32_t stage = plan_.placement.stage(tile.role);
     const std::uint32_t chunk = instruction.action == Action::send
                                     ? plan_.receiving_chunk(stage, pass.chunk, instruction.peer)
@@ -588,6 +609,7 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
   TileMessages messages_;
   CollectiveSteps steps_;
   Backgrounds backgrounds_;
+  HostLinks host_links_;
   MemoryTracker memory_;
   std::optional<ProgramOutlook> outlook_;  // of a run on several ranks
   std::vector<Outputs> outputs_;           // by tile, in inference

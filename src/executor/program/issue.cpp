@@ -18,12 +18,14 @@ compute::Issue issue_of(std::span<const plan::Instruction> phase, std::size_t pl
       case Action::start_collective:
       case Action::elapse:
       case Action::start_elapse:
+      case Action::start_copy:
         ++issue.others;
         break;
       case Action::wait_collectives:
       case Action::read:
       case Action::write:
       case Action::wait_access:
+      case Action::wait_copies:
         break;
     }
   }

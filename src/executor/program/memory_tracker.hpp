@@ -32,6 +32,7 @@ class MemoryTracker {
            !plan_.stages[tile.role / roles_of_stage_].pass_memory.empty();
   }
   plan::MemoryUse take(std::uint32_t stage, const plan::Pass& pass);
+  void take(std::uint32_t stage, const plan::ScheduleEntry& entry);
   plan::MemoryUse with_framework(std::uint32_t stage, const plan::MemoryUse& use) const;
 
   const plan::Plan& plan_;

@@ -31,8 +31,9 @@ std::string waiting_line(const plan::Plan& plan, const machine::Topology& topolo
   std::string text = topology.node_name(tile) + " (stage " + std::to_string(role.stage) +
                      ", replica " + std::to_string(role.replica) + ", shard " +
                      std::to_string(role.shard) + ") waits in '" + plan.names[instruction.name] +
-                     "' of " + to_string(entry.pass.phase) + ", micro-batch " +
-                     std::to_string(entry.pass.micro_batch) + ", since " + to_string(state.since);
+                     "' of " + to_string(entry.pass_of(instruction).phase) + ", micro-batch " +
+                     std::to_string(entry.pass_of(instruction).micro_batch) + ", since " +
+                     to_string(state.since);
   if (state.transfer.awaited.valid()) {
     text += ", for a message from " + topology.node_name(state.transfer.awaited);
   }

@@ -181,6 +181,7 @@ void PieceWriter::write_forward() {
     }
     access(Action::write, "write activations", slot_of(stored_write_slot, index),
            streams(index).forward_outputs);
+    copy_out(index);
     if (index + 1 < layers.end && !ahead) {
       gather_weights(index + 1);
     }
@@ -262,6 +263,9 @@ void PieceWriter::write_backward(Gradients gradients, bool final) {
   prefetch_backward(layers.end - 1, gradients, true);
   if (passes_on) {
     begin_uses(Phase::backward, ahead);
+    if (layers.end - layers.first > 1) {
+      copy_in(layers.end - 2);  // the last one has stayed
+    }
   }
   if (passes_on && !gives_loss()) {
     transfer(Action::receive, Side::behind, Traffic::gradient,
@@ -277,6 +281,10 @@ void PieceWriter::write_backward(Gradients gradients, bool final) {
                   slot_bit(slot_of(gradient_read_slot, index)));
     if (passes_on) {
       await_weights(index);
+      await_copy_in(index);
+      if (index > layers.first && index + 1 < layers.end) {
+        copy_in(index - 1);
+      }
     }
     backward_layer(index, gradients);
     if (gradients != Gradients::inputs) {
@@ -333,7 +341,7 @@ void PieceWriter::backward_operator(std::size_t index, const Operator& op, Gradi
     exchange_tokens(op);
   }
   if (in_pieces) {
-    backward_in_pieces(name, op, has_weights);
+    backward_in_pieces(name, op, has_weights && !cutter_.keeps_gathered_input(op));
   } else if (inputs) {
     if (strategy_.sequence_parallel && op.sharding == Sharding::row) {
       collective(Action::collective, Kind::all_gather, Group::tensor,
@@ -348,7 +356,7 @@ void PieceWriter::backward_operator(std::size_t index, const Operator& op, Gradi
   }
   if (has_weights) {
     // The input was stored cut along the tokens (Korthikanti et al., section 4.2.2).
-    if (strategy_.sequence_parallel && column && !in_pieces) {
+    if (strategy_.sequence_parallel && column && !in_pieces && !cutter_.keeps_gathered_input(op)) {
       collective(Action::collective, Kind::all_gather, Group::tensor,
                  cutter_.tensor_bytes(op.backward_all_reduce_elements));
     }

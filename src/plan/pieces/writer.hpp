@@ -18,6 +18,7 @@ enum CollectiveSlot : std::uint8_t {
   reduction_slot = 2,
   tensor_slot = 3,
   piece_slot = 4,
+  turn_slot = 5,  // and the next one
 };
 constexpr std::uint32_t slot_bit(std::uint8_t slot) {
   return std::uint32_t{1} << slot;
@@ -95,6 +96,13 @@ class PieceWriter {
   void access(Action action, const std::string& name, std::uint8_t slot, Bytes bytes);
   void wait_accesses(std::uint64_t mask);
 
+  // To and from the host: src/plan/pieces/offload.cpp.
+  Bytes offloaded(std::size_t index) const;
+  void copy_out(std::size_t index);
+  void copy_in(std::size_t index);
+  void await_copies_out();
+  void await_copy_in(std::size_t index);
+  void start_copy(const std::string& name, std::uint8_t slot, Bytes bytes);
   void write_forward();
   void write_backward(Gradients gradients, bool final);
   void write_update();

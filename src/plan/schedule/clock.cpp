@@ -61,19 +61,32 @@ bool ScheduleClock::advance(std::uint32_t stage) {
   }
   const std::uint32_t part = shape_.part_of(stage, entry.pass.chunk);
   const std::optional<SimTime> ready = ready_at(entry.pass, part);
-  if (!ready) {
+  const std::optional<SimTime> other =
+      entry.beside ? ready_at(*entry.beside, shape_.part_of(stage, entry.beside->chunk))
+                   : SimTime::zero();
+  if (!ready || !other) {
     return false;
   }
   const SimTime time = times_.pieces[stage][entry.piece];
-  const SimTime begin = std::max(clock_[stage], *ready);
+  const SimTime begin = std::max({clock_[stage], *ready, *other});
   begin_[stage] = next_[stage] == 0 ? begin : begin_[stage];
   clock_[stage] = begin + time;
   busy_[stage] += time;
   ++next_[stage];
-  if (!is_update && entry.pass.phase != Phase::weight_gradient) {
-    done_[entry.pass.phase == Phase::forward ? 0 : 1][place(part, entry.pass)] = clock_[stage];
+  if (!is_update) {
+    note_done(stage, entry.pass);
+  }
+  if (entry.beside) {
+    note_done(stage, *entry.beside);
   }
   return true;
+}
+
+void ScheduleClock::note_done(std::uint32_t stage, const Pass& pass) {
+  if (pass.phase != Phase::weight_gradient) {
+    const std::uint32_t part = shape_.part_of(stage, pass.chunk);
+    done_[pass.phase == Phase::forward ? 0 : 1][place(part, pass)] = clock_[stage];
+  }
 }
 
 // When what another stage makes for the pass is there; that of its own stage is, by the order.

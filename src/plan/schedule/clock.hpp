@@ -31,6 +31,7 @@ class ScheduleClock {
 
  private:
   bool advance(std::uint32_t stage);
+  void note_done(std::uint32_t stage, const Pass& pass);
   std::optional<SimTime> ready_at(const Pass& pass, std::uint32_t part) const;
   std::optional<SimTime> sent_at(std::size_t direction, std::uint32_t from, std::uint32_t to,
                                  const Pass& pass) const;

@@ -77,6 +77,7 @@ StageWork work_of(const Program& program) {
         case Action::execute:
         case Action::elapse:
         case Action::start_elapse:
+        case Action::wait_copies:
           work.operators += times[piece];
           break;
         case Action::send:
@@ -93,6 +94,7 @@ StageWork work_of(const Program& program) {
               times[piece];
           break;
         case Action::receive:
+        case Action::start_copy:
         case Action::wait_collectives:
         case Action::wait_access:
           break;  // what is waited for raises the event

@@ -83,11 +83,18 @@ std::string peak_table(const plan::Plan& plan) {
       head.push_back(to_string(part));
     }
   }
+  const bool offloads = plan.strategy.offload.is_on();
+  if (offloads) {
+    head.emplace_back("on the host");
+  }
   TextTable table(std::move(head));
   for (std::size_t number = 0; number < plan.stages.size(); ++number) {
     std::vector<std::string> row{std::to_string(number)};
     for (const plan::MemoryPart part : parts) {
       row.push_back(to_short_string(plan.stages[number].memory.peak[part]));
+    }
+    if (offloads) {
+      row.push_back(to_short_string(plan.stages[number].memory.offloaded()));
     }
     table.add(row);
   }
@@ -153,6 +160,9 @@ std::unique_ptr<Job> ProgramsReader::read() {
   if (strategy_->aggregation != plan::Aggregation::none && setup_.machine.has("faults")) {
     strategy_section.error("aggregation",
                            "a tile cannot stand for others on a machine with faults");
+  }
+  if (strategy_->offload.is_on() && !platform.machine.host.is_there()) {
+    strategy_section.error("offload", "needs the link to the host: machine.host.bandwidth");
   }
   check_peaks(workload_);
   std::unique_ptr<Job> job = std::make_unique<ProgramsJob>();
@@ -274,7 +284,8 @@ JobDescription ProgramsJob::describe(const Platform& platform) const {
                 "\n# of one tile, when it holds most\n" + peak_table(plan) +
                 traffic_table(platform.machine, plan);
   for (std::size_t stage = 0; stage < plan.stages.size(); ++stage) {
-    text.peaks.push_back({"stage " + std::to_string(stage), plan.stages[stage].memory.peak});
+    const plan::StageMemory& memory = plan.stages[stage].memory;
+    text.peaks.push_back({"stage " + std::to_string(stage), memory.peak, memory.offloaded()});
   }
   text.ideal = "ideal iteration (arithmetic only)";
   return text;

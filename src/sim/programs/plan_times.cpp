@@ -146,6 +146,7 @@ class StageClock {
       }
       case Action::elapse:
       case Action::start_elapse:
+      case Action::start_copy:
         return SimTime::from_ps(static_cast<std::int64_t>(instruction.bytes));
       case Action::collective:
       case Action::start_collective:
@@ -221,6 +222,12 @@ class StageClock {
       case Action::wait_access:
         now_ = std::max(now_, accessed_);
         break;
+      case Action::start_copy:
+        copied_ = std::max(copied_, now_) + time;
+        break;
+      case Action::wait_copies:
+        now_ = std::max(now_, copied_);
+        break;
       case Action::send:
         send(instruction, entry, time, arrivals);
         break;
@@ -238,10 +245,11 @@ class StageClock {
   void send(const Instruction& instruction, const plan::ScheduleEntry& entry, SimTime time,
             Arrivals& arrivals) {
     const bool onward = instruction.peer == plan::Peer::next_stage;
-    const std::uint32_t chunk = plan_.receiving_chunk(stage_, entry.pass.chunk, instruction.peer);
+    const std::uint32_t chunk =
+        plan_.receiving_chunk(stage_, entry.pass_of(instruction).chunk, instruction.peer);
     const SimTime arrives = now_ + time;
     arrivals[{plan_.peer_stage(stage_, instruction.peer), instruction.traffic,
-              number(entry.pass, chunk)}]
+              number(entry.pass_of(instruction), chunk)}]
         .push_back(arrives);
     times_.handings.push_back({traffic_.job(stage_, entry.piece),
                                onward ? Talk::next : Talk::previous, now_.ps(),
@@ -250,8 +258,8 @@ class StageClock {
 
   bool receive(const Instruction& instruction, const plan::ScheduleEntry& entry,
                Arrivals& arrivals) {
-    const auto found =
-        arrivals.find({stage_, instruction.traffic, number(entry.pass, entry.pass.chunk)});
+    const plan::Pass& pass = entry.pass_of(instruction);
+    const auto found = arrivals.find({stage_, instruction.traffic, number(pass, pass.chunk)});
     if (found == arrivals.end()) {
       return false;
     }
@@ -282,6 +290,7 @@ class StageClock {
   SimTime now_;
   SimTime background_;
   SimTime accessed_;
+  SimTime copied_;
 };
 
 }  // namespace

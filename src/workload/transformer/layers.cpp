@@ -62,7 +62,9 @@ Operators kept_alternately(Operators operators, const TransformerShape& shape) {
   const std::uint64_t q = shape.heads * shape.head_width;
   const std::uint64_t kv = shape.kv_heads * shape.head_width;
   std::uint64_t number = 0;
-  for (Operator& op : operators) {
+  for (auto op_place = operators.begin(); op_place != operators.end(); ++op_place) {
+    Operator& op = *op_place;
+    op.output_is_read = op_place + 1 == operators.end() || !(op_place + 1)->additive;
     if (op.kernel == Kernel::fused_attention) {
       op.kept_results = op.output_elements;
     } else if (op.is_matrix_product() && op.parameters > 0 && op.experts == 0) {
@@ -73,6 +75,7 @@ Operators kept_alternately(Operators operators, const TransformerShape& shape) {
       } else if (each_apart && columns == 2 * shape.ffn) {
         parts = {shape.ffn, shape.ffn};
       }
+      op.parts = static_cast<std::uint32_t>(parts.size());
       std::uint64_t kept = 0;
       for (const std::uint64_t part : parts) {
         kept += number++ % 2 == 0 ? part : 0;

@@ -143,8 +143,9 @@ class Forecaster {
     plan::PhaseMemory largest;
     Bytes apart;
   };
-  // Stages, chunks, in a V; whether weights are gathered, gradients scattered, and beside others.
-  using PassesKey = std::tuple<std::uint32_t, std::uint32_t, bool, bool, bool, bool>;
+  // Stages, chunks, in a V; whether weights are gathered, gradients scattered, and beside others;
+  // whether by fully_shard.
+  using PassesKey = std::tuple<std::uint32_t, std::uint32_t, bool, bool, bool, bool, bool>;
 
   using DegreesKey = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>;
   using CutKey = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, bool, std::uint32_t,
@@ -173,6 +174,8 @@ class Forecaster {
   const std::vector<plan::StageMemory>& memory_of_stages(const Candidate& candidate,
                                                          const SharingSums& sharing,
                                                          const Cuts& cuts);
+  plan::BoundaryMemory boundaries_of(const std::vector<std::size_t>& cuts, std::uint32_t stage,
+                                     std::uint32_t in_flight) const;
   plan::StageMemory memory_of(const SharingSums& sharing, const std::vector<std::size_t>& cuts,
                               std::uint32_t stage) const;
   void find_need(const PerLayout& layout, const std::vector<plan::StageMemory>& memory,

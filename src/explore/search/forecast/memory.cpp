@@ -48,6 +48,7 @@ const std::vector<plan::StageMemory>& Forecaster::memory_of_stages(const Candida
     plan::StageMemory& of = memory_.emplace_back(
         repeats(cuts, stage) ? memory_.back() : memory_of(sharing, cuts.first, stage));
     of.in_flight = in_flight(candidate, stage);
+    of.boundaries = boundaries_of(cuts.first, stage, of.in_flight);
     of.peak = peak_of(passes[stage], stage, of);
     const plan::Holding holding = plan::holding_of(
         least_tile_, !experiment_.machine.channels.empty(), of.weight_state(), of.activations());
@@ -63,6 +64,7 @@ plan::StageMemory Forecaster::memory_of(const SharingSums& sharing,
                                         std::uint32_t stage) const {
   plan::StageMemory memory;
   Bytes stored;
+  Bytes offloaded;
   for (std::uint32_t chunk = 0; chunk < strategy_.chunks; ++chunk) {
     const std::uint32_t part = shape().part_of(stage, chunk);
     const LayerState state = between(sharing.state, cuts[part], cuts[part + 1]);
@@ -70,10 +72,32 @@ plan::StageMemory Forecaster::memory_of(const SharingSums& sharing,
     memory.gradients += state.gradients;
     memory.optimizer += state.optimizer;
     stored += state.stored;
+    for (std::size_t layer = cuts[part]; layer < cuts[part + 1]; ++layer) {
+      const plan::Offload& offload = strategy_.offload;
+      if (!offload.covers(layer - cuts[part], cuts[part + 1] - cuts[part])) {
+        break;
+      }
+      const LayerState own = between(sharing.state, layer, layer + 1);
+      const Bytes copied = offload.share_of(own.stored);
+      offloaded += copied;
+      stored = stored - copied;
+    }
   }
   memory.activations_per_micro_batch =
       Bytes((stored.count() + strategy_.chunks - 1) / strategy_.chunks);
+  memory.offloaded_per_micro_batch =
+      Bytes((offloaded.count() + strategy_.chunks - 1) / strategy_.chunks);
   return memory;
+}
+
+plan::BoundaryMemory Forecaster::boundaries_of(const std::vector<std::size_t>& cuts,
+                                               std::uint32_t stage, std::uint32_t in_flight) const {
+  std::vector<std::pair<std::size_t, std::size_t>> chunks;
+  for (std::uint32_t chunk = 0; chunk < strategy_.chunks; ++chunk) {
+    const std::uint32_t part = shape().model_part(shape().part_of(stage, chunk));
+    chunks.emplace_back(cuts[part], cuts[part + 1]);
+  }
+  return plan::boundary_memory(workload_, strategy_, stage, chunks, in_flight);
 }
 
 const std::vector<plan::LayerMemory>& Forecaster::layer_memory() {
@@ -110,9 +134,9 @@ const std::vector<Forecaster::StagePasses>& Forecaster::passes_of(const Cuts& cu
   const bool replicas = strategy_.degrees.data > 1;
   const bool scatters = replicas && strategy_.zero >= 2;
   const std::uint32_t stages = strategy_.degrees.pipeline;
-  const auto [entry, fresh] = passes_.try_emplace({stages, strategy_.chunks, strategy_.v_shaped,
-                                                   replicas && strategy_.zero == 3, scatters,
-                                                   scatters && strategy_.overlap_gradients});
+  const auto [entry, fresh] = passes_.try_emplace(
+      {stages, strategy_.chunks, strategy_.v_shaped, replicas && strategy_.zero == 3, scatters,
+       scatters && strategy_.overlap_gradients, strategy_.has_units()});
   std::vector<StagePasses>& passes = entry->second;
   for (std::uint32_t stage = 0; fresh && stage < stages; ++stage) {
     passes.push_back(repeats(cuts, stage) ? passes.back() : passes_of_stage(cuts.first, stage));
@@ -125,15 +149,16 @@ plan::MemoryUse Forecaster::peak_of(const StagePasses& passes, std::uint32_t sta
   const std::uint32_t communicators = plan::communicators_of(strategy_, stage, ties_);
   if (strategy_.v_shaped) {
     const StageWalk& walk = walks_.of(strategy_.schedule, shape())[stage];
-    return plan::with_framework(experiment_.machine.framework, communicators,
-                                walk.peak(memory.state(), passes.chunks));
+    return plan::with_framework(
+        experiment_.machine.framework, communicators,
+        walk.peak(memory.state(strategy_.chunk_micro_batches()), passes.chunks));
   }
   const plan::StageForm form{strategy_.schedule, strategy_.degrees.pipeline, stage,
                              strategy_.micro_batches, memory.in_flight};
   return plan::with_framework(
       experiment_.machine.framework, communicators,
-      plan::peak_in_closed_form(form, memory.state(), memory.activations_per_micro_batch,
-                                passes.apart, passes.largest));
+      plan::peak_in_closed_form(form, memory.state(strategy_.micro_batches),
+                                memory.activations_per_micro_batch, passes.apart, passes.largest));
 }
 
 // What each place keeps of all stages that share it, and the tightest of them.

@@ -1,0 +1,51 @@
+// What the software of a training holds in memory beside what the plan says.
+//
+// Sources: PyTorch of December 2024, torch/distributed/_composable/fsdp (fully_shard),
+// torch/distributed/pipelining/stage.py, torch/distributed/tensor/parallel and
+// c10/cuda/CUDACachingAllocator.cpp; torchtitan, torchtitan/parallelisms/parallelize_llama.py.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tessera/config/document.hpp"
+#include "tessera/core/registry.hpp"
+
+namespace tessera::plan {
+
+// How what ZeRO shares out is held.
+//   plain  weights in the data type beside the optimizer's in fp32; gathered where they are used
+//   fsdp2  PyTorch's fully_shard: ZeRO 3 gathers from the optimizer's weights, into buffers that
+//          are copied from. What is not repeated (embedding and head) is one unit, which stays
+//          gathered from the first layer forward to the last one backward, and so does the last
+//          repeated layer until its own backward pass. Gradients come in the data type and are
+//          copied to their own before they are summed up or scattered. With less than ZeRO 3, as
+//          under a pipeline, whole gradients are beside the share that the optimizer takes
+enum class SharedOutBy : std::uint8_t { plain, fsdp2 };
+
+struct Software {
+  SharedOutBy sharding = SharedOutBy::plain;
+  // Compiled layers keep no result that no backward pass reads (of alternate recomputation).
+  bool compiled = false;
+  // Inputs gathered along the tokens stay for gradients of weights (PyTorch's DTensor), whose
+  // products of one input are made one by one; or they are gathered again (Megatron-LM).
+  bool keeps_gathered_inputs = false;
+  // Inputs of products in a narrow type are kept as they are multiplied (Transformer Engine's
+  // linear.py and layernorm_linear.py), or as they come (torchao's Float8Linear).
+  bool keeps_narrow_inputs = false;
+  // Buffers for what comes from other stages in every micro-batch, both ways; outputs stay until
+  // their backward pass, the logits of all micro-batches until the iteration is over.
+  bool buffers_all_micro_batches = false;
+  // What layers have freed is too small for copies of logits, and serves none.
+  bool reuses_fitting_blocks_only = false;
+
+  bool is_fsdp2() const { return sharding == SharedOutBy::fsdp2; }
+  friend bool operator==(const Software&, const Software&) = default;
+};
+
+std::vector<ParameterInfo> software_parameters();
+
+// Of the section `software` of a strategy, which it finishes.
+Software read_software(config::Section& strategy);
+
+}  // namespace tessera::plan

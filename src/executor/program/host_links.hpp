@@ -1,0 +1,38 @@
+// Copies of tiles between their memory and that of their host.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "tessera/core/time.hpp"
+#include "tessera/pdes/state.hpp"
+#include "tessera/plan/plan.hpp"
+
+namespace tessera::executor {
+
+// Each way of a tile's link does one copy after the other, in the order asked for. What comes in
+// under a slot has gone out under the slot before. Nothing else hinders a copy, so that its end is
+// known when it is asked for.
+class HostLinks {
+ public:
+  // Keeps nothing where no program copies.
+  HostLinks(const plan::Plan& plan, std::size_t tiles);
+
+  void start(std::uint32_t index, SimTime now, const plan::Instruction& instruction);
+  // When the last copy under a slot of the mask is over.
+  SimTime end(std::uint32_t index, std::uint64_t mask) const;
+
+  void save(std::uint32_t index, pdes::StateWriter& writer) const;
+  void restore(std::uint32_t index, pdes::StateReader& reader);
+  std::size_t resident_bytes() const { return links_.capacity() * sizeof(Link); }
+
+ private:
+  struct Link {
+    std::array<SimTime, 2> free{};  // out, in
+    std::array<SimTime, plan::copy_slots> over{};
+  };
+  std::vector<Link> links_;  // by tile
+};
+
+}  // namespace tessera::executor

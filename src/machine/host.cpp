@@ -1,0 +1,58 @@
+#include "tessera/machine/host.hpp"
+
+#include <algorithm>
+
+#include "tessera/config/key.hpp"
+
+namespace tessera::machine {
+namespace {
+
+using config::Key;
+using config::RequiredKey;
+
+const RequiredKey<Bandwidth> bandwidth_key{"bandwidth",
+                                           "of the link between a device and its host, each way",
+                                           config::at_least(Bandwidth::bytes_per_second(1))};
+const Key<SimTime> latency_key{"latency", SimTime::zero(), "of a copy between them",
+                               config::at_least(SimTime::zero())};
+const Key<Bytes> memory_key{"memory", Bytes(0), "of the host, for all its devices; 0: any"};
+const Key<std::uint32_t> devices_key{"devices", 1, "that share the host",
+                                     config::between(1U, 1U << 20U)};
+const Key<Bandwidth> memory_bandwidth_key{
+    "memory_bandwidth", Bandwidth(),
+    "of the host's memory, shared by what its devices copy both ways; 0: never the limit"};
+
+}  // namespace
+
+SimTime Host::copy_time(Bytes bytes) const {
+  if (bytes == Bytes(0) || !is_there()) {
+    return SimTime::zero();
+  }
+  Bandwidth rate = bandwidth;
+  if (memory_bandwidth > Bandwidth()) {
+    const std::uint64_t part = memory_bandwidth.bytes_per_second() / (2 * std::uint64_t{devices});
+    rate = std::min(rate, Bandwidth::bytes_per_second(std::max<std::uint64_t>(1, part)));
+  }
+  return latency + serialization_time(bytes, rate);
+}
+
+Host read_host(config::Section& machine) {
+  Host host;
+  if (!machine.has("host")) {
+    return host;
+  }
+  config::Section section = machine.section("host");
+  host.bandwidth = bandwidth_key.read(section);
+  host.latency = latency_key.read(section);
+  host.memory = memory_key.read(section);
+  host.devices = devices_key.read(section);
+  host.memory_bandwidth = memory_bandwidth_key.read(section);
+  section.finish();
+  return host;
+}
+
+std::vector<ParameterInfo> host_parameters() {
+  return {bandwidth_key, latency_key, memory_key, devices_key, memory_bandwidth_key};
+}
+
+}  // namespace tessera::machine

@@ -1,0 +1,238 @@
+#include "pass_walk.hpp"
+
+#include <algorithm>
+
+#include "tessera/core/error.hpp"
+
+namespace tessera::plan {
+namespace {
+
+// Replicas that gather and scatter, each time a layer is worked on.
+bool gathers(const Strategy& strategy) {
+  return strategy.zero == 3 && strategy.sharing() > 1;
+}
+bool scatters(const Strategy& strategy) {
+  return strategy.zero >= 2 && strategy.sharing() > 1;
+}
+
+}  // namespace
+
+PassWalk::PassWalk(const Strategy& strategy, const std::vector<LayerMemory>& kinds,
+                   const std::vector<std::size_t>& kind_of, std::size_t first, std::size_t end)
+    : strategy_(strategy), kinds_(kinds), kind_of_(kind_of), first_(first), end_(end) {
+  if (strategy_.has_units()) {
+    find_units();
+  }
+}
+
+void PassWalk::find_units() {
+  Bytes largest;
+  for (std::size_t index = first_; index < end_; ++index) {
+    const LayerMemory& of = layer(index);
+    if (of.repeats) {
+      units_.last = of.weights;
+      units_.end = index + 1;
+      largest = std::max(largest, of.weights);
+    } else {
+      units_.once += of.weights;
+      units_.once_new += of.new_gradients;
+    }
+  }
+  // The unit that is gathered first beside the next one, or two layers, each copied from while the
+  // next is on its way.
+  units_.buffers = std::max(units_.once, largest) + largest;
+  units_.gathers = gathers(strategy_);
+}
+
+PassMemory PassWalk::forward() {
+  Bytes kept;
+  for (std::size_t index = first_; index < end_; ++index) {
+    kept += resident(index);
+    if (is_corner(index)) {
+      MemoryUse use;
+      use[MemoryPart::activations] = kept + beside(index);
+      use[MemoryPart::gathered] =
+          gathered(index, strategy_.prefetch != Prefetch::none && index + 1 < end_, index + 1);
+      use[MemoryPart::working] = layer(index).working_forward + unfit(index);
+      take(use);
+    }
+  }
+  pass_.after = kept;
+  return pass_;
+}
+
+PassMemory PassWalk::backward() {
+  Bytes kept = sum([this](std::size_t index) { return resident(index); });
+  pass_.before = kept;
+  each_backward([&](std::size_t index) {
+    if (is_corner(index)) {
+      MemoryUse use = at_work_backward(index, kept + beside(index));
+      use[MemoryPart::scattered] = scattered(index);
+      take(use);
+    }
+    kept = kept - resident(index);
+  });
+  return pass_;
+}
+
+// What was offloaded is back from then on.
+PassMemory PassWalk::input_gradient() {
+  Bytes kept = sum([this](std::size_t index) { return resident(index); });
+  pass_.before = kept;
+  each_backward([&](std::size_t index) {
+    take(at_work_backward(index, kept + beside(index)));
+    kept += layer(index).apart + offloaded(index);
+  });
+  pass_.after = kept;
+  return pass_;
+}
+
+PassMemory PassWalk::weight_gradient() {
+  Bytes kept = sum([this](std::size_t index) { return layer(index).stored + layer(index).apart; });
+  pass_.before = kept;
+  each_backward([&](std::size_t index) {
+    MemoryUse use;
+    use[MemoryPart::activations] = kept;
+    use[MemoryPart::scattered] = scattered(index);
+    take(use);
+    kept = kept - layer(index).stored - layer(index).apart;
+  });
+  return pass_;
+}
+
+// Inside a run of layers of one kind the second and the last but one have the same neighbours as
+// those between, and the latter holds most.
+bool PassWalk::is_corner(std::size_t index) const {
+  if (index < first_ + 2 || index + 2 >= end_ || strategy_.offload.is_on()) {
+    return true;
+  }
+  const std::size_t kind = kind_of_[index];
+  return kind_of_[index - 2] != kind || kind_of_[index - 1] != kind ||
+         kind_of_[index + 1] != kind || kind_of_[index + 2] != kind;
+}
+
+template <class Of>
+Bytes PassWalk::sum(const Of& of) const {
+  Bytes all;
+  for (std::size_t index = first_; index < end_; ++index) {
+    all += of(index);
+  }
+  return all;
+}
+
+// Copies that are computed with, and the buffers that they are copied from.
+Bytes PassWalk::unit_gathered(std::size_t index) const {
+  if (!units_.gathers) {
+    return units_.buffers;  // copies are held all the time
+  }
+  const LayerMemory& of = layer(index);
+  const Bytes own = of.repeats ? of.weights : index + 1 > units_.end ? units_.last : Bytes();
+  return units_.buffers + units_.once + own;
+}
+
+// Gradients as they come, and the copies that are summed up or scattered: of the layer at work, of
+// the one behind it whose are under way, and, as they come, of what is not repeated. Of a head,
+// gradients are fewer than the copies of its logits, which come before.
+Bytes PassWalk::unit_scattered(std::size_t index) const {
+  const LayerMemory& of = layer(index);
+  if (!of.repeats) {
+    return index >= units_.end ? Bytes() : units_.once_new + of.gradients;
+  }
+  const bool another = units_.gathers && strategy_.overlap_gradients && index + 1 < units_.end &&
+                       layer(index + 1).repeats;
+  return of.new_gradients + of.gradients + units_.once_new +
+         (another ? layer(index + 1).gradients : Bytes());
+}
+
+Bytes PassWalk::gathered(std::size_t index, bool ahead, std::size_t next) const {
+  if (strategy_.has_units()) {
+    return unit_gathered(index);
+  }
+  if (!gathers(strategy_)) {
+    return {};
+  }
+  return layer(index).weights + (ahead ? layer(next).weights : Bytes());
+}
+
+// Those of the layer before are on their way while sums go on beside.
+Bytes PassWalk::scattered(std::size_t index) const {
+  if (strategy_.has_units()) {
+    return unit_scattered(index);
+  }
+  if (!scatters(strategy_)) {
+    return {};
+  }
+  const bool another = strategy_.overlap_gradients && index + 1 < end_;
+  return layer(index).gradients + (another ? layer(index + 1).gradients : Bytes());
+}
+
+Bytes PassWalk::offloaded(std::size_t index) const {
+  return strategy_.offload.covers(index - first_, end_ - first_)
+             ? strategy_.offload.share_of(layer(index).stored)
+             : Bytes();
+}
+
+// Of what is offloaded, what the layer at work and the one before it have on the device.
+Bytes PassWalk::beside(std::size_t index) const {
+  return offloaded(index) + (index > first_ ? offloaded(index - 1) : Bytes());
+}
+
+// What was freed and is too small for copies of logits: the logits themselves, and what the layers
+// before worked with.
+Bytes PassWalk::unfit(std::size_t index) const {
+  const LayerMemory& of = layer(index);
+  Bytes others;
+  for (std::size_t other = first_; of.copy > Bytes(0) && other < index; ++other) {
+    others = std::max(others, layer(other).working_forward);
+  }
+  return of.copy > others ? others : Bytes();
+}
+
+MemoryUse PassWalk::at_work_backward(std::size_t index, Bytes kept) const {
+  MemoryUse use;
+  use[MemoryPart::activations] = kept;
+  use[MemoryPart::recomputed] = layer(index).recomputed;
+  use[MemoryPart::gathered] =
+      gathered(index, strategy_.prefetch == Prefetch::both && index > first_, index - 1);
+  use[MemoryPart::working] = layer(index).working_backward + layer(index).copied + unfit(index);
+  return use;
+}
+
+void PassWalk::take(const MemoryUse& use) {
+  if (use.total() > pass_.most.total()) {
+    pass_.most = use;
+  }
+  pass_.gathered = std::max(pass_.gathered, use[MemoryPart::gathered]);
+  MemoryUse others = use;
+  others[MemoryPart::gathered] = Bytes();
+  // Units are scattered from memory that serves all else as well.
+  if (!strategy_.has_units()) {
+    pass_.scattered = std::max(pass_.scattered, use[MemoryPart::scattered]);
+    others[MemoryPart::scattered] = Bytes();
+  }
+  if (others.total() > pass_.most_else.total()) {
+    pass_.most_else = others;
+  }
+}
+
+PassMemory memory_of_pass(const Strategy& strategy, Phase phase,
+                          const std::vector<LayerMemory>& kinds,
+                          const std::vector<std::size_t>& kind_of, std::size_t first,
+                          std::size_t end) {
+  PassWalk walk(strategy, kinds, kind_of, first, end);
+  switch (phase) {
+    case Phase::forward:
+      return walk.forward();
+    case Phase::backward:
+      return walk.backward();
+    case Phase::input_gradient:
+      return walk.input_gradient();
+    case Phase::weight_gradient:
+      return walk.weight_gradient();
+    case Phase::update:
+      return {};
+  }
+  throw InternalError("a phase outside its list");
+}
+
+}  // namespace tessera::plan

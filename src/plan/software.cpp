@@ -1,0 +1,64 @@
+#include "tessera/plan/software.hpp"
+
+#include "tessera/config/key.hpp"
+
+namespace tessera::plan {
+namespace {
+
+using config::ChoiceKey;
+using config::Key;
+
+const ChoiceKey<SharedOutBy> sharding_key{
+    "software.sharding",
+    {{"plain", SharedOutBy::plain}, {"fsdp2", SharedOutBy::fsdp2}},
+    "plain",
+    "of memory, how what zero shares out is held: plain: weights beside the optimizer's, gathered "
+    "where they are used; fsdp2: as PyTorch's fully_shard, in buffers and units of its own"};
+const Key<bool> compiled{"software.compiled", false,
+                         "of memory: layers are compiled, and keep no result that no backward "
+                         "pass reads"};
+const ChoiceKey<bool> gathered_inputs{
+    "software.gathered_inputs",
+    {{"again", false}, {"kept", true}},
+    "again",
+    "with sequence_parallel: inputs are gathered again for gradients of weights (Megatron-LM), or "
+    "kept gathered (PyTorch's DTensor)"};
+const ChoiceKey<bool> narrow_inputs{
+    "software.narrow_inputs",
+    {{"as_they_come", false}, {"narrow", true}},
+    "as_they_come",
+    "of memory, with a product_type: inputs of its products are kept as they come (torchao), or "
+    "narrow, as they are multiplied (Transformer Engine)"};
+const ChoiceKey<bool> boundary_buffers{
+    "software.boundary_buffers",
+    {{"passing", false}, {"all", true}},
+    "passing",
+    "of memory: all: as PyTorch's PipelineStage, a buffer for what comes from other stages in each "
+    "micro-batch, and outputs stay until their backward pass"};
+const ChoiceKey<bool> freed_blocks{
+    "software.freed_blocks",
+    {{"any", false}, {"fitting", true}},
+    "any",
+    "of memory: fitting: blocks that layers free serve no copy of logits, for which they are too "
+    "small (PyTorch's caching allocator)"};
+
+}  // namespace
+
+std::vector<ParameterInfo> software_parameters() {
+  return {sharding_key, compiled, gathered_inputs, narrow_inputs, boundary_buffers, freed_blocks};
+}
+
+Software read_software(config::Section& strategy) {
+  Software software;
+  config::Section section = strategy.section("software");
+  software.sharding = sharding_key.read(section);
+  software.compiled = compiled.read(section);
+  software.keeps_gathered_inputs = gathered_inputs.read(section);
+  software.keeps_narrow_inputs = narrow_inputs.read(section);
+  software.buffers_all_micro_batches = boundary_buffers.read(section);
+  software.reuses_fitting_blocks_only = freed_blocks.read(section);
+  section.finish();
+  return software;
+}
+
+}  // namespace tessera::plan
