@@ -54,6 +54,10 @@ StrategySharding = TypedDict("StrategySharding", {"samples": int, "rows": int, "
 
 StrategyCollectives = TypedDict("StrategyCollectives", {"tensor": Literal["halving-doubling", "line", "ring", "ring-relay"], "data": Literal["halving-doubling", "line", "ring", "ring-relay"]}, total=False)
 
+StrategyOffload = TypedDict("StrategyOffload", {"layers": int, "fraction": float | str}, total=False)
+
+StrategySoftware = TypedDict("StrategySoftware", {"sharding": Literal["plain", "fsdp2"], "compiled": bool, "gathered_inputs": Literal["again", "kept"], "narrow_inputs": Literal["as_they_come", "narrow"], "boundary_buffers": Literal["passing", "all"], "freed_blocks": Literal["any", "fitting"]}, total=False)
+
 StrategyPlacement = TypedDict("StrategyPlacement", {"layout": Literal["given", "line", "linear", "optimized", "replicas", "s-shape"], "group": Any, "tensor_group": Any, "tensor_members": Literal["near", "far"], "band": int, "replica_order": Literal["rows", "columns", "ring"], "tiles": Any, "seed": int, "moves": int, "start": Literal["best", "line", "linear", "s-shape"]}, total=False)
 
 ExecutionRemote = TypedDict("ExecutionRemote", {"request": Literal["sent", "free"], "stores": Literal["acknowledged", "posted"]}, total=False)
@@ -83,6 +87,8 @@ class Machine(Section):
     """what a device draws; mapping"""
     framework: Framework | Mapping[str, Any] | None
     """what software takes of a device's memory; mapping"""
+    host: Host | Mapping[str, Any] | None
+    """memory of a device's host, and the link to it; mapping"""
     network: networks.Network | Mapping[str, Any] | None
     """how messages travel; mapping"""
     memory: memories.Memory | Mapping[str, Any] | None
@@ -104,6 +110,7 @@ class Machine(Section):
         faults: Faults | Mapping[str, Any] | None = ...,
         power: Power | Mapping[str, Any] | None = ...,
         framework: Framework | Mapping[str, Any] | None = ...,
+        host: Host | Mapping[str, Any] | None = ...,
         network: networks.Network | Mapping[str, Any] | None = ...,
         memory: memories.Memory | Mapping[str, Any] | None = ...,
         compute: computes.Compute | Mapping[str, Any] | None = ...,
@@ -253,6 +260,29 @@ class Framework(Section):
         block: str | None = ...,
         fragmentation: float | str | None = ...,
         pools: Literal["shared", "by_stream"] | None = ...,
+    ) -> None: ...
+
+class Host(Section):
+    """Memory of a device's host, and the link to it."""
+
+    bandwidth: str
+    """of the link between a device and its host, each way; bandwidth, at least 1 B/s"""
+    latency: str | None
+    """of a copy between them; time, at least 0 ps; default: 0 ps"""
+    memory: str | None
+    """of the host, for all its devices; 0: any; size; default: 0 B"""
+    devices: int | None
+    """that share the host; integer, 1 to 1048576; default: 1"""
+    memory_bandwidth: str | None
+    """of the host's memory, shared by what its devices copy both ways; 0: never the limit; bandwidth; default: 0 B/s"""
+    def __init__(
+        self,
+        *,
+        bandwidth: str,
+        latency: str | None = ...,
+        memory: str | None = ...,
+        devices: int | None = ...,
+        memory_bandwidth: str | None = ...,
     ) -> None: ...
 
 class Coherence(Section):
@@ -598,6 +628,8 @@ class Strategy(Section):
     """reduce gradients of a layer while earlier layers go on; boolean; default: false"""
     overlap_tensor: bool | None
     """sum a gradient of inputs while that of weights is computed; boolean; default: false"""
+    overlap_passes: bool | None
+    """of schedules dualpipe and dualpipe-v: a forward pass and the backward one behind it take turns, so that tokens of one travel to experts while the other computes; boolean; default: false"""
     async_tensor: bool | None
     """with sequence_parallel, else of no effect: gather and scatter along the tokens piece by piece, beside the products around; boolean; default: false"""
     boundary: Literal["full", "scattered", "broadcast", "reduced"] | None
@@ -613,6 +645,8 @@ class Strategy(Section):
     aggregation: Literal["none", "tensor", "stage"] | None
     """none; tensor or stage: one tile stands for its group; name, one of none, tensor, stage; default: none"""
     collectives: StrategyCollectives | None
+    offload: StrategyOffload | None
+    software: StrategySoftware | None
     placement: StrategyPlacement | None
     def __init__(
         self,
@@ -638,6 +672,7 @@ class Strategy(Section):
         list_copies: float | None = ...,
         overlap_gradients: bool | None = ...,
         overlap_tensor: bool | None = ...,
+        overlap_passes: bool | None = ...,
         async_tensor: bool | None = ...,
         boundary: Literal["full", "scattered", "broadcast", "reduced"] | None = ...,
         adapters: int | None = ...,
@@ -646,6 +681,8 @@ class Strategy(Section):
         capacity: Literal["check", "ignore"] | None = ...,
         aggregation: Literal["none", "tensor", "stage"] | None = ...,
         collectives: StrategyCollectives | None = ...,
+        offload: StrategyOffload | None = ...,
+        software: StrategySoftware | None = ...,
         placement: StrategyPlacement | None = ...,
     ) -> None: ...
 
