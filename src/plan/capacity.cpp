@@ -159,15 +159,18 @@ void check_host(const machine::Machine& machine, const Plan& plan) {
     devices += machine.topology->computes(EntityId(node)) ? 1U : 0U;
   }
   std::vector<Bytes> asked(devices / machine.host.devices + 1);
+  std::vector<std::uint32_t> stage_of(asked.size());
   for (std::uint32_t number = 0; number < plan.strategy.degrees.tiles(); ++number) {
     const Role role = plan.placement.role(number);
-    Bytes& of = asked[host_of[plan.placement.tile(role).value()]];
-    of += plan.stages[role.stage].memory.offloaded();
-    if (of > machine.host.memory) {
-      throw ConfigError("offload: the host of stage " + std::to_string(role.stage) +
-                        " would hold " + to_short_string(of) + " of activations and more, " +
-                        to_short_string(plan.stages[role.stage].memory.offloaded()) +
-                        " a device, and has " + to_short_string(machine.host.memory) +
+    const std::uint32_t host = host_of[plan.placement.tile(role).value()];
+    asked[host] += plan.stages[role.stage].memory.offloaded();
+    stage_of[host] = role.stage;
+  }
+  for (std::size_t host = 0; host < asked.size(); ++host) {
+    if (asked[host] > machine.host.memory) {
+      throw ConfigError("offload: a host would hold " + to_short_string(asked[host]) +
+                        " of activations (of tiles of stage " + std::to_string(stage_of[host]) +
+                        " among others), and has " + to_short_string(machine.host.memory) +
                         " (capacity: ignore runs it all the same)");
     }
   }
