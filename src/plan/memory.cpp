@@ -37,8 +37,11 @@ Bytes working_forward(const Cutter& cutter, const Strategy& strategy, const Oper
 Bytes working_backward(const Cutter& cutter, const Strategy& strategy, const Operator& op) {
   const Operands all = cutter.operands(op);
   const bool is_loss = op.kind == "loss";
-  const Bytes gradients =
-      is_loss ? Bytes() : all.inputs + all.outputs + gathered_inputs(cutter, strategy, op);
+  // The input is gathered for gradients of weights once that of the input has been scattered, or
+  // beside it.
+  const bool both = strategy.overlap_tensor || strategy.async_tensor;
+  const Bytes gathered = both ? gathered_inputs(cutter, strategy, op) : Bytes();
+  const Bytes gradients = is_loss ? Bytes() : all.inputs + all.outputs + gathered;
   // Made one by one, gradients of the gathered input are whole twice where they are added up.
   const bool is_added = strategy.software.keeps_gathered_inputs && op.parts > 1;
   const bool is_cut = is_loss && strategy.degrees.tensor > 1;
