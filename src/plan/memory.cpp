@@ -38,8 +38,8 @@ Bytes working_backward(const Cutter& cutter, const Strategy& strategy, const Ope
   const Operands all = cutter.operands(op);
   const bool is_loss = op.kind == "loss";
   // The input is gathered for gradients of weights once that of the input has been scattered, or
-  // beside it.
-  const bool both = strategy.overlap_tensor || strategy.async_tensor;
+  // while it is; in pieces (`async_tensor`) neither is whole beside the other.
+  const bool both = strategy.overlap_tensor && !strategy.async_tensor;
   const Bytes gathered = both ? gathered_inputs(cutter, strategy, op) : Bytes();
   const Bytes gradients = is_loss ? Bytes() : all.inputs + all.outputs + gathered;
   // Made one by one, gradients of the gathered input are whole twice where they are added up.
