@@ -16,7 +16,8 @@ bool Cache::take(std::uint64_t blocks, GivenUp* given_up) {
     taken_ -= oldest->second.blocks;
     idle_blocks_ -= oldest->second.blocks;
     if (given_up != nullptr) {
-      given_up->emplace_back(oldest->first, oldest->second.blocks);
+      const Prefix& left = oldest->second;
+      given_up->push_back({left.number, static_cast<std::uint32_t>(left.tokens), left.blocks});
     }
     prefixes_.erase(oldest);
     idle_.erase(idle_.begin());
@@ -31,7 +32,7 @@ std::uint32_t Cache::use_prefix(std::uint32_t prefix, std::uint32_t tokens) {
   if (prefix == 0 || found == prefixes_.end()) {
     return 0;
   }
-  const std::uint64_t kept = found->second.blocks * block_;
+  const std::uint64_t kept = found->second.tokens;
   if (kept > tokens) {
     return 0;
   }
@@ -53,12 +54,12 @@ void Cache::let_go(std::uint32_t prefix) {
   }
 }
 
-std::uint64_t Cache::keep_prefix(std::uint32_t prefix, std::uint32_t tokens) {
-  const std::uint64_t blocks = tokens / block_;
-  if (prefix == 0 || blocks == 0 || prefixes_.contains(prefix)) {
+std::uint64_t Cache::keep_prefix(std::uint32_t prefix, std::uint32_t tokens, std::uint64_t blocks) {
+  const std::uint64_t whole = tokens / block_ * std::uint64_t{block_};
+  if (prefix == 0 || whole == 0 || prefixes_.contains(prefix)) {
     return 0;
   }
-  prefixes_[prefix] = {prefix, 1, blocks, ++uses_};
+  prefixes_[prefix] = {prefix, 1, whole, blocks, ++uses_};
   return blocks;
 }
 

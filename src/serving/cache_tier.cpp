@@ -34,7 +34,8 @@ void CacheTier::put(const Prefix& prefix) {
   of_prefixes_ += prefix.blocks;
 }
 
-std::uint64_t CacheTier::store_prefix(std::uint32_t prefix, std::uint64_t blocks) {
+std::uint64_t CacheTier::store_prefix(std::uint32_t prefix, std::uint64_t blocks,
+                                      std::uint32_t tokens) {
   if (!options_.prefixes) {
     return 0;
   }
@@ -45,7 +46,7 @@ std::uint64_t CacheTier::store_prefix(std::uint32_t prefix, std::uint64_t blocks
   if (!store(blocks)) {
     return 0;
   }
-  put({prefix, blocks, ++uses_});
+  put({prefix, tokens, blocks, ++uses_});
   return blocks;
 }
 

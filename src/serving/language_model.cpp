@@ -3,8 +3,12 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
+#include <map>
 #include <utility>
 
+#include "layers/batch_sizes.hpp"
+#include "layers/checks.hpp"
 #include "layers/operations.hpp"
 #include "layers/operators.hpp"
 #include "layers/weights.hpp"
@@ -25,13 +29,9 @@ class LanguageModel : public ServedModel {
     if (setup_.adapter_slots > 0) {
       weights_ += LanguageModel::adapter() * setup_.adapter_slots;
       adapter_flops_ = flops_of_adapters();
-    } else if (setup_.expert == 1 && !shape_.latent &&
-               (!shape_.experts || shape_.experts->shared == 0)) {
-      names_.resize(latent_down);  // of parts that it has
     }
-    if (setup_.expert == 1 && names_.size() > swap_tokens) {
-      names_.resize(swap_tokens);
-    }
+    names_.resize(parts_named());
+    count_mixers();
   }
 
   std::uint32_t units() const override { return setup_.tensor * setup_.pipeline * setup_.expert; }
@@ -51,8 +51,15 @@ class LanguageModel : public ServedModel {
   }
   // Of a token that any of several units may have, the mean.
   Bytes cache_of_token() const override {
-    const Bytes whole = shapes_.cache_of_token() * quotient_up(shape_.layers, setup_.pipeline);
+    const Bytes whole = shapes_.cache_of_token() * (full_ + windowed_);
     return Bytes(shapes_.own(whole.count()));
+  }
+  CacheLayout cache_layout() const override;
+  Bytes cache_block(std::uint32_t tokens) const override;
+  Bytes cache_of_prompt(std::uint64_t tokens) const override {
+    return is_uniform() ? cache_of_token() * tokens
+                        : of_tokens(tokens) * full_ + of_window(tokens) * windowed_ +
+                              state_of_layer() * states_;
   }
 
  protected:
@@ -62,9 +69,24 @@ class LanguageModel : public ServedModel {
   std::uint32_t stage_of(std::uint64_t layer) const { return serving::stage_of(setup_, layer); }
   std::uint32_t outside() const { return static_cast<std::uint32_t>(shape_.layers * parts); }
   std::uint64_t flops_of_adapters() const;
+  // Of a layer's cache on a unit.
+  Bytes of_tokens(std::uint64_t tokens) const {
+    return Bytes(shapes_.own(shapes_.cache_of_token().count())) * tokens;
+  }
+  // What the next token sees of so many.
+  Bytes of_window(std::uint64_t tokens) const {
+    return shape_.window == 0 ? Bytes() : of_tokens(std::min(tokens, shape_.window - 1));
+  }
+  Bytes state_of_layer() const {
+    return shapes_.state_space() ? Bytes(shapes_.own(shapes_.state_space()->kept().count()))
+                                 : Bytes();
+  }
+  bool is_uniform() const { return windowed_ == 0 && states_ == 0; }
   // Parts of a layer, one behind the other, exchanges among them; with those of adapters.
   std::vector<Part> parts_of(std::uint64_t layer, bool adapted = false) const;
-  StepSizes sizes_of_batch(const Batch& batch) const;
+  void add_mixing(workload::Mixer mixer, bool adapted, std::vector<Part>& all) const;
+  void add_mlp(std::uint64_t layer, bool adapted, std::vector<Part>& all) const;
+  StepSizes sizes_of_batch(const Batch& batch) const { return batch_sizes(shapes_, batch); }
 
   LanguageSetup setup_;
   TransformerShape shape_;
@@ -72,11 +94,69 @@ class LanguageModel : public ServedModel {
   LayerShapes shapes_;
 
  private:
+  std::uint32_t parts_named() const;
+  void count_mixers();
+
   LayerFlops flops_;
   Bytes weights_;
   std::uint64_t adapter_flops_ = 0;  // of a token in a layer, by all units, nothing twice
-  std::vector<std::string> names_ = part_names(setup_.adapter_slots > 0 || setup_.expert > 1);
+  std::vector<std::string> names_ = part_names();
+  // Layers of a stage that attend to all tokens, to those of a window, and that have a state; of
+  // the stage with most of each.
+  std::uint64_t full_ = 0;
+  std::uint64_t windowed_ = 0;
+  std::uint64_t states_ = 0;
 };
+
+// Up to the last one that a model of its kind may have.
+std::uint32_t LanguageModel::parts_named() const {
+  const bool shares = shape_.experts && shape_.experts->shared > 0;
+  return shape_.window > 0 || shape_.ssm       ? part_count
+         : setup_.expert > 1                   ? local_attention
+         : setup_.adapter_slots > 0            ? swap_tokens
+         : shape_.latent.has_value() || shares ? qkv_shrink
+                                               : latent_down;
+}
+
+void LanguageModel::count_mixers() {
+  std::vector<std::array<std::uint64_t, 4>> counts(setup_.pipeline);  // [workload::Mixer]
+  for (std::uint64_t layer = 0; layer < shape_.layers; ++layer) {
+    ++counts[stage_of(layer)][static_cast<std::size_t>(shape_.kind_of(layer).mixer)];
+  }
+  const auto most = [&counts](workload::Mixer mixer) {
+    std::uint64_t layers = 0;
+    for (const auto& of_stage : counts) {
+      layers = std::max(layers, of_stage[static_cast<std::size_t>(mixer)]);
+    }
+    return layers;
+  };
+  full_ = most(workload::Mixer::attention);
+  windowed_ = most(workload::Mixer::local);
+  states_ = most(workload::Mixer::ssm);
+}
+
+CacheLayout LanguageModel::cache_layout() const {
+  if (is_uniform()) {
+    return {};
+  }
+  CacheLayout layout;
+  layout.full = full_;
+  layout.windowed = windowed_;
+  layout.window = windowed_ == 0 ? 0 : static_cast<std::uint32_t>(shape_.window);
+  layout.states = full_ + windowed_ == 0 ? 1
+                                         : quotient_up((state_of_layer() * states_).count(),
+                                                       of_tokens(setup_.block).count());
+  return layout;
+}
+
+// Of all layers where they are alike, else of one; or a sequence's states where there are no
+// others.
+Bytes LanguageModel::cache_block(std::uint32_t tokens) const {
+  if (is_uniform()) {
+    return cache_of_token() * tokens;
+  }
+  return full_ + windowed_ == 0 ? state_of_layer() * states_ : of_tokens(tokens);
+}
 
 constexpr std::array of_head{last_norm, head, softmax};
 
@@ -92,11 +172,54 @@ std::uint64_t LanguageModel::flops_of_adapters() const {
 }
 
 std::vector<Part> LanguageModel::parts_of(std::uint64_t layer, bool adapted) const {
+  const workload::LayerKind kind = shape_.kind_of(layer);
+  std::vector<Part> all;
+  add_mixing(kind.mixer, adapted, all);
+  if (kind.mlp) {
+    add_mlp(layer, adapted, all);
+  }
+  if (layer + 1 < shape_.layers && stage_of(layer + 1) != stage_of(layer)) {
+    all.push_back(hand_on);
+  }
+  return all;
+}
+
+void LanguageModel::add_mixing(workload::Mixer mixer, bool adapted, std::vector<Part>& all) const {
+  const auto append = [&all](std::initializer_list<Part> some) {
+    all.insert(all.end(), some.begin(), some.end());
+  };
+  if (mixer == workload::Mixer::none) {
+    return;
+  }
+  all.push_back(norm_in);
+  if (mixer == workload::Mixer::ssm) {
+    append({ssm_input, ssm_convolution, ssm_scan, ssm_gate, ssm_output});
+  } else {
+    if (shape_.latent) {
+      append({latent_down, latent_norm, query_up, absorb});
+    } else {
+      append({qkv});
+    }
+    if (adapted) {
+      append({qkv_shrink, qkv_expand});
+    }
+    append({mixer == workload::Mixer::local ? local_attention : attention});
+    if (shape_.latent) {
+      append({value_up});
+    }
+    append({out});
+    if (adapted) {
+      append({out_shrink, out_expand});
+    }
+  }
+  if (tensor_ > 1) {
+    append({reduce_out});
+  }
+}
+
+void LanguageModel::add_mlp(std::uint64_t layer, bool adapted, std::vector<Part>& all) const {
   const bool gated = shape_.mlp == workload::Activation::swiglu;
   const bool experts = has_experts(layer);
-  std::vector<Part> all =
-      shape_.latent ? std::vector<Part>{norm_in, latent_down, latent_norm, query_up, absorb}
-                    : std::vector<Part>{norm_in, qkv};
   const auto add = [&all](bool there, Part part) {
     if (there) {
       all.push_back(part);
@@ -106,12 +229,6 @@ std::vector<Part> LanguageModel::parts_of(std::uint64_t layer, bool adapted) con
     add(adapted, shrink);
     add(adapted, expand);
   };
-  add_adapters(qkv_shrink, qkv_expand);
-  all.push_back(attention);
-  add(shape_.latent.has_value(), value_up);
-  all.push_back(out);
-  add_adapters(out_shrink, out_expand);
-  add(tensor_ > 1, reduce_out);
   all.push_back(norm_mid);
   add(experts, router);
   add(experts && setup_.expert > 1, swap_tokens);
@@ -126,48 +243,6 @@ std::vector<Part> LanguageModel::parts_of(std::uint64_t layer, bool adapted) con
   add(shared && gated, shared_gate);
   add(shared, shared_down);
   add(tensor_ > 1, reduce_down);
-  add(layer + 1 < shape_.layers && stage_of(layer + 1) != stage_of(layer), hand_on);
-  return all;
-}
-
-// Blocks of queries of prompts that are alike. With a mask the last block looks at all keys, and
-// each before it at `block_rows` fewer.
-void add_blocks(const SequenceGroup& group, bool halves, StepSizes& sizes) {
-  constexpr std::uint64_t rows = workload::AttentionSizes::block_rows;
-  const std::uint64_t of_each = quotient_up(group.queries, rows);
-  const std::uint64_t hidden = halves && group.queries > rows ? (group.queries - rows) / 2 : 0;
-  const std::uint64_t keys = group.keys - hidden;
-  const std::uint64_t all = group.sequences * of_each;
-  sizes.blocks += all;
-  sizes.block_keys += all * keys;
-  sizes.most_blocks = std::max(sizes.most_blocks, of_each);
-  if (keys > sizes.longest_keys) {
-    sizes.longest_keys = keys;
-    sizes.longest_blocks = all;
-  }
-}
-
-StepSizes LanguageModel::sizes_of_batch(const Batch& batch) const {
-  const bool halves = shape_.causal && shape_.attention == workload::AttentionKind::flash;
-  StepSizes sizes;
-  sizes.tokens = batch.tokens();
-  sizes.emitting = batch.emitting;
-  sizes.adapters = batch.adapters;
-  sizes.adapted = batch.adapted;
-  for (const SequenceGroup& group : batch.groups) {
-    const std::uint64_t keys = std::uint64_t{group.sequences} * group.keys;
-    if (group.queries == 1) {
-      sizes.generating += group.sequences;
-      sizes.generating_keys += keys;
-    } else {
-      sizes.prompts += group.sequences;
-      sizes.prompt_keys += keys;
-      const std::uint64_t pairs = 2 * std::uint64_t{group.keys} - (halves ? group.queries : 0);
-      sizes.twice_pairs += group.sequences * group.queries * pairs;
-      add_blocks(group, halves, sizes);
-    }
-  }
-  return sizes;
 }
 
 bool is_exchange(Part part) {
@@ -198,6 +273,7 @@ class CoreModel final : public LanguageModel {
  private:
   // Puts the parts of a step behind each other.
   struct Builder;
+  std::vector<std::uint64_t> groups_in_window(const Batch& batch) const;
 
   LayerOperators operators_;
 };
@@ -226,7 +302,9 @@ class WalkedModel final : public LanguageModel, public TileModel {
     own.tokens = shapes_.own(all.generating) + shapes_.own(all.tokens - all.generating);
     for (std::uint64_t* const sum :
          {&own.emitting, &own.generating, &own.generating_keys, &own.prompts, &own.prompt_keys,
-          &own.twice_pairs, &own.blocks, &own.block_keys, &own.longest_blocks}) {
+          &own.twice_pairs, &own.blocks, &own.block_keys, &own.longest_blocks,
+          &own.windowed.generating_keys, &own.windowed.prompt_keys, &own.windowed.twice_pairs,
+          &own.windowed.block_keys, &own.windowed.longest_blocks, &own.chunks, &own.chunk_pairs}) {
       *sum = shapes_.own(*sum);
     }
     return own;
@@ -241,11 +319,19 @@ class WalkedModel final : public LanguageModel, public TileModel {
   TileOperation operation(std::uint32_t op, const StepSizes& sizes) const override {
     return operations_.make(static_cast<Part>(op % parts), sizes);
   }
-  bool fills_cache(std::uint32_t op) const override {
-    return op < outside() && op % parts == attention;
+  unsigned more_words() const override {
+    return (shape_.window > 0 ? StepSizes::more_of_windows : 0) |
+           (shape_.ssm ? StepSizes::more_of_states : 0);
   }
-  Bytes cache_of_layer() const override {
-    return Bytes(shapes_.own(shapes_.cache_of_token().count()));
+  bool fills_cache(std::uint32_t op) const override {
+    const std::uint32_t part = op % parts;
+    return op < outside() && (part == attention || part == local_attention || part == ssm_scan);
+  }
+  Bytes handed_over(std::uint32_t op, std::uint64_t tokens) const override {
+    const std::uint32_t part = op % parts;
+    return part == ssm_scan          ? state_of_layer()
+           : part == local_attention ? of_window(tokens)
+                                     : of_tokens(tokens);
   }
 
   std::shared_ptr<const npu::TiledOperator> make(std::uint32_t, std::uint64_t,
@@ -330,22 +416,42 @@ struct CoreModel::Builder {
     }
   }
 
-  void layer(std::uint64_t number, std::uint64_t rows, const std::vector<std::uint64_t>& groups);
+  // `groups` of sequences that see all, `seen` the same in a window.
+  void layer(std::uint64_t number, std::uint64_t rows, const std::vector<std::uint64_t>& groups,
+             const std::vector<std::uint64_t>& seen);
 };
 
 void CoreModel::Builder::layer(std::uint64_t number, std::uint64_t rows,
-                               const std::vector<std::uint64_t>& groups) {
+                               const std::vector<std::uint64_t>& groups,
+                               const std::vector<std::uint64_t>& seen) {
   const std::uint32_t stage = model.stage_of(number);
   const auto first = static_cast<std::uint32_t>(number * parts);
   for (const Part part : model.parts_of(number)) {
     if (is_exchange(part)) {
       exchange(stage, first + part, rows);
-    } else if (part == attention) {
-      add(stage, first + part, groups);
+    } else if (part == attention || part == local_attention) {
+      add(stage, first + part, part == attention ? groups : seen);
     } else {
       add(stage, first + part, rows);
     }
   }
+}
+
+// Those that look alike there go together.
+std::vector<std::uint64_t> CoreModel::groups_in_window(const Batch& batch) const {
+  if (shape_.window == 0) {
+    return {};
+  }
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> sequences;
+  for (const SequenceGroup& group : batch.groups) {
+    const SequenceGroup seen = shapes_.in_window(group);
+    sequences[{seen.queries, seen.keys}] += seen.sequences;
+  }
+  std::vector<std::uint64_t> codes;
+  for (const auto& [sizes, count] : sequences) {
+    codes.push_back(code_of({count, sizes.first, sizes.second}));
+  }
+  return codes;
 }
 
 Step CoreModel::step(const Batch& batch) const {
@@ -355,9 +461,10 @@ Step CoreModel::step(const Batch& batch) const {
   for (const SequenceGroup& group : batch.groups) {
     groups.push_back(code_of(group));
   }
+  const std::vector<std::uint64_t> seen = groups_in_window(batch);
   builder.add(0, outside() + embedding, rows);
   for (std::uint64_t layer = 0; layer < shape_.layers; ++layer) {
-    builder.layer(layer, rows, groups);
+    builder.layer(layer, rows, groups, seen);
   }
   if (batch.emitting > 0) {
     for (const Part part : of_head) {
@@ -385,92 +492,13 @@ Exchange LanguageModel::exchange(std::uint32_t op, std::uint64_t shape) const {
   return exchange;
 }
 
-void refuse_cuts(const LanguageSetup& setup) {
-  const TransformerShape& shape = setup.shape;
-  if (shape.heads % setup.tensor != 0) {
-    throw ConfigError("tensor: " + std::to_string(shape.heads) + " heads cannot be cut over " +
-                      std::to_string(setup.tensor) + " NPUs");
-  }
-  if (shape.kv_heads % setup.tensor != 0 && setup.tensor % shape.kv_heads != 0) {
-    throw ConfigError("tensor: " + std::to_string(shape.kv_heads) +
-                      " heads of keys and values cannot be cut over " +
-                      std::to_string(setup.tensor) + " NPUs");
-  }
-  if (setup.expert > 1 && (setup.tensor > 1 || setup.pipeline > 1)) {
-    throw ConfigError("expert: goes with neither tensor nor pipeline");
-  }
-  if (setup.expert > 1 && !shape.experts) {
-    throw ConfigError("expert: is of models with experts");
-  }
-  if (setup.expert > 1 && setup.core != nullptr) {
-    throw ConfigError("expert: experts are spread over tiles, not over NPU cores");
-  }
-  if (setup.expert > 1 && shape.experts->count % setup.expert != 0) {
-    throw ConfigError("expert: " + std::to_string(shape.experts->count) +
-                      " experts cannot be spread over " + std::to_string(setup.expert) + " NPUs");
-  }
-  if (setup.pipeline > shape.layers) {
-    throw ConfigError("pipeline: more stages than layers (" + std::to_string(shape.layers) + ")");
-  }
-}
-
-void refuse_shape(const LanguageSetup& setup) {
-  const TransformerShape& shape = setup.shape;
-  if (shape.architecture != workload::Architecture::decoder ||
-      shape.head != workload::Head::language_model) {
-    throw ConfigError("architecture: only decoders with a head of a language model generate text");
-  }
-  for (const workload::LayerKind& kind : shape.pattern) {
-    if (kind != workload::LayerKind()) {
-      throw ConfigError("pattern: only layers of attention over all tokens with an MLP are served");
-    }
-  }
-  if (shape.experts &&
-      (shape.experts->loads != workload::ExpertLoads::even || !shape.experts->shares.empty())) {
-    throw ConfigError("experts: tokens that are served spread evenly over experts");
-  }
-  if (shape.latent && setup.core != nullptr) {
-    throw ConfigError("latent: latent attention is served on tiles, not on NPU cores");
-  }
-  if (shape.latent && setup.adapter_slots > 0) {
-    throw ConfigError("latent: latent attention is served without adapters");
-  }
-  if (shape.experts && setup.adapter_slots > 0) {
-    throw ConfigError("experts: models with experts are served without adapters");
-  }
-  if (shape.layers > most_layers) {
-    throw ConfigError("layers: more than " + std::to_string(most_layers));
-  }
-  if (shape.sequence + setup.block > most_keys) {
-    throw ConfigError("sequence: more than " + std::to_string(most_keys - setup.block));
-  }
-}
-
-// The hardest: all queries of a step against the longest sequence.
-void refuse_small_core(const LanguageSetup& setup) {
-  const TransformerShape& shape = setup.shape;
-  npu::AttentionSpec spec;
-  spec.heads = shape.heads / setup.tensor;
-  spec.kv_heads = std::max<std::uint64_t>(1, shape.kv_heads / setup.tensor);
-  spec.queries = std::min<std::uint64_t>({setup.tokens, most_queries, shape.sequence});
-  spec.keys = quotient_up(shape.sequence, setup.block) * setup.block;
-  spec.width = spec.value_width = shape.head_width;
-  spec.append = spec.queries;
-  if (npu::lower(spec, {*setup.core, setup.cores, shape.data_type}) == nullptr) {
-    throw ConfigError("heads: attention of " + std::to_string(spec.queries) +
-                      " tokens does not fit the scratchpad and accumulator of a core");
-  }
-}
-
 }  // namespace
 
 std::unique_ptr<ServedModel> make_language_model(const LanguageSetup& setup) {
-  refuse_cuts(setup);
-  refuse_shape(setup);
+  refuse_unserved(setup);
   if (setup.core == nullptr) {
     return std::make_unique<WalkedModel>(setup);
   }
-  refuse_small_core(setup);
   return std::make_unique<CoreModel>(setup);
 }
 

@@ -245,7 +245,8 @@ class SequenceBatcher final : public Batcher {
   }
 
   std::uint32_t queries_of_prompt(const Sequence& sequence, std::uint32_t budget) const {
-    return std::min({sequence.goal - sequence.cached, budget - tokens_, most_queries});
+    return std::min({sequence.goal - sequence.cached, budget - tokens_, most_queries,
+                     cache_.until_checkpoint(sequence)});
   }
 
   // Picks running_[i], for which others give their blocks back; `i` stays the place of the one that
@@ -473,6 +474,13 @@ class SequenceBatcher final : public Batcher {
 };
 
 }  // namespace
+
+std::uint64_t most_blocks_of(const BatchOptions& options, std::uint64_t tokens,
+                             std::uint32_t piece) {
+  const std::uint64_t of_step = options.chunk > 0 ? options.chunk : options.tokens;
+  return options.layout.most_of(tokens, std::min({tokens, of_step, std::uint64_t{most_queries}}),
+                                options.block, piece);
+}
 
 std::unique_ptr<Batcher> make_sequence_batcher(const BatchOptions& options,
                                                const RequestSource* requests) {

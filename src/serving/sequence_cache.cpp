@@ -1,11 +1,32 @@
 #include "sequence_cache.hpp"
 
 #include <algorithm>
+#include <limits>
+
+#include "tessera/core/error.hpp"
+#include "tessera/core/quotient.hpp"
 
 namespace tessera::serving {
+namespace {
+
+// What else than the full blocks of a piece is kept, as numbers of the cache.
+constexpr std::uint32_t windowed_flag = 1U << 31;
+constexpr std::uint32_t state_flag = 1U << 30;
+
+std::uint32_t windowed_of(std::uint32_t piece) {
+  ensure(piece < state_flag, "too many different blocks of prompts");
+  return piece | windowed_flag;
+}
+std::uint32_t state_of(std::uint32_t piece) {
+  ensure(piece < state_flag, "too many different blocks of prompts");
+  return piece | state_flag;
+}
+
+}  // namespace
 
 SequenceCache::SequenceCache(const BatchOptions& options, const RequestSource* requests)
     : block_(options.block),
+      layout_(options.layout),
       step_tokens_(options.chunk > 0 ? options.chunk : options.tokens),
       cache_(options.block, options.blocks),
       requests_(requests != nullptr && requests->piece_tokens() > 0 ? requests : nullptr) {
@@ -30,24 +51,65 @@ void SequenceCache::count(BatchCounts& counts) const {
 // Beginnings that are given up for it go to the tier.
 bool SequenceCache::take(std::uint64_t blocks) {
   const bool is_there = cache_.take(blocks, tier_ ? &given_up_ : nullptr);
-  for (const auto& [prefix, of_prefix] : given_up_) {
-    out_ += tier_->store_prefix(prefix, of_prefix);
+  for (const Cache::Left& left : given_up_) {
+    out_ += tier_->store_prefix(left.prefix, left.blocks, left.tokens);
   }
   given_up_.clear();
   return is_there;
 }
 
+std::uint64_t SequenceCache::own_blocks(const Sequence& sequence, std::uint64_t queries) const {
+  const std::uint64_t end = cache_.blocks_of(sequence.cached + queries);
+  std::uint64_t own = layout_.full * (end - sequence.shared / block_) + layout_.states;
+  if (layout_.windowed > 0) {
+    const std::uint64_t begin =
+        std::max(layout_.first_seen(sequence.cached), seen_end(sequence)) / block_;
+    own += layout_.windowed * (end - std::min(begin, end));
+  }
+  return own;
+}
+
 bool SequenceCache::take_room(Sequence& sequence, std::uint32_t queries) {
-  const std::uint64_t needed = cache_.blocks_of(sequence.cached + queries);
-  const std::uint64_t held = sequence.blocks + sequence.shared;
-  if (needed <= held) {
+  let_go_of_unseen(sequence);
+  const std::uint64_t needed = own_blocks(sequence, queries);
+  if (needed <= sequence.blocks) {
+    if (layout_.windowed > 0) {
+      cache_.give_back(sequence.blocks - needed);
+      sequence.blocks = needed;
+    }
     return true;
   }
-  if (!take(needed - held)) {
+  if (!take(needed - sequence.blocks)) {
     return false;
   }
-  sequence.blocks += needed - held;
+  sequence.blocks = needed;
   return true;
+}
+
+void SequenceCache::let_go_of_unseen(Sequence& sequence) {
+  const std::uint64_t seen = layout_.first_seen(sequence.cached);
+  while (layout_.windowed > 0 && sequence.seen_from < sequence.pieces &&
+         (sequence.seen_from + std::uint64_t{1}) * piece_tokens() <= seen) {
+    cache_.let_go(windowed_of(requests_->pieces(sequence.request)[sequence.seen_from++]));
+  }
+}
+
+std::uint32_t SequenceCache::until_checkpoint(const Sequence& sequence) const {
+  constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
+  if (layout_.states == 0 || !shares(sequence) || sequence.generated > 0) {
+    return none;
+  }
+  const Request& what = sequence.what;
+  std::uint32_t at = 0;
+  if (what.prefix != 0) {
+    const bool is_there = sequence.uses != 0 || cache_.has_prefix(what.prefix);
+    at = is_there ? 0 : what.prefix_tokens / block_ * block_;
+  } else if (requests_ != nullptr && sequence.keeps_pieces) {
+    const auto pieces = pieces_of(sequence, what.prompt - 1);
+    const bool is_there = pieces.empty() || cache_.has_prefix(state_of(pieces.back()));
+    at = is_there ? 0 : static_cast<std::uint32_t>(pieces.size()) * piece_tokens();
+  }
+  return at > sequence.cached ? at - sequence.cached : none;
 }
 
 void SequenceCache::release(Sequence& sequence) {
@@ -57,12 +119,17 @@ void SequenceCache::release(Sequence& sequence) {
   }
   // The last ones first, so that they are given up before those that they need.
   for (std::uint32_t piece = sequence.pieces; piece > 0; --piece) {
-    cache_.let_go(requests_->pieces(sequence.request)[piece - 1]);
+    const std::uint32_t number = requests_->pieces(sequence.request)[piece - 1];
+    cache_.let_go(number);
+    if (layout_.windowed > 0 && piece > sequence.seen_from) {
+      cache_.let_go(windowed_of(number));
+    }
   }
   sequence.blocks = 0;
   sequence.shared = 0;
   sequence.uses = 0;
   sequence.pieces = 0;
+  sequence.seen_from = 0;
   sequence.keeps_pieces = true;
 }
 
@@ -82,17 +149,21 @@ std::optional<std::uint32_t> SequenceCache::use(std::uint32_t prefix, std::uint3
   const std::uint32_t there = cache_.use_prefix(prefix, tokens);
   const bool is_far = there == 0 && prefix != 0 && tier_ && !cache_.has_prefix(prefix);
   const std::uint64_t blocks = is_far ? tier_->blocks_of(prefix) : 0;
-  if (blocks == 0 || blocks * block_ > tokens) {
+  if (blocks == 0 || tier_->tokens_of(prefix) > tokens) {
     return there;
   }
-  const auto fetched = static_cast<std::uint32_t>(blocks * block_);
-  const std::uint32_t step = std::min(sequence.goal - sequence.cached - fetched, step_tokens_);
-  if (!cache_.has_room(blocks + cache_.blocks_of(step))) {
+  const std::uint32_t fetched = tier_->tokens_of(prefix);
+  Sequence next = sequence;
+  next.cached += fetched;
+  next.shared = next.cached;
+  next.uses = prefix;
+  if (!cache_.has_room(blocks +
+                       own_blocks(next, std::min(next.goal - next.cached, step_tokens_)))) {
     return std::nullopt;
   }
   tier_->use_prefix(prefix);
   take(blocks);
-  cache_.keep_prefix(prefix, fetched);
+  cache_.keep_prefix(prefix, fetched, blocks);
   in_ += blocks;
   return fetched;
 }
@@ -104,22 +175,32 @@ bool SequenceCache::use_prefix(Sequence& sequence) {
   if (there.value_or(0) > 0) {
     sequence.uses = sequence.what.prefix;
     sequence.cached = *there;
-    sequence.shared = *there / block_;
+    sequence.shared = *there;
   }
   return there.has_value();
 }
 
+// Layers with a window have its last blocks as long as the step that went beyond it has just ended,
+// and state-space layers have its state where a step ended at it; what is kept is a copy.
 void SequenceCache::keep_prefix(Sequence& sequence) {
   const Request& what = sequence.what;
-  if (what.prefix == 0 || sequence.uses != 0 || sequence.cached < what.prefix_tokens) {
+  if (what.prefix == 0 || sequence.uses != 0 || sequence.cached < what.prefix_tokens ||
+      cache_.has_prefix(what.prefix)) {
     return;
   }
-  const std::uint64_t blocks = cache_.keep_prefix(what.prefix, what.prefix_tokens);
-  if (blocks > 0) {
-    sequence.uses = what.prefix;
-    sequence.shared = blocks;
-    sequence.blocks -= blocks;
+  const std::uint32_t whole = what.prefix_tokens / block_ * block_;
+  const bool is_there = layout_.is_plain() ||
+                        (sequence.generated == 0 && sequence.cached - sequence.queries <= whole);
+  const bool has_state = layout_.states == 0 || sequence.cached == whole;
+  if (whole == 0 || !is_there || !has_state || !take(layout_.states)) {
+    return;
   }
+  const std::uint64_t own =
+      layout_.full * (whole / block_) + layout_.windowed * layout_.last_blocks(whole, block_);
+  cache_.keep_prefix(what.prefix, whole, own + layout_.states);
+  sequence.uses = what.prefix;
+  sequence.shared = whole;
+  sequence.blocks -= own;
 }
 
 std::span<const std::uint32_t> SequenceCache::pieces_of(const Sequence& sequence,
@@ -132,6 +213,9 @@ bool SequenceCache::use_pieces(Sequence& sequence) {
   if (requests_ == nullptr) {
     return true;
   }
+  if (!layout_.is_plain()) {
+    return use_kinds_of_pieces(sequence);
+  }
   for (const std::uint32_t piece : pieces_of(sequence, sequence.what.prompt - 1)) {
     const std::optional<std::uint32_t> there = use(piece, requests_->piece_tokens(), sequence);
     if (!there) {
@@ -142,32 +226,104 @@ bool SequenceCache::use_pieces(Sequence& sequence) {
     }
     ++sequence.pieces;
     sequence.cached = sequence.pieces * requests_->piece_tokens();
-    sequence.shared = sequence.cached / block_;
+    sequence.shared = sequence.cached;
+  }
+  return true;
+}
+
+std::uint32_t SequenceCache::seen_pieces() const {
+  return static_cast<std::uint32_t>(
+      layout_.windowed == 0 ? 0 : quotient_up(layout_.window - 1, piece_tokens()));
+}
+
+// As far as all full blocks are there, those that windows reach from the end, and the state there.
+bool SequenceCache::use_kinds_of_pieces(Sequence& sequence) {
+  const auto pieces = pieces_of(sequence, sequence.what.prompt - 1);
+  std::uint32_t best = 0;
+  std::uint32_t seen = 0;  // in a row
+  for (std::uint32_t piece = 0; piece < pieces.size(); ++piece) {
+    if (!cache_.has_prefix(pieces[piece])) {
+      break;
+    }
+    seen = layout_.windowed > 0 && cache_.has_prefix(windowed_of(pieces[piece])) ? seen + 1 : 0;
+    const bool has_state = layout_.states == 0 || cache_.has_prefix(state_of(pieces[piece]));
+    if (has_state && seen >= std::min(piece + 1, seen_pieces())) {
+      best = piece + 1;
+    }
+  }
+  sequence.pieces = best;
+  sequence.seen_from = layout_.windowed > 0 ? best - std::min(best, seen_pieces()) : 0;
+  for (std::uint32_t piece = 0; piece < best; ++piece) {
+    cache_.use_prefix(pieces[piece], piece_tokens());
+    if (layout_.windowed > 0 && piece >= sequence.seen_from) {
+      cache_.use_prefix(windowed_of(pieces[piece]), piece_tokens());
+    }
+  }
+  if (best > 0 && layout_.states > 0) {  // it is copied
+    cache_.use_prefix(state_of(pieces[best - 1]), piece_tokens());
+    cache_.let_go(state_of(pieces[best - 1]));
+  }
+  if (best > 0) {
+    sequence.cached = best * piece_tokens();
+    sequence.shared = sequence.cached;
   }
   return true;
 }
 
 void SequenceCache::keep_pieces(Sequence& sequence) {
-  if (requests_ == nullptr || !sequence.keeps_pieces) {
+  const bool is_computed = layout_.is_plain() || sequence.generated == 0;
+  if (requests_ == nullptr || !sequence.keeps_pieces || !is_computed) {
     return;
   }
   const auto pieces = pieces_of(sequence, std::min(sequence.cached, sequence.what.prompt));
   while (sequence.pieces < pieces.size()) {
-    const std::uint64_t blocks =
-        cache_.keep_prefix(pieces[sequence.pieces], requests_->piece_tokens());
-    if (blocks == 0) {
-      sequence.keeps_pieces = false;  // another one has computed it meanwhile
+    const std::uint32_t piece = pieces[sequence.pieces];
+    const std::uint64_t blocks = layout_.full * (piece_tokens() / block_);
+    // Windows have left what a sequence that came back computed before.
+    const bool is_behind = !layout_.is_plain() && (sequence.pieces + 1) * piece_tokens() <
+                                                      sequence.cached - sequence.queries;
+    if (cache_.has_prefix(piece) || is_behind) {
+      sequence.keeps_pieces = false;  // another one has computed it meanwhile, or it is gone
       return;
     }
-    ++sequence.pieces;
-    sequence.shared += blocks;
+    cache_.keep_prefix(piece, piece_tokens(), blocks);
     sequence.blocks -= blocks;
+    keep_kinds_of_piece(sequence, piece);
+    ++sequence.pieces;
+    sequence.shared += piece_tokens();
+  }
+  keep_state(sequence, pieces);
+}
+
+// Of layers with a window, those of its blocks that whoever goes on behind it needs.
+void SequenceCache::keep_kinds_of_piece(Sequence& sequence, std::uint32_t piece) {
+  if (layout_.windowed == 0) {
+    return;
+  }
+  if (cache_.has_prefix(windowed_of(piece))) {
+    cache_.use_prefix(windowed_of(piece), piece_tokens());  // and its own go before the next step
+    return;
+  }
+  const std::uint64_t last = std::min<std::uint64_t>(
+      piece_tokens() / block_, quotient_up(layout_.window - 1, block_));
+  cache_.keep_prefix(windowed_of(piece), piece_tokens(), layout_.windowed * last);
+  sequence.blocks -= layout_.windowed * last;
+}
+
+// A copy, if there is room, behind the last piece of a prompt.
+void SequenceCache::keep_state(Sequence& sequence, std::span<const std::uint32_t> pieces) {
+  const bool is_last = layout_.states > 0 && !pieces.empty() &&
+                       sequence.cached == pieces.size() * piece_tokens() &&
+                       pieces.size() == pieces_of(sequence, sequence.what.prompt - 1).size();
+  if (is_last && !cache_.has_prefix(state_of(pieces.back())) && take(layout_.states)) {
+    cache_.keep_prefix(state_of(pieces.back()), piece_tokens(), layout_.states);
+    cache_.let_go(state_of(pieces.back()));
   }
 }
 
 bool SequenceCache::store(Sequence& sequence) {
-  const std::uint64_t blocks = cache_.blocks_of(sequence.cached);
-  if (!tier_ || !tier_->swaps() || blocks == 0 || !tier_->store(blocks)) {
+  const std::uint64_t blocks = own_blocks(sequence, 0);
+  if (!tier_ || !tier_->swaps() || sequence.cached == 0 || blocks == 0 || !tier_->store(blocks)) {
     return false;
   }
   sequence.stored = blocks;

@@ -28,7 +28,12 @@ class SequenceCache {
   // Adds what is known here.
   void count(BatchCounts& counts) const;
 
-  // Room for so many more tokens of a sequence. False: there is none.
+  // Of a prompt, tokens until a place behind which states of layers are to be kept; the largest
+  // number if there is none.
+  std::uint32_t until_checkpoint(const Sequence& sequence) const;
+
+  // Room for so many more tokens of a sequence; gives back what no window reaches any more. False:
+  // there is none.
   bool take_room(Sequence& sequence, std::uint32_t queries);
   // Gives back all that it holds in the cache.
   void release(Sequence& sequence);
@@ -51,6 +56,16 @@ class SequenceCache {
 
  private:
   bool take(std::uint64_t blocks);
+  // Of its own, with so many more tokens.
+  std::uint64_t own_blocks(const Sequence& sequence, std::uint64_t queries) const;
+  // Tokens up to which layers with a window have what it sees in a beginning that it shares.
+  std::uint64_t seen_end(const Sequence& sequence) const {
+    return sequence.uses != 0 ? sequence.shared : sequence.pieces * std::uint64_t{piece_tokens()};
+  }
+  void let_go_of_unseen(Sequence& sequence);
+  std::uint32_t piece_tokens() const {
+    return requests_ == nullptr ? 0 : requests_->piece_tokens();
+  }
   // Tokens that it may use of a beginning, or a piece, of at most `tokens` behind what it has;
   // none: they are in the tier, and the cache has no room for them yet.
   std::optional<std::uint32_t> use(std::uint32_t prefix, std::uint32_t tokens,
@@ -59,12 +74,18 @@ class SequenceCache {
   static bool shares(const Sequence& sequence) { return sequence.what.adapter == 0; }
   bool use_prefix(Sequence& sequence);
   bool use_pieces(Sequence& sequence);
+  bool use_kinds_of_pieces(Sequence& sequence);
   void keep_prefix(Sequence& sequence);
   void keep_pieces(Sequence& sequence);
+  void keep_kinds_of_piece(Sequence& sequence, std::uint32_t piece);
+  void keep_state(Sequence& sequence, std::span<const std::uint32_t> pieces);
+  // Pieces before the end of a beginning that layers with a window need.
+  std::uint32_t seen_pieces() const;
   // Pieces of a prompt that are whole and within so many tokens.
   std::span<const std::uint32_t> pieces_of(const Sequence& sequence, std::uint32_t tokens) const;
 
   std::uint32_t block_;
+  CacheLayout layout_;
   std::uint32_t step_tokens_;  // that a sequence begins with at most
   Cache cache_;
   std::optional<CacheTier> tier_;

@@ -19,4 +19,14 @@ std::uint32_t TileModel::layers_in(const Walk& walk) const {
       }));
 }
 
+Bytes TileModel::all_handed_over(const Walk& walk, std::uint64_t tokens) const {
+  Bytes sum;
+  for (const WalkPart& part : walk) {
+    if (part.kind == WalkPart::Kind::operation && fills_cache(part.op)) {
+      sum += handed_over(part.op, tokens);
+    }
+  }
+  return sum;
+}
+
 }  // namespace tessera::serving

@@ -15,7 +15,11 @@ constexpr unsigned block_bits = 15;        // of a step
 constexpr unsigned longest_key_bits = 19;  // of a sequence
 constexpr unsigned wide_bits = 8;          // blocks of a prompt
 constexpr unsigned block_key_bits = block_bits + longest_key_bits;
-constexpr unsigned adapter_bits = 10;  // of a step
+constexpr unsigned adapter_bits = 10;      // of a step
+constexpr unsigned window_key_bits = 30;   // of all sequences of a step
+constexpr unsigned window_pair_bits = 42;  // of twice_pairs
+constexpr unsigned chunk_bits = 21;        // of a step
+constexpr unsigned chunk_pair_bits = 34;
 constexpr std::uint64_t block_rows = workload::AttentionSizes::block_rows;
 static_assert(most_tokens / block_rows + most_sequences < 1U << block_bits);
 static_assert(most_keys < 1U << longest_key_bits && most_queries / block_rows < 1U << wide_bits);
@@ -26,6 +30,14 @@ static_assert(token_bits + 2 * sequence_bits == OperatorName::shape_bits);
 static_assert(most_tokens == 1U << token_bits && most_sequences < 1U << sequence_bits);
 static_assert(std::uint64_t{most_sequences} * most_keys < std::uint64_t{1} << sum_bits);
 static_assert(2 * std::uint64_t{most_tokens} * most_keys < std::uint64_t{1} << pair_bits);
+static_assert(std::uint64_t{most_sequences} * most_keys < std::uint64_t{1} << window_key_bits);
+static_assert(2 * std::uint64_t{most_tokens} * most_keys < std::uint64_t{1} << window_pair_bits);
+static_assert(most_tokens < 1U << chunk_bits);
+static_assert(std::uint64_t{most_tokens} * most_queries < std::uint64_t{1} << chunk_pair_bits);
+static_assert(2 * window_key_bits <= StepSizes::more_bits);
+static_assert(window_pair_bits + block_bits <= StepSizes::more_bits);
+static_assert(block_key_bits + longest_key_bits <= StepSizes::more_bits);
+static_assert(chunk_bits + chunk_pair_bits <= StepSizes::more_bits);
 
 constexpr std::uint64_t bits(std::uint64_t word, unsigned from, unsigned count) {
   return word >> from & ((std::uint64_t{1} << count) - 1);
@@ -33,19 +45,36 @@ constexpr std::uint64_t bits(std::uint64_t word, unsigned from, unsigned count) 
 
 }  // namespace
 
-std::array<std::uint64_t, 5> StepSizes::words() const {
+StepSizes StepSizes::in_window() const {
+  StepSizes seen = *this;
+  seen.generating_keys = windowed.generating_keys;
+  seen.prompt_keys = windowed.prompt_keys;
+  seen.twice_pairs = windowed.twice_pairs;
+  seen.block_keys = windowed.block_keys;
+  seen.longest_blocks = windowed.longest_blocks;
+  seen.longest_keys = windowed.longest_keys;
+  seen.windowed = {};
+  return seen;
+}
+
+StepSizes::Words StepSizes::words() const {
   ensure(tokens > 0 && tokens <= most_tokens, "a step has tokens, and not too many");
   ensure(adapted < most_tokens, "a step has not too many tokens with adapters");
   return {(tokens - 1) | emitting << token_bits | generating << (token_bits + sequence_bits),
-          generating_keys | prompt_keys << sum_bits, twice_pairs | prompts << pair_bits,
+          generating_keys | prompt_keys << sum_bits,
+          twice_pairs | prompts << pair_bits,
           blocks | longest_blocks << block_bits | longest_keys << 2 * block_bits |
               most_blocks << (2 * block_bits + longest_key_bits),
           block_keys | (adapters > 0 ? (adapters - 1) << block_key_bits |
                                            adapted << (block_key_bits + adapter_bits)
-                                     : 0)};
+                                     : 0),
+          windowed.generating_keys | windowed.prompt_keys << window_key_bits,
+          windowed.twice_pairs | windowed.longest_blocks << window_pair_bits,
+          windowed.block_keys | windowed.longest_keys << block_key_bits,
+          chunks | chunk_pairs << chunk_bits};
 }
 
-StepSizes StepSizes::from(const std::array<std::uint64_t, 5>& words) {
+StepSizes StepSizes::from(const Words& words) {
   StepSizes sizes;
   sizes.tokens = bits(words[0], 0, token_bits) + 1;
   sizes.emitting = bits(words[0], token_bits, sequence_bits);
@@ -61,6 +90,11 @@ StepSizes StepSizes::from(const std::array<std::uint64_t, 5>& words) {
   sizes.block_keys = bits(words[4], 0, block_key_bits);
   sizes.adapted = words[4] >> (block_key_bits + adapter_bits);
   sizes.adapters = sizes.adapted > 0 ? bits(words[4], block_key_bits, adapter_bits) + 1 : 0;
+  sizes.windowed = {bits(words[5], 0, window_key_bits),  words[5] >> window_key_bits,
+                    bits(words[6], 0, window_pair_bits), bits(words[7], 0, block_key_bits),
+                    words[6] >> window_pair_bits,        words[7] >> block_key_bits};
+  sizes.chunks = bits(words[8], 0, chunk_bits);
+  sizes.chunk_pairs = words[8] >> chunk_bits;
   return sizes;
 }
 

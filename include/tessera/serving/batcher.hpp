@@ -19,6 +19,13 @@
 // admitted in such a step (vLLM's `--scheduling-policy priority`, v1/core/sched/scheduler.py of
 // W. Kwon et al.). Who runs is not displaced by who waits.
 //
+// Layers of several kinds keep different things (serving/cache_layout.hpp): blocks that no window
+// reaches any more are given back as a sequence goes on. Of a beginning that others use, layers
+// with a window keep the last blocks alone. The state of state-space layers is not known behind
+// each token: it is kept behind a beginning with a name, and behind the last whole block that a
+// prompt has in common with others (of prompts that are told by their blocks); parts of prompts end
+// there, and others go on from there alone (vLLM's `--mamba-cache-mode align`).
+//
 // Sequences with an adapter are admitted while it is loaded, or a slot is free or has one that
 // nobody uses (the one that was used longest ago goes); a step says how many adapters are loaded
 // before it.
@@ -43,6 +50,7 @@
 
 #include "tessera/core/time.hpp"
 #include "tessera/pdes/state.hpp"
+#include "tessera/serving/cache_layout.hpp"
 #include "tessera/serving/cache_tier.hpp"
 #include "tessera/serving/request.hpp"
 #include "tessera/serving/served_model.hpp"
@@ -55,6 +63,7 @@ struct BatchOptions {
   std::uint32_t tokens = 8192;          // of a step, at most
   std::uint32_t chunk = 0;              // tokens of a step with parts of prompts; 0: whole prompts
   std::uint32_t block = 16;             // tokens of a block of the cache
+  CacheLayout layout{};                 // blocks of sequences
   std::optional<std::uint64_t> blocks;  // of the cache; none: any number
   std::uint32_t samples = 1;            // of other models
   std::uint32_t in_flight = 1;          // steps under way at a time
@@ -159,6 +168,11 @@ class Batcher {
 std::unique_ptr<Batcher> make_sequence_batcher(const BatchOptions& options,
                                                const RequestSource* requests = nullptr);
 std::unique_ptr<Batcher> make_sample_batcher(const BatchOptions& options);
+
+// Blocks of the cache that a sequence of so many tokens may hold at a time, beside none.
+// `piece`: RequestSource::piece_tokens.
+std::uint64_t most_blocks_of(const BatchOptions& options, std::uint64_t tokens,
+                             std::uint32_t piece);
 
 // Numbers of samples that batches of these requests may have, ascending; when there are more than
 // `most`, at least so many of them.

@@ -28,8 +28,13 @@ class Cache {
     return most_taken_ - std::min(most_taken_, most_.value_or(most_taken_));
   }
 
-  // A prefix that nobody used and that was given up, with its blocks.
-  using GivenUp = std::vector<std::pair<std::uint32_t, std::uint64_t>>;
+  // A prefix that nobody used and that was given up.
+  struct Left {
+    std::uint32_t prefix = 0;
+    std::uint32_t tokens = 0;
+    std::uint64_t blocks = 0;
+  };
+  using GivenUp = std::vector<Left>;
   // Takes blocks; prefixes that nobody uses are given up for them, those first that were used
   // longest ago, and added to `given_up`. False: there is not enough room; prefixes may be given up
   // all the same, and no block was taken.
@@ -48,7 +53,11 @@ class Cache {
   bool has_prefix(std::uint32_t prefix) const { return prefixes_.contains(prefix); }
   // A sequence has computed a prefix: of its blocks, so many belong to the prefix from now on,
   // which the sequence uses. 0: the prefix is there already.
-  std::uint64_t keep_prefix(std::uint32_t prefix, std::uint32_t tokens);
+  std::uint64_t keep_prefix(std::uint32_t prefix, std::uint32_t tokens) {
+    return keep_prefix(prefix, tokens, tokens / block_);
+  }
+  // The same of a prefix that takes so many blocks for its tokens.
+  std::uint64_t keep_prefix(std::uint32_t prefix, std::uint32_t tokens, std::uint64_t blocks);
 
   void save(pdes::StateWriter& writer) const;
   void restore(pdes::StateReader& reader);
@@ -57,6 +66,7 @@ class Cache {
   struct Prefix {
     std::uint32_t number = 0;
     std::uint32_t users = 0;
+    std::uint64_t tokens = 0;  // in whole blocks
     std::uint64_t blocks = 0;
     std::uint64_t last_use = 0;
   };

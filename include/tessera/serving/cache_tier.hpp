@@ -37,11 +37,12 @@ class CacheTier {
   // A sequence has fetched its blocks.
   void give_back(std::uint64_t blocks) { taken_ -= blocks; }
 
-  // Keeps the beginning of a prompt. How many blocks are written for it: 0 if it is there already,
-  // or if there is no room for it.
-  std::uint64_t store_prefix(std::uint32_t prefix, std::uint64_t blocks);
-  // Blocks of it that are here; 0: none.
+  // Keeps the beginning of a prompt, of so many tokens. How many blocks are written for it: 0 if it
+  // is there already, or if there is no room for it.
+  std::uint64_t store_prefix(std::uint32_t prefix, std::uint64_t blocks, std::uint32_t tokens);
+  // Blocks of it that are here; 0: none. And their tokens.
   std::uint64_t blocks_of(std::uint32_t prefix) const;
+  std::uint32_t tokens_of(std::uint32_t prefix) const { return prefixes_.at(prefix).tokens; }
   // It is fetched.
   void use_prefix(std::uint32_t prefix);
 
@@ -51,6 +52,7 @@ class CacheTier {
  private:
   struct Prefix {
     std::uint32_t number = 0;
+    std::uint32_t tokens = 0;
     std::uint64_t blocks = 0;
     std::uint64_t last_use = 0;
   };

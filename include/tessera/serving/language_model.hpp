@@ -44,6 +44,13 @@
 // read once. Of what is cut by columns the first is whole in each unit, of what is cut by depth the
 // second (as vLLM has it by default).
 //
+// Layers may be of several kinds (workload::LayerKind): with a window of tokens that each sees,
+// whose attention reads min(context, window) tokens of the cache, and of prompts the pairs that the
+// mask leaves; state-space layers on tiles, which keep and read as much of a sequence however long
+// it is (src/serving/layers/state_space.hpp); without a mixer, or without an MLP. The cache has
+// what each kind needs (serving/cache_layout.hpp). NPU cores compute what the mask of a window
+// hides, as of any other.
+//
 // FLOPs, weights and what they are of follow from workload::transformer_layers.
 #pragma once
 
@@ -73,6 +80,8 @@ struct LanguageSetup {
   std::optional<npu::StoredWeights> weights{};
   // Of keys and values in the cache, on tiles; none: of the model's data type.
   std::optional<DataType> cache_type{};
+  // Of the states of state-space layers, on tiles; none: of the model's data type.
+  std::optional<DataType> state_type{};
   // Adapters of low rank (E. Hu et al., "LoRA", ICLR 2022) for queries, keys and values, `out`,
   // `up` and `down` of each layer, on tiles; as many as `adapter_slots` are loaded at a time. 0:
   // none.
@@ -87,7 +96,7 @@ inline constexpr std::uint32_t most_sequences = 1024;
 inline constexpr std::uint32_t most_queries = 8192;
 inline constexpr std::uint32_t most_keys = (1U << 19) - 1;
 inline constexpr std::uint32_t most_tokens = 1U << 20;
-inline constexpr std::uint64_t most_layers = 1800;
+inline constexpr std::uint64_t most_layers = 1500;
 
 // Throws ConfigError ("KEY: ...", KEY of the model or `tensor`, `pipeline`, `expert`) for a shape
 // that cannot be served or cut so.

@@ -14,6 +14,7 @@
 #include "tessera/core/units.hpp"
 #include "tessera/core/wide.hpp"
 #include "tessera/npu/operator_source.hpp"
+#include "tessera/serving/cache_layout.hpp"
 #include "tessera/serving/tile_model.hpp"
 
 namespace tessera::serving {
@@ -116,9 +117,14 @@ class ServedModel {
   virtual std::uint64_t operand_begin(std::uint32_t op, std::uint8_t operand) const = 0;
   virtual std::uint64_t memory_end() const = 0;
 
-  // Of the largest NPU: weights, and what a token keeps in the cache.
+  // Of the largest NPU: weights, and what a token keeps in the cache as long as all layers see it.
   virtual Bytes weights() const = 0;
   virtual Bytes cache_of_token() const { return Bytes(); }
+  // What sequences keep in it, in blocks, and such a block where one has so many tokens.
+  virtual CacheLayout cache_layout() const { return {}; }
+  virtual Bytes cache_block(std::uint32_t tokens) const { return cache_of_token() * tokens; }
+  // Handed over of a prompt of so many tokens.
+  virtual Bytes cache_of_prompt(std::uint64_t tokens) const { return cache_of_token() * tokens; }
   // And of one adapter.
   virtual Bytes adapter() const { return Bytes(); }
 };

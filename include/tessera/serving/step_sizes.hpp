@@ -4,9 +4,22 @@
 
 #include <array>
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 
 namespace tessera::serving {
+
+// Where layers see the tokens of a window alone: what they look at of the same sequences, as of
+// StepSizes.
+struct WindowSizes {
+  std::uint64_t generating_keys = 0;
+  std::uint64_t prompt_keys = 0;
+  std::uint64_t twice_pairs = 0;
+  std::uint64_t block_keys = 0;
+  std::uint64_t longest_blocks = 0;
+  std::uint64_t longest_keys = 0;
+  friend auto operator<=>(const WindowSizes&, const WindowSizes&) = default;
+};
 
 struct StepSizes {
   std::uint64_t tokens = 0;           // of all sequences; samples, of other models
@@ -26,15 +39,29 @@ struct StepSizes {
   // Of sequences with adapters (E. Hu et al., "LoRA"): different ones, and their tokens.
   std::uint64_t adapters = 0;
   std::uint64_t adapted = 0;
+  WindowSizes windowed{};  // of models whose layers have windows
+  // Of prompts, in models with state-space layers: chunks that these go through, and the squares of
+  // their tokens.
+  std::uint64_t chunks = 0;
+  std::uint64_t chunk_pairs = 0;
+
+  // As layers with a window see them.
+  StepSizes in_window() const;
 
   std::uint64_t sequences() const { return generating + prompts; }
   std::uint64_t keys() const { return generating_keys + prompt_keys; }
   std::uint64_t all_twice_pairs() const { return 2 * generating_keys + twice_pairs; }
 
-  // As messages carry them; the first has OperatorName::shape_bits. Steps are of at least one
-  // token.
-  std::array<std::uint64_t, 5> words() const;
-  static StepSizes from(const std::array<std::uint64_t, 5>& words);
+  // As messages carry them; the first has OperatorName::shape_bits, the last `more` ones
+  // `more_bits`. Steps are of at least one token.
+  static constexpr std::size_t more = 4;
+  static constexpr unsigned more_bits = 62;
+  // Bits of those that models with windows and with state-space layers need of `more`.
+  static constexpr unsigned more_of_windows = 0b0111;
+  static constexpr unsigned more_of_states = 0b1000;
+  using Words = std::array<std::uint64_t, 5 + more>;
+  Words words() const;
+  static StepSizes from(const Words& words);
 
   friend auto operator<=>(const StepSizes&, const StepSizes&) = default;
 };

@@ -22,6 +22,8 @@ struct TileOperation {
   // The same in several, one after the other, where kernels do not take sequences of different
   // kinds together; empty: there is but one kind.
   std::vector<workload::Operation> apart;
+  // The kernels that it is made of, one after the other in any case; empty: it is one.
+  std::vector<workload::Operation> kernels;
   Bytes weights;
   Bytes cached;    // keys and values that are read
   Bytes appended;  // and written
@@ -49,12 +51,18 @@ class TileModel {
   // What an operator's operation depends on, of these; the others are zero.
   virtual StepSizes needed(std::uint32_t op, const StepSizes& sizes) const = 0;
   virtual TileOperation operation(std::uint32_t op, const StepSizes& sizes) const = 0;
-  // Whether a layer's keys and values are in the cache once this operator is over; and what a token
-  // keeps of a layer on a unit.
+  // Words of StepSizes::more that tiles are told, a bit for each.
+  virtual unsigned more_words() const { return 0; }
+  // Whether a layer's keys and values, or its state, are in the cache once this operator is over;
+  // and what of it is handed over of a prompt of so many tokens, by a unit.
   virtual bool fills_cache(std::uint32_t /*op*/) const { return false; }
-  virtual Bytes cache_of_layer() const { return Bytes(); }
+  virtual Bytes handed_over(std::uint32_t /*op*/, std::uint64_t /*tokens*/) const {
+    return Bytes();
+  }
   // Layers that have caches.
   std::uint32_t layers_in(const Walk& walk) const;
+  // By a unit, of all of them.
+  Bytes all_handed_over(const Walk& walk, std::uint64_t tokens) const;
 };
 
 }  // namespace tessera::serving

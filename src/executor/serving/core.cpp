@@ -8,8 +8,7 @@ namespace tessera::executor {
 
 using serving::OperatorName;
 
-std::optional<Told> ServingCore::tell(std::uint16_t slot, std::size_t word, std::uint64_t value,
-                                      std::size_t wanted) {
+const Told& ServingCore::tell(std::uint16_t slot, std::size_t word, std::uint64_t value) {
   auto known =
       std::find_if(told.begin(), told.end(), [slot](const Told& one) { return one.slot == slot; });
   if (known == told.end()) {
@@ -18,9 +17,12 @@ std::optional<Told> ServingCore::tell(std::uint16_t slot, std::size_t word, std:
   }
   known->words[word] = value;
   known->heard = static_cast<std::uint16_t>(known->heard | 1U << word);
-  if (known->heard != (1U << wanted) - 1) {
-    return std::nullopt;
-  }
+  return *known;
+}
+
+Told ServingCore::take_told(std::uint16_t slot) {
+  const auto known =
+      std::find_if(told.begin(), told.end(), [slot](const Told& one) { return one.slot == slot; });
   const Told all = *known;
   told.erase(known);
   return all;

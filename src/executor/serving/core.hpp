@@ -35,16 +35,16 @@ struct Walking {
   std::uint32_t order = 0;      // among those of the tile
   std::uint32_t at = 0;         // part of its walk
   std::uint32_t exchanges = 0;  // all-reduces begun before
-  std::array<std::uint64_t, 5> sizes{};
+  serving::StepSizes::Words sizes{};
 };
 
 struct ServingCore {
   ServingCore(const ServingSetup& setup, const CorePlace& the_place)
       : place(the_place), exchanges(setup) {}
 
-  // One of the words of a part; all of them when `wanted` have come.
-  std::optional<Told> tell(std::uint16_t slot, std::size_t word, std::uint64_t value,
-                           std::size_t wanted);
+  // One of the words of a part, and what is known of it so far; it stays until it is taken.
+  const Told& tell(std::uint16_t slot, std::size_t word, std::uint64_t value);
+  Told take_told(std::uint16_t slot);
   void begin(SimTime now, const Begun& part);
   // Of the part in that place, which is over; tells the observer.
   void end(pdes::Context& context, const ServingSetup& setup, std::uint16_t slot);

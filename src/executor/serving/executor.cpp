@@ -64,7 +64,11 @@ class ServingExecutor final : public Executor, public FindsFlops {
         host_->hear(context, event.tag);
         break;
       case serving_whole_kind:
-        host_->hear(context, event.tag);
+        if (work_.whole_steps) {
+          host_->hear(context, event.tag);
+        } else {
+          be_told_more(context, event.tag, event.as<network::Arrival>().word);
+        }
         break;
       case serving_spent_kind:
         core_at(context).learn_spent(
@@ -81,7 +85,7 @@ class ServingExecutor final : public Executor, public FindsFlops {
       case serving_blocks_kind:
       case serving_block_keys_kind:
         be_told(context, event.tag, event.as<network::Arrival>().word,
-                of_core + place_of_size(event.port.kind()));
+                2 + place_of_size(event.port.kind()));
         break;
       case serving_carry_kind:
         carry(context, event.tag, CarryOf::from(event.as<network::Arrival>().word));
@@ -207,9 +211,6 @@ class ServingExecutor final : public Executor, public FindsFlops {
 
  private:
   static constexpr std::uint32_t no_core = std::numeric_limits<std::uint32_t>::max();
-  // Words that the host says of a part.
-  static constexpr std::size_t of_core = 2;
-  static constexpr std::size_t of_tile = of_core + serving_size_kinds.size();
 
   static std::size_t place_of_size(unsigned kind) {
     return static_cast<std::size_t>(
@@ -222,15 +223,32 @@ class ServingExecutor final : public Executor, public FindsFlops {
 
   void be_told(pdes::Context& context, std::uint16_t slot, std::uint64_t value, std::size_t word) {
     ServingCore& core = core_at(context);
-    const auto told = core.tell(slot, word, value, work_.on_tiles ? of_tile : of_core);
-    if (!told) {
+    if (!is_complete(core.tell(slot, word, value))) {
       return;
     }
+    const Told told = core.take_told(slot);
     if (!work_.on_tiles) {
-      begin(context, core, slot, told->words[0], ShareOf::from(told->words[1]));
+      begin(context, core, slot, told.words[0], ShareOf::from(told.words[1]));
     } else {
-      begin_walk(context, *told);
+      begin_walk(context, told);
     }
+  }
+
+  void be_told_more(pdes::Context& context, std::uint16_t slot, std::uint64_t value) {
+    constexpr unsigned bits = serving::StepSizes::more_bits;
+    be_told(context, slot, value & ((std::uint64_t{1} << bits) - 1),
+            Told::first_more + static_cast<std::size_t>(value >> bits));
+  }
+
+  // Whether all has come that the host says of a part; a step's tenant is in its first word.
+  bool is_complete(const Told& told) const {
+    constexpr unsigned of_core = 0b11;
+    if (!work_.on_tiles || (told.heard & 1U) == 0) {
+      return !work_.on_tiles && told.heard == of_core;
+    }
+    const std::uint32_t tenant = OperatorName::from(told.words[0]).tenant;
+    const unsigned more = work_.tenants[tenant].model->on_tiles()->more_words();
+    return told.heard == (Told::all_but_more | more << Told::first_more);
   }
 
   void begin_walk(pdes::Context& context, const Told& step) {

@@ -25,8 +25,10 @@ constexpr unsigned serving_accessed_kind = 9;  // memory; tag: the same, or with
 
 // At a tile: keys and values are to go to another, or have come from one; word: CarryOf.
 constexpr unsigned serving_carry_kind = 10;
-// At the host: a whole step is over (tag: slot).
+// At the host: a whole step is over (tag: slot). At a tile, where steps are walked: one of the
+// words serving::StepSizes::more (the same tag), its place above its bits.
 constexpr unsigned serving_whole_kind = 11;
+constexpr unsigned serving_more_kind = serving_whole_kind;
 // At a tile, once all whole steps are over; tag: SpentWord; word: [ps].
 constexpr unsigned serving_spent_kind = 12;
 enum class SpentWord : std::uint16_t { busy, exchanging, end };
@@ -124,8 +126,12 @@ struct LayersOf {
 // What the host says of a part in several messages, in any order.
 struct Told {
   std::uint16_t slot = 0;
-  std::uint16_t heard = 0;               // a bit for each word
-  std::array<std::uint64_t, 6> words{};  // number, share, and of tiles serving::StepSizes
+  std::uint16_t heard = 0;                // a bit for each word
+  std::array<std::uint64_t, 10> words{};  // number, share, and of tiles serving::StepSizes
+
+  // Words before those of serving::StepSizes::more, and a bit for each of them.
+  static constexpr std::size_t first_more = 2 + serving_size_kinds.size();
+  static constexpr unsigned all_but_more = (1U << first_more) - 1;
 };
 
 // Blocks of the cache of a tenant go to the tier behind it, or come from there, in three steps.

@@ -39,7 +39,8 @@ bool ServingWalks::begin(pdes::Context& context, ServingCore& core, const Told& 
   walking.unit = place_of(work_.tenants[name.tenant].npus, core.place.npu);
   walking.step = share.step;
   walking.order = core.walked++;
-  walking.sizes = {name.shape, told.words[2], told.words[3], told.words[4], told.words[5]};
+  walking.sizes[0] = name.shape;
+  std::copy(told.words.begin() + 2, told.words.end(), walking.sizes.begin() + 1);
   core.walks.push_back(walking);
   return go_on(context, core, told.slot);
 }
@@ -67,7 +68,7 @@ void ServingWalks::hand_over(pdes::Context& context, const ServingCore& core,
   }
   for (const LayerCarries::Leaving& one : core.layers.leaving()) {
     if (one.step == walking.slot) {
-      const Bytes bytes = model.cache_of_layer() * one.tokens;
+      const Bytes bytes = model.handed_over(walk[walking.at].op, one.tokens);
       const CarryOf carry{model.layers_in(walk), bytes.count(), true, true};
       network::send(context, setup_.network_slot, work_.npus[one.npu].front(), bytes,
                     pdes::Port(setup_.slot, serving_carry_kind), one.slot, carry.word());

@@ -51,7 +51,8 @@ bool WholeSteps::are_alike(std::uint32_t tenant) const {
 }
 
 WholeSteps::Repeated WholeSteps::operator_of(const ServedTenant& served, std::uint32_t op) const {
-  const StepSizes all{3, 2, 1, 5, 1, 7, 11, 1, 6, 1, 6, 1, 2, 3};  // nothing is zero
+  // Nothing is zero.
+  const StepSizes all{3, 2, 1, 5, 1, 7, 11, 1, 6, 1, 6, 1, 2, 3, {4, 6, 10, 5, 1, 5}, 1, 4};
   StepSizes needed = served.model->on_tiles()->needed(op, all);
   Repeated made{op, 1, true, false};
   needed.tokens = 0;

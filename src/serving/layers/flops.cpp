@@ -1,5 +1,7 @@
 #include "layers/flops.hpp"
 
+#include <algorithm>
+
 #include "tessera/workload/transformer/model.hpp"
 
 namespace tessera::serving {
@@ -23,8 +25,10 @@ TransformerShape of_one_token(TransformerShape shape) {
   return shape;
 }
 
-bool is_attention(const workload::Operator& op) {
-  return op.kind == "attention";
+// What is not so many FLOPs a token.
+bool is_mixed(const workload::Operator& op) {
+  return op.kind == "attention" || op.name == "ssm_scores" || op.name == "ssm_states" ||
+         op.name == "ssm_passing" || op.name == "ssm_outputs";
 }
 
 }  // namespace
@@ -35,7 +39,10 @@ LayerFlops::LayerFlops(const TransformerShape& shape) : shape_(shape) {
     const bool is_head = &layer == &layers.back();
     for (const workload::Operator& op : layer.operators) {
       std::uint64_t flops = op.forward_flops.count();
-      if (is_attention(op)) {
+      if (op.name == "ssm_passing") {  // of a chunk
+        of_name_[op.name] = flops;
+      }
+      if (is_mixed(op)) {
         continue;
       }
       if (shape.experts && op.name.starts_with("router")) {  // looks at all of them
@@ -46,7 +53,11 @@ LayerFlops::LayerFlops(const TransformerShape& shape) : shape_(shape) {
       embedding_ += &layer == &layers.front() ? flops : 0;
     }
   }
-  norm_ = of_token(shape.norm == workload::Norm::layer ? "ln1" : "norm1");
+  const std::string norm = shape.norm == workload::Norm::layer ? "ln" : "norm";
+  norm_ = std::max(of_token(norm + "1"), of_token(norm + "2"));
+  for (std::uint64_t layer = 0; layer < shape.layers; ++layer) {
+    ++mixers_[static_cast<std::size_t>(shape.kind_of(layer).mixer)];
+  }
 }
 
 std::uint64_t LayerFlops::of_token(const std::string& name) const {
@@ -61,9 +72,28 @@ Wide LayerFlops::of_attention(const StepSizes& sizes, std::uint64_t heads) const
   return Wide{heads} * widths * sizes.all_twice_pairs();
 }
 
+Wide LayerFlops::of_scan(const StepSizes& sizes) const {
+  const workload::SsmShape& ssm = *shape_.ssm;
+  const Wide elements = Wide{ssm.inner()} * ssm.state;
+  const Wide tokens = sizes.tokens - sizes.generating;
+  const Wide scores = 2 * Wide{sizes.chunk_pairs} * ssm.state * ssm.groups;
+  const Wide into = 2 * tokens * elements;
+  const Wide passing = Wide{sizes.chunks} * of_token("ssm_passing");
+  const Wide out = 2 * Wide{sizes.chunk_pairs} * ssm.inner() + 2 * tokens * elements;
+  return scores + into + passing + out + Wide{sizes.generating} * of_update * elements;
+}
+
 Wide LayerFlops::of_step(const StepSizes& sizes) const {
-  return Wide{sizes.tokens} * all_ + Wide{sizes.emitting} * head_ +
-         of_attention(sizes, shape_.heads) * shape_.layers;
+  const auto layers = [this](workload::Mixer mixer) {
+    return Wide{mixers_[static_cast<std::size_t>(mixer)]};
+  };
+  Wide sum = Wide{sizes.tokens} * all_ + Wide{sizes.emitting} * head_ +
+             of_attention(sizes, shape_.heads) * layers(workload::Mixer::attention) +
+             of_attention(sizes.in_window(), shape_.heads) * layers(workload::Mixer::local);
+  if (shape_.ssm) {
+    sum += of_scan(sizes) * layers(workload::Mixer::ssm);
+  }
+  return sum;
 }
 
 }  // namespace tessera::serving

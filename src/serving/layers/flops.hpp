@@ -3,6 +3,7 @@
 // are as many as tokens go there, without what an uneven spread leaves idle.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -23,14 +24,20 @@ class LayerFlops {
   // A norm, and the sum with what was skipped; a token.
   std::uint64_t of_norm() const { return norm_; }
   std::uint64_t of_skip() const { return of_token("skip1"); }
-  // Of one layer's attention of so many heads; of latent attention with the latent vectors.
+  // Of one layer's attention of so many heads; of latent attention with the latent vectors. Of
+  // layers with a window by StepSizes::in_window.
   Wide of_attention(const StepSizes& sizes, std::uint64_t heads) const;
+  // Of an element of a state that goes on by one token: state_space.hpp.
+  static constexpr std::uint64_t of_update = 5;
+  // Of what depends on chunks and states in all of a state-space layer.
+  Wide of_scan(const StepSizes& sizes) const;
   // All of a step; choosing tokens is not counted.
   Wide of_step(const StepSizes& sizes) const;
 
  private:
   workload::TransformerShape shape_;
   std::map<std::string, std::uint64_t> of_name_;
+  std::array<std::uint64_t, 4> mixers_{};  // [workload::Mixer] layers
   std::uint64_t embedding_ = 0;
   std::uint64_t norm_ = 0;
   std::uint64_t head_ = 0;  // a token that gives the next one

@@ -1,21 +1,13 @@
 #include "layers/operations.hpp"
 
 #include <algorithm>
-#include <limits>
 
-#include "tessera/core/error.hpp"
+#include "layers/narrow.hpp"
 #include "tessera/core/quotient.hpp"
 #include "tessera/workload/transformer/model.hpp"
 
 namespace tessera::serving {
 namespace {
-
-std::uint64_t narrow(Wide value) {
-  if (value > std::numeric_limits<std::int64_t>::max()) {
-    throw ModelError("an operator of a step of requests has more than 2^63 FLOPs or bytes");
-  }
-  return static_cast<std::uint64_t>(value);
-}
 
 bool is_product(Part part) {
   switch (part) {
@@ -33,10 +25,16 @@ bool is_product(Part part) {
     case value_up:
     case shared_up:
     case shared_down:
+    case ssm_input:
+    case ssm_output:
       return true;
     default:
       return false;
   }
+}
+
+bool is_of_states(Part part) {
+  return part == ssm_convolution || part == ssm_scan || part == ssm_gate;
 }
 
 bool is_of_adapters(Part part) {
@@ -63,10 +61,23 @@ StepSizes LayerOperations::needed(Part part, const StepSizes& sizes) {
   if (is_of_adapters(part)) {
     needed.adapters = sizes.adapters;
     needed.adapted = sizes.adapted;
-  } else if (part == serving::attention) {
+  } else if (part == serving::attention || part == local_attention) {
     needed = sizes;
+    if (part == local_attention) {
+      needed.generating_keys = needed.prompt_keys = needed.twice_pairs = 0;
+      needed.block_keys = needed.longest_blocks = needed.longest_keys = 0;
+    } else {
+      needed.windowed = {};
+    }
     needed.emitting = 0;
     needed.adapters = needed.adapted = 0;
+    needed.chunks = needed.chunk_pairs = 0;
+  } else if (part == ssm_scan || part == ssm_convolution) {
+    needed.tokens = sizes.tokens;
+    needed.generating = sizes.generating;
+    needed.prompts = sizes.prompts;
+    needed.chunks = part == ssm_scan ? sizes.chunks : 0;
+    needed.chunk_pairs = part == ssm_scan ? sizes.chunk_pairs : 0;
   } else if (is_of_head(part)) {
     needed.emitting = sizes.emitting;
   } else {
@@ -80,6 +91,8 @@ TileOperation LayerOperations::make(Part part, const StepSizes& sizes) const {
   const std::uint64_t rows = is_of_experts(part) ? own * shapes_.setup().expert : own;
   TileOperation made = is_of_adapters(part)         ? of_adapters(part, sizes)
                        : part == serving::attention ? attention(sizes)
+                       : part == local_attention    ? attention(sizes.in_window())
+                       : is_of_states(part)         ? of_state_space(part, sizes)
                        : is_product(part)           ? product(part, rows)
                                                     : stream(part, rows);
   made.operation.data_type = shapes_.model().data_type;
@@ -136,6 +149,13 @@ Wide LayerOperations::vector_flops(Part part, std::uint64_t rows, bool adds_skip
       break;
   }
   return Wide{worked} * of_token;
+}
+
+TileOperation LayerOperations::of_state_space(Part part, const StepSizes& sizes) const {
+  const StateSpace& layer = *shapes_.state_space();
+  return part == ssm_convolution ? layer.convolution(sizes, flops_)
+         : part == ssm_scan      ? layer.scan(sizes, flops_)
+                                 : layer.gate(sizes.tokens, flops_);
 }
 
 TileOperation LayerOperations::product(Part part, std::uint64_t rows) const {

@@ -17,9 +17,11 @@ class LayerOperations {
   static StepSizes needed(Part part, const StepSizes& sizes);
 
  private:
+  TileOperation of_state_space(Part part, const StepSizes& sizes) const;
   TileOperation product(Part part, std::uint64_t rows) const;
   TileOperation stream(Part part, std::uint64_t rows) const;
   TileOperation of_adapters(Part part, const StepSizes& sizes) const;
+  // Of a layer that sees all, or by StepSizes::in_window of one with a window.
   TileOperation attention(const StepSizes& sizes) const;
   // Of all sequences of the sizes in one.
   workload::Operation attention_of(const StepSizes& sizes) const;

@@ -1,5 +1,7 @@
 #include "layers/operators.hpp"
 
+#include <algorithm>
+
 #include "tessera/core/error.hpp"
 
 namespace tessera::serving {
@@ -12,7 +14,8 @@ std::shared_ptr<const npu::TiledOperator> LayerOperators::make(Part part, std::u
                                                                std::uint64_t cores) const {
   const npu::Target target{*shapes_.setup().core, cores, shapes_.model().data_type};
   switch (part) {
-    case attention: {
+    case attention:
+    case local_attention: {
       std::shared_ptr<const npu::TiledOperator> made =
           npu::lower(shapes_.attention_of(group_of(shape)), target);
       ensure(made != nullptr, "attention that was checked to fit a core does not");
@@ -38,7 +41,7 @@ std::shared_ptr<const npu::TiledOperator> LayerOperators::make(Part part, std::u
 void LayerOperators::place_operands() {
   const LanguageSetup& setup = shapes_.setup();
   const workload::TransformerShape& model = shapes_.model();
-  const std::uint64_t rows = setup.tokens;
+  const std::uint32_t rows = setup.tokens;
   const auto place = [&](Part part, std::uint64_t shape) {
     begins_[part] = npu::place_operands(*make(part, shape, setup.cores), layer_bytes_);
   };
@@ -60,6 +63,10 @@ void LayerOperators::place_operands() {
   }
   const auto keys = static_cast<std::uint32_t>(model.sequence);
   place(attention, code_of({setup.sequences, 1, keys}));
+  if (model.window > 0) {
+    const std::uint32_t seen = shapes_.in_window({1, std::min(rows, most_queries), keys}).keys;
+    place(local_attention, code_of({setup.sequences, 1, seen}));
+  }
   place(embedding, rows);
   place(last_norm, setup.sequences);
   place(head, setup.sequences);

@@ -8,7 +8,7 @@ namespace tessera::serving {
 
 using npu::vector_work;
 
-const std::vector<std::string>& part_names(bool all) {
+const std::vector<std::string>& part_names() {
   static const std::vector<std::string> plain{
       "norm_in",     "qkv",         "attention",   "out",       "reduce_out", "norm_mid",
       "router",      "up",          "gate",        "down",      "expert_up",  "expert_gate",
@@ -21,10 +21,13 @@ const std::vector<std::string>& part_names(bool all) {
       names.push_back(std::string(product) + "_shrink");
       names.push_back(std::string(product) + "_expand");
     }
-    names.emplace_back("swap_tokens");
+    for (const char* const name : {"swap_tokens", "local_attention", "ssm_input", "ssm_convolution",
+                                   "ssm_scan", "ssm_gate", "ssm_output"}) {
+      names.emplace_back(name);
+    }
     return names;
   }();
-  return all ? whole : plain;
+  return whole;
 }
 
 Part adapted_part(Part part) {
@@ -62,7 +65,11 @@ LayerShapes::LayerShapes(const LanguageSetup& setup)
       shape_(setup.shape),
       tensor_(setup.tensor),
       heads_(shape_.heads / tensor_),
-      kv_heads_(shape_.latent ? 1 : std::max<std::uint64_t>(1, shape_.kv_heads / tensor_)) {}
+      kv_heads_(shape_.latent ? 1 : std::max<std::uint64_t>(1, shape_.kv_heads / tensor_)) {
+  if (shape_.ssm) {
+    state_space_.emplace(setup);
+  }
+}
 
 std::uint64_t LayerShapes::up_columns(std::uint64_t ffn) const {
   const bool gated = shape_.mlp == workload::Activation::swiglu;
@@ -132,6 +139,15 @@ npu::ProductSpec LayerShapes::product_of(Part part, std::uint64_t rows) const {
       return spec;
     case shared_down:
       return product(rows, hidden, quotient_up(shared_ffn(), tensor_));
+    case ssm_input:
+      spec = product(rows, state_space_->projected(), hidden);
+      spec.bias = false;
+      return spec;
+    case ssm_output:
+      spec = product(rows, hidden, state_space_->inner());
+      spec.bias = false;
+      spec.residuals = tensor_ == 1 ? 1 : 0;
+      return spec;
     case latent_down:
     case query_up:
     case absorb:
@@ -259,6 +275,13 @@ npu::AttentionSpec LayerShapes::attention_of(const SequenceGroup& group) const {
   spec.value_width = shape_.head_width;
   spec.append = group.queries;
   return spec;
+}
+
+SequenceGroup LayerShapes::in_window(const SequenceGroup& group) const {
+  const std::uint64_t seen =
+      quotient_up(shape_.window + group.queries - 1, setup_.block) * setup_.block;
+  return {group.sequences, group.queries,
+          static_cast<std::uint32_t>(std::min<std::uint64_t>(group.keys, seen))};
 }
 
 }  // namespace tessera::serving

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "layers/state_space.hpp"
 #include "tessera/core/quotient.hpp"
 #include "tessera/npu/specs.hpp"
 #include "tessera/serving/language_model.hpp"
@@ -58,14 +60,21 @@ enum Part : std::uint32_t {
   down_expand,
   // Of experts that are spread over units: tokens to these, and again what comes out back.
   swap_tokens,
+  // Attention of layers with a window, and what state-space layers have in place of it, of qkv and
+  // of out (layers/state_space.hpp).
+  local_attention,
+  ssm_input,
+  ssm_convolution,
+  ssm_scan,
+  ssm_gate,
+  ssm_output,
   part_count
 };
-inline constexpr std::uint32_t parts = 36;
+inline constexpr std::uint32_t parts = 42;
 static_assert(part_count <= parts);
 static_assert((most_layers + 1) * parts <= 1U << OperatorName::op_bits);
 
-// Of all; or of all but those behind the parts of shared experts.
-const std::vector<std::string>& part_names(bool all);
+const std::vector<std::string>& part_names();
 
 // The product that a part of an adapter stands behind; else the part itself.
 Part adapted_part(Part part);
@@ -94,9 +103,12 @@ class LayerShapes {
   std::uint64_t adapter_numbers() const;
   npu::StreamSpec stream_of(Part part, std::uint64_t rows) const;
   npu::AttentionSpec attention_of(const SequenceGroup& group) const;
+  // As layers with a window look at it: whole blocks that hold what it sees.
+  SequenceGroup in_window(const SequenceGroup& group) const;
 
   std::uint64_t heads() const { return heads_; }  // of a unit, as the next
   std::uint64_t kv_heads() const { return kv_heads_; }
+  const std::optional<StateSpace>& state_space() const { return state_space_; }
   Bytes cache_of_token() const {
     const Bytes of_number = element_size(setup_.cache_type.value_or(shape_.data_type));
     const std::uint64_t numbers = shape_.latent ? shape_.latent->kv_rank + shape_.latent->rope_width
@@ -134,6 +146,7 @@ class LayerShapes {
   std::uint64_t tensor_;
   std::uint64_t heads_;
   std::uint64_t kv_heads_;
+  std::optional<StateSpace> state_space_;
 };
 
 }  // namespace tessera::serving

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "layers/state_space.hpp"
 #include "tessera/core/quotient.hpp"
 #include "tessera/workload/transformer/model.hpp"
 
@@ -35,6 +36,12 @@ class Shards {
     if (op.kind == "embedding" && op.sharding == Sharding::row) {
       return table();
     }
+    if (op.name == "ssm_convolution") {
+      return element_ * StateSpace(setup_).convolution_weights();
+    }
+    if (op.sharding == Sharding::heads) {
+      return element_ * quotient_up(op.parameters, setup_.tensor);
+    }
     return op.is_matrix_product() ? of_product(op) : element_ * op.parameters;
   }
 
@@ -59,6 +66,9 @@ class Shards {
     if (op.name == "qkv") {  // heads are whole
       const std::uint64_t kv_heads = std::max<std::uint64_t>(1, shape.kv_heads / setup_.tensor);
       return (shape.heads / setup_.tensor + 2 * kv_heads) * shape.head_width;
+    }
+    if (op.name == "ssm_input") {
+      return StateSpace(setup_).projected();
     }
     // Gate and up of a unit are of the same columns.
     const bool gated = shape.mlp == workload::Activation::swiglu &&

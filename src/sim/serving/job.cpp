@@ -16,6 +16,27 @@ namespace {
 
 using config::Section;
 
+// Where layers are of several kinds.
+std::string kinds_of_cache(const executor::ServedTenant& tenant) {
+  const serving::CacheLayout& layout = tenant.batching.layout;
+  std::string text = std::to_string(*tenant.batching.blocks) + " blocks; a sequence takes";
+  const std::string each = " for " + std::to_string(tenant.batching.block) + " tokens";
+  const char* separator = " ";
+  if (layout.full > 0) {
+    text += separator + std::to_string(layout.full) + each;
+    separator = ", ";
+  }
+  if (layout.windowed > 0) {
+    text += separator + std::to_string(layout.windowed) + each + " in a window of " +
+            std::to_string(layout.window);
+    separator = ", ";
+  }
+  if (layout.states > 0) {
+    text += separator + std::to_string(layout.states) + " for states";
+  }
+  return text;
+}
+
 // What tenants ask for and take.
 std::string tenant_table(const executor::ServingWork& work) {
   TextTable table(
@@ -26,9 +47,10 @@ std::string tenant_table(const executor::ServingWork& work) {
     table.add({tenant.name, std::to_string(tenant.npus.size()),
                count ? std::to_string(*count) : "as long as others",
                std::to_string(tenant.model->weights().count()),
-               !tenant.of_language ? "-"
-               : blocks            ? std::to_string(*blocks * tenant.batching.block)
-                                   : "any"});
+               !tenant.of_language                 ? "-"
+               : !blocks                           ? "any"
+               : tenant.batching.layout.is_plain() ? std::to_string(*blocks * tenant.batching.block)
+                                                   : kinds_of_cache(tenant)});
   }
   return table.to_string();
 }

@@ -76,6 +76,16 @@ struct ServedKeys {
                              "model",
                              "of keys and values in the cache, widened as they are read; model: as "
                              "the model computes"};
+  config::NameKey state_type{
+      "batching.state_type",
+      [] {
+        std::vector<std::string> names = data_type_names();
+        names.emplace_back("model");
+        return names;
+      },
+      "model",
+      "of the states of state-space layers in the cache; model: as the model "
+      "computes"};
   config::Key<SimTime> host{"batching.host", SimTime::zero(),
                             "of the host for each step, before it begins: choosing requests, "
                             "inputs, sampling, outputs",

@@ -60,6 +60,25 @@ std::optional<DataType> read_cache_type(Section& tenant, const ServingWork& work
   return type;
 }
 
+std::optional<DataType> read_state_type(Section& tenant,
+                                        const std::optional<workload::TransformerShape>& shape) {
+  Section batching = tenant.section("batching");
+  const std::optional<DataType> type = data_type_from(served_keys().state_type.read(batching));
+  if (type && shape && !shape->ssm) {
+    config::note_without_effect(batching, "state_type", "a model without state-space layers");
+  }
+  return type;
+}
+
+// Tokens that were wrong leave the cache, but not a state.
+void check_drafts(Section& tenant, const ServedTenant& made) {
+  if (made.batching.drafts > 0 && made.batching.layout.states > 0) {
+    Section speculation = tenant.section("speculation");
+    speculation.error("tokens",
+                      "state-space layers cannot take back tokens that a draft had wrong");
+  }
+}
+
 }  // namespace
 
 std::unique_ptr<serving::ServedModel> read_language_model(Section& tenant, ServedTenant& made,
@@ -86,6 +105,7 @@ std::unique_ptr<serving::ServedModel> read_language_model(Section& tenant, Serve
   }
   const std::optional<npu::StoredWeights> weights = npu::read_stored_weights(tenant);
   const std::optional<DataType> cache_type = read_cache_type(tenant, work);
+  const std::optional<DataType> state_type = read_state_type(tenant, shape);
   if (!shape) {
     return nullptr;
   }
@@ -101,10 +121,13 @@ std::unique_ptr<serving::ServedModel> read_language_model(Section& tenant, Serve
     check_peaks(model, tiles, shape->data_type);
   }
   try {
-    return serving::make_language_model({*shape, work.on_tiles ? nullptr : &work.core, tensor,
-                                         pipeline, made.batching.block, made.batching.sequences,
-                                         made.batching.tokens, work.cores(), weights, cache_type,
-                                         made.adapter_rank, made.batching.adapter_slots, expert});
+    auto served = serving::make_language_model(
+        {*shape, work.on_tiles ? nullptr : &work.core, tensor, pipeline, made.batching.block,
+         made.batching.sequences, made.batching.tokens, work.cores(), weights, cache_type,
+         state_type, made.adapter_rank, made.batching.adapter_slots, expert});
+    made.batching.layout = served->cache_layout();
+    check_drafts(tenant, made);
+    return served;
   } catch (const ConfigError& error) {
     const Complaint complaint(error.diagnostics().front().message);
     complaint.put(complaint.is_of_cut() ? tenant : model);

@@ -17,11 +17,13 @@ SimTime time_of(const Platform& platform, const machine::Tile& tile,
   const auto time = [&](const workload::Operation& operation) {
     return platform.compute->duration(platform.machine, tile, operation);
   };
-  if (made.apart.empty() || platform.compute->of(tile).joins_sequences()) {
+  const bool is_joined = made.apart.empty() || platform.compute->of(tile).joins_sequences();
+  const std::vector<workload::Operation>& several = is_joined ? made.kernels : made.apart;
+  if (several.empty()) {
     return time(made.operation);
   }
   SimTime sum;
-  for (const workload::Operation& operation : made.apart) {
+  for (const workload::Operation& operation : several) {
     sum += time(operation);
   }
   return sum;

@@ -28,22 +28,22 @@ TEST(Tier, TakesNoMoreThanItHasRoomFor) {
 
 TEST(Tier, GivesUpTheBeginningThatWasUsedLongestAgo) {
   CacheTier tier({10, true, true});
-  EXPECT_EQ(tier.store_prefix(1, 4), 4U);
-  EXPECT_EQ(tier.store_prefix(2, 4), 4U);
-  EXPECT_EQ(tier.store_prefix(1, 4), 0U);  // there already, and used
+  EXPECT_EQ(tier.store_prefix(1, 4, 64), 4U);
+  EXPECT_EQ(tier.store_prefix(2, 4, 64), 4U);
+  EXPECT_EQ(tier.store_prefix(1, 4, 64), 0U);  // there already, and used
   EXPECT_TRUE(tier.store(3));
   EXPECT_EQ(tier.blocks_of(1), 4U);
   EXPECT_EQ(tier.blocks_of(2), 0U);
   EXPECT_EQ(tier.of_prefixes(), 4U);
   EXPECT_EQ(tier.taken(), 7U);
-  EXPECT_EQ(tier.store_prefix(3, 8), 0U);  // no room beside the sequence
+  EXPECT_EQ(tier.store_prefix(3, 8, 128), 0U);  // no room beside the sequence
   EXPECT_EQ(tier.blocks_of(1), 4U);
 }
 
 TEST(Tier, IsTheSameAfterACheckpoint) {
   CacheTier tier({8, true, true});
-  tier.store_prefix(1, 3);
-  tier.store_prefix(2, 3);
+  tier.store_prefix(1, 3, 48);
+  tier.store_prefix(2, 3, 48);
   tier.use_prefix(1);
   pdes::StateWriter writer;
   tier.save(writer);

@@ -36,7 +36,7 @@ void ServingHost::begin_carry(pdes::Context& context, std::uint32_t from,
   tenants_[to].prompt_tokens += carried.what.prompt;
   const std::uint16_t slot = take_slot({number, carry_part});
   slots_[slot].outstanding = static_cast<std::uint32_t>(tenant.npus.size());
-  const Bytes bytes = tenant.model->cache_of_token() * carried.what.prompt;
+  const Bytes bytes = tenant.model->cache_of_prompt(carried.what.prompt);
   for (std::size_t unit = 0; unit < tenant.npus.size(); ++unit) {
     const CarryOf carry{work_.tenants[to].npus[unit], bytes.count(), false, false};
     say(context, work_.npus[tenant.npus[unit]].front(), serving_carry_kind, slot, carry.word());
@@ -81,8 +81,7 @@ std::uint32_t ServingHost::begin_layers(pdes::Context& context, std::uint32_t nu
       const CarryOf told{work_.tenants[to].npus[unit], LayersOf{whole.prompt, slot}.bytes(), true,
                          false};
       say(context, work_.npus[tenant.npus[unit]].front(), serving_carry_kind, place, told.word());
-      const std::uint64_t layers = model.layers_in(model.walk(unit, sizes));
-      carried_bytes_ += (model.cache_of_layer() * whole.prompt).count() * layers;
+      carried_bytes_ += model.all_handed_over(model.walk(unit, sizes), whole.prompt).count();
     }
   }
   return requests;

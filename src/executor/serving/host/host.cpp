@@ -13,6 +13,7 @@ using serving::Batch;
 using serving::OperatorName;
 using serving::Start;
 using serving::StepPart;
+using serving::StepSizes;
 
 ServingHost::ServingHost(const ServingSetup& setup)
     : setup_(setup),
@@ -208,7 +209,7 @@ void ServingHost::begin_walk(pdes::Context& context, const Ready& ready, const S
   const StepPart& part = step.parts[ready.part];
   const ServedTenant& tenant = tenant_of(step);
   const serving::TileModel& model = *tenant.model->on_tiles();
-  const serving::StepSizes sums = model.sizes_of(step.batch);
+  const StepSizes sums = model.sizes_of(step.batch);
   const auto sizes = sums.words();
   const std::uint64_t number = OperatorName{step.tenant, part.op, sizes[0]}.code();
   const std::uint16_t slot = take_slot(ready);
@@ -219,8 +220,14 @@ void ServingHost::begin_walk(pdes::Context& context, const Ready& ready, const S
   for (std::uint32_t unit = 0; unit < tenant.npus.size(); ++unit) {
     const EntityId tile = work_.npus[tenant.npus[unit]].front();
     tell(context, tile, slot, number, share);
-    for (std::size_t word = 1; word < sizes.size(); ++word) {
+    for (std::size_t word = 1; word <= serving_size_kinds.size(); ++word) {
       say(context, tile, serving_size_kinds[word - 1], slot, sizes[word]);
+    }
+    for (std::uint64_t more = 0; more < StepSizes::more; ++more) {
+      if ((model.more_words() >> more & 1U) != 0) {
+        say(context, tile, serving_more_kind, slot,
+            sizes[1 + serving_size_kinds.size() + more] | more << StepSizes::more_bits);
+      }
     }
     parts_told_ += model.walk(unit, sums).size();
   }

@@ -18,7 +18,7 @@ void ServingHost::let_begin(pdes::Context& context, std::uint32_t number) {
 void ServingHost::begin_moves(pdes::Context& context, std::uint32_t number) {
   const StepState& step = steps_.at(number);
   const ServedTenant& tenant = tenant_of(step);
-  const std::uint64_t block = tenant.model->cache_of_token().count() * tenant.batching.block;
+  const std::uint64_t block = tenant.model->cache_block(tenant.batching.block).count();
   const std::uint16_t slot = take_slot({number, move_part});
   for (const bool out : {true, false}) {
     const std::uint64_t bytes = out ? block * step.batch.blocks_out

@@ -49,7 +49,7 @@ bool runs_on(const ServedTenant& tenant, std::uint32_t npu) {
 }
 
 std::uint64_t bytes_of_block(const ServedTenant& tenant) {
-  return tenant.model->cache_of_token().count() * tenant.batching.block;
+  return tenant.model->cache_block(tenant.batching.block).count();
 }
 
 // Where an NPU has something: in its channels, in the SRAM of a tile, or in what is never full.
@@ -255,12 +255,17 @@ void fit_caches(const machine::Machine& machine, const ServingMemory& memory, Se
     tenant.batching.blocks = room->count() / bytes_of_block(tenant);
     const serving::Request largest = tenant.requests->largest();
     const std::uint64_t tokens = std::uint64_t{largest.prompt} + largest.generate;
-    if (tokens > *tenant.batching.blocks * tenant.batching.block) {
-      sections[tenant.section].error(
-          is_given ? "batching" : "requests",
-          "a request of " + std::to_string(tokens) + " tokens does not fit the cache of " +
-              std::to_string(room->count()) + " B (" +
-              std::to_string(tenant.model->cache_of_token().count()) + " B a token)");
+    const std::uint64_t blocks =
+        serving::most_blocks_of(tenant.batching, tokens, tenant.requests->piece_tokens());
+    if (blocks > *tenant.batching.blocks) {
+      const std::string each =
+          tenant.batching.layout.is_plain()
+              ? std::to_string(tenant.model->cache_of_token().count()) + " B a token"
+              : "it may hold " + std::to_string(blocks * bytes_of_block(tenant)) + " B at a time";
+      sections[tenant.section].error(is_given ? "batching" : "requests",
+                                     "a request of " + std::to_string(tokens) +
+                                         " tokens does not fit the cache of " +
+                                         std::to_string(room->count()) + " B (" + each + ")");
     }
   }
 }

@@ -46,14 +46,25 @@ std::vector<EntityId> memories_of(const Platform& platform, const ServingWork& w
 }
 
 void settle_blocks(ServedTenant& tenant, Section& section, bool complains) {
-  const std::uint64_t block =
-      tenant.model->cache_of_token().count() * std::uint64_t{tenant.batching.block};
+  const std::uint64_t block = tenant.model->cache_block(tenant.batching.block).count();
   tenant.batching.tier->blocks = tenant.tier->capacity.count() / block;
   const bool is_given = tenant.tier->capacity > Bytes();  // else that has been complained about
   if (complains && is_given && tenant.batching.tier->blocks == 0) {
     section.section("batching")
         .section("tier")
         .error("capacity", "a block of the cache takes " + std::to_string(block) + " B");
+  }
+}
+
+// Beginnings of several kinds of layers that are told by blocks are several things in the cache.
+void refuse_kinds(const ServedTenant& tenant, Section& section) {
+  if (!tenant.batching.layout.is_plain() && tenant.batching.tier->prefixes &&
+      tenant.requests->piece_tokens() > 0) {
+    section.section("batching")
+        .section("tier")
+        .error("prefixes",
+               "blocks that prompts have in common are not stored of models with windows or "
+               "state-space layers ('prefixes: false')");
   }
 }
 
@@ -114,6 +125,9 @@ void settle_tiers(const Platform& platform, ServingWork& work, Section workload)
     }
     if (tenant.tier) {
       settle_blocks(tenant, section, complains);
+    }
+    if (tenant.tier && complains) {
+      refuse_kinds(tenant, section);
     }
   }
   check_capacities(platform, work, workload);
