@@ -127,6 +127,8 @@ class WatchedOutlook {
   pdes::Outlook outlook_of(std::uint32_t rank, const pdes::Moment& moment);
 
   EntityId member(std::uint32_t index) const { return members_[index]; }
+  // That the outlook is asked of.
+  const pdes::Moment& now() const { return moment_; }
   const OutlookSetup& setup() const { return setup_; }
 
  private:

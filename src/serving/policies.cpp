@@ -16,6 +16,7 @@ class FirstCome final : public Policy {
     }
     return starts;
   }
+  bool begins_at_once() const override { return true; }
 
  private:
   PolicySetup setup_;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Random experiments, cut over ranks at random: equal digests, and no promise between ranks broken.
 
-    random_runs.py TESSERA MPIEXEC COUNT [SEED [graphs|flits|cores|chips]]
+    random_runs.py TESSERA MPIEXEC COUNT [SEED [graphs|flits|cores|chips|served]]
 
 Machines, workloads, strategies, models, cuts, numbers of ranks and synchronizations are drawn; what
 `tessera check` refuses is drawn again. Every run on several ranks holds each event that crosses
@@ -9,6 +9,7 @@ against the promise made before it (exit code 70 when one is broken). A run that
 experiment on standard output, and its number, which draws the same again as SEED + number. One of
 three is of graphs (random_graphs.py), or all with `graphs`; with `flits` all networks are of flits,
 with `cores` all tiles NPU cores, and with `chips` operators share them (of the others one in twelve does).
+With `served` all are services (random_served.py), else one in ten of those that are neither.
 """
 import json
 import os
@@ -19,11 +20,13 @@ import sys
 import tempfile
 
 import random_graphs
+import random_served
 
 PARTITIONS = ["blocks", "columns", "stripes", "metis", "stages", "replicas", "stages-replicas", "groups",
               "traffic", "auto"]
 PARTITIONS_OF_GRAPHS = ["blocks", "columns", "stripes", "metis", "communicators", "communicators",
                         "tenants", "auto"]
+PARTITIONS_OF_SERVICES = ["npus", "npus", "blocks", "columns", "stripes", "auto"]
 
 
 def flit_network(draw, grid):
@@ -184,10 +187,13 @@ def exporter(tessera, folder):
 
 def drawn(tessera, draw, path, only):
     """An experiment that can be run, and the words that cut it."""
-    is_graph = only == "graphs" or (only != "chips" and draw.random() < 1 / 3)
+    is_graph = only == "graphs" or (only not in ("chips", "served") and draw.random() < 1 / 3)
     is_chip = only == "chips" or (only == "" and not is_graph and draw.random() < 1 / 8)
+    is_served = only == "served" or (only == "" and not is_graph and not is_chip and draw.random() < 1 / 10)
+    partitions = PARTITIONS_OF_GRAPHS if is_graph else PARTITIONS_OF_SERVICES if is_served else PARTITIONS
     while True:
-        words = chip(draw) if is_chip else experiment(draw, only)
+        words = random_served.service_of(draw, machine(draw, only)) if is_served else \
+            chip(draw) if is_chip else experiment(draw, only)
         if is_graph:
             words = random_graphs.graph_of(draw, words, exporter(tessera, path.parent), path.parent)
             if words is None:
@@ -195,7 +201,7 @@ def drawn(tessera, draw, path, only):
         path.write_text(json.dumps(words, indent=1), encoding="utf-8")
         ranks = draw.randint(2, 4)
         synchronization = draw.choices(["promise", "window", "null-message"], [8, 1, 1])[0]
-        cut = ["--set", f"run.partition={draw.choice(PARTITIONS_OF_GRAPHS if is_graph else PARTITIONS)}", "--set",
+        cut = ["--set", f"run.partition={draw.choice(partitions)}", "--set",
                f"run.synchronization={synchronization}", "--set", "run.idle_ranks=false"]
         if call([tessera, "check", path, "--ranks", ranks, *cut]).returncode == 0:
             return ranks, cut

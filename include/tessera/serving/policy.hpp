@@ -64,6 +64,8 @@ class Policy {
   virtual ~Policy() = default;
   // Candidates to begin now; the others are asked about again when something has changed.
   virtual std::vector<Start> choose(const Scene& scene) = 0;
+  // Whether all candidates always begin, so that none ever waits.
+  virtual bool begins_at_once() const { return false; }
   // A step of a tenant with a target is over: how long its requests waited, and the target.
   virtual void step_over(std::uint32_t /*tenant*/, SimTime /*took*/, SimTime /*target*/) {}
   virtual void save(pdes::StateWriter& /*writer*/) const {}

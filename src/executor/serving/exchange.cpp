@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "serving/sending.hpp"
 #include "tessera/core/error.hpp"
-#include "tessera/network/messages.hpp"
 
 namespace tessera::executor {
 
@@ -38,10 +38,9 @@ class ServingExchanges::Actions final : public collective::RunActions {
     ensure(name.step < hand_on_tag, "more steps of an all-reduce than tags tell apart");
     ExchangeOf of = part_.of;
     of.lane = name.lane;
-    network::send(context_, all_.setup_.network_slot,
-                  all_.work_.npus[tenant.npus[unit]][part_.core.place], at_least_one(bytes),
-                  pdes::Port(all_.setup_.slot, serving_exchanged_kind),
-                  static_cast<std::uint16_t>(name.step), of.word(), network::connection_flag);
+    send_message(context_, all_.setup_, all_.work_.npus[tenant.npus[unit]][part_.core.place],
+                 at_least_one(bytes), serving_exchanged_kind, static_cast<std::uint16_t>(name.step),
+                 of.word(), network::connection_flag);
   }
   bool take_early(const collective::StepName& name) override {
     ExchangeOf of = part_.of;
@@ -87,9 +86,9 @@ bool ServingExchanges::begin(pdes::Context& context, const CorePlace& core, cons
   if (exchange.kind == Exchange::Kind::hand_on) {
     const ServedTenant& tenant = tenant_of(number);
     const std::uint32_t next = unit_of(tenant, core.npu) + exchange.units;
-    network::send(context, setup_.network_slot, work_.npus[tenant.npus[next]][core.place],
-                  at_least_one(collective::chunk_bytes(exchange.bytes, work_.cores(), core.place)),
-                  pdes::Port(setup_.slot, serving_exchanged_kind), hand_on_tag, of.word());
+    send_message(context, setup_, work_.npus[tenant.npus[next]][core.place],
+                 at_least_one(collective::chunk_bytes(exchange.bytes, work_.cores(), core.place)),
+                 serving_exchanged_kind, hand_on_tag, of.word());
     return false;  // the receiver says so
   }
   Part& part = parts_.emplace_back(part_of(core, of, number));
@@ -110,6 +109,20 @@ bool ServingExchanges::arrived(pdes::Context& context, const ExchangeOf& of, std
   }
   early_.push_back({of, step});
   return false;
+}
+
+bool ServingExchanges::visit_awaited(std::uint16_t slot, const AwaitedVisit& visit) const {
+  const auto part = std::find_if(parts_.begin(), parts_.end(),
+                                 [slot](const Part& one) { return one.of.slot == slot; });
+  if (part == parts_.end()) {
+    return false;
+  }
+  const std::uint32_t first = exchange_of(part->number).first;
+  return part->run.visit_awaited([&](const collective::CollectiveRun::Awaited& awaited) {
+    ExchangeOf of = part->of;
+    of.lane = awaited.name.lane;
+    visit(first + awaited.coordinate, awaited.name.step, of, at_least_one(awaited.bytes));
+  });
 }
 
 bool ServingExchanges::take_early(const Message& message) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "serving/messages.hpp"
@@ -27,6 +28,13 @@ class ServingExchanges {
              std::uint64_t number);
   // A message of an all-reduce. True: the core's part in it is over.
   bool arrived(pdes::Context& context, const ExchangeOf& of, std::uint32_t step);
+
+  // Calls `visit` with units, steps and names of messages, such that the core's part in the
+  // exchange of a step in that place neither sends nor is over until one of them is here. False
+  // where that is not known.
+  using AwaitedVisit = std::function<void(std::uint32_t unit, std::uint32_t step,
+                                          const ExchangeOf& of, Bytes bytes)>;
+  bool visit_awaited(std::uint16_t slot, const AwaitedVisit& visit) const;
 
   void save(pdes::StateWriter& writer) const;
   void restore(pdes::StateReader& reader);

@@ -6,6 +6,8 @@
 #include "serving/host/host.hpp"
 #include "serving/messages.hpp"
 #include "serving/moves.hpp"
+#include "serving/outlook.hpp"
+#include "serving/sending.hpp"
 #include "serving/walks.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/executor/flops.hpp"
@@ -21,7 +23,10 @@ using serving::OperatorName;
 class ServingExecutor final : public Executor, public FindsFlops {
  public:
   explicit ServingExecutor(const ServingSetup& setup)
-      : setup_(setup), work_(setup.work), core_of_(setup.members.size(), no_core), walks_(setup) {
+      : setup_(telling(setup)),
+        work_(setup.work),
+        core_of_(setup.members.size(), no_core),
+        walks_(setup_) {
     std::vector<std::pair<EntityId, CorePlace>> places;
     for (std::uint32_t npu = 0; npu < work_.npus.size(); ++npu) {
       for (std::uint32_t place = 0; place < work_.npus[npu].size(); ++place) {
@@ -43,16 +48,39 @@ class ServingExecutor final : public Executor, public FindsFlops {
         host_ = std::make_unique<ServingHost>(setup_);
       }
     }
+    if (setup_.outlook.regions != nullptr) {
+      outlook_ = std::make_unique<ServingOutlook>(setup_, core_of_, cores_, walks_, host_);
+      outlook_->watch_all();
+    }
+  }
+
+  std::optional<pdes::Outlook> outlook(std::uint32_t rank, const pdes::Moment& moment) override {
+    return outlook_ ? std::optional(outlook_->outlook(rank, moment)) : std::nullopt;
+  }
+  void take_in(pdes::Event& event) override {
+    if (outlook_ && is_message(event.port)) {
+      const auto arrival = event.as<network::Arrival>();
+      expect({arrival.source, EntityId(event.target), event.port, event.tag, arrival.word,
+              event.time});
+    }
+  }
+  bool expect(const network::Progress& message) override {
+    if (outlook_ && is_message(message.deliver)) {
+      outlook_->coming(message);
+    }
+    return false;
   }
 
   void start(pdes::Context& context) override {
     if (context.self() == work_.host()) {
       context.send_self(SimTime::zero(), port(serving_call_kind), std::uint32_t{0},
                         static_cast<std::uint16_t>(HostCall::begin));
+      host_->calls().add(HostCall::begin, context.now());
     }
   }
 
   void handle(pdes::Context& context, const pdes::Event& event) override {
+    note(context, event);
     switch (event.port.kind()) {
       case serving_call_kind:
         call_host(context, static_cast<HostCall>(event.tag), event.as<std::uint32_t>());
@@ -61,11 +89,11 @@ class ServingExecutor final : public Executor, public FindsFlops {
         move(context, event.tag, event.as<network::Arrival>());
         break;
       case serving_heard_kind:
-        host_->hear(context, event.tag);
+        host_->hear_from(context, event.tag, event.as<network::Arrival>().source);
         break;
       case serving_whole_kind:
         if (work_.whole_steps) {
-          host_->hear(context, event.tag);
+          host_->end_whole(context, event.tag);
         } else {
           be_told_more(context, event.tag, event.as<network::Arrival>().word);
         }
@@ -219,6 +247,36 @@ class ServingExecutor final : public Executor, public FindsFlops {
   }
 
   pdes::Port port(unsigned kind) const { return pdes::Port(setup_.slot, kind); }
+
+  // --- for the outlook ---
+
+  ServingSetup telling(const ServingSetup& setup) {
+    ServingSetup made = setup;
+    if (setup.outlook.regions != nullptr) {
+      made.on_sent = [this](EntityId from, EntityId to, Bytes bytes, unsigned kind,
+                            std::uint16_t tag, std::uint64_t word,
+                            SimTime now) { outlook_->sent(from, to, bytes, kind, tag, word, now); };
+    }
+    return made;
+  }
+
+  bool is_message(pdes::Port at) const {
+    const unsigned kind = at.kind();
+    return at.component() == setup_.slot && kind != serving_call_kind &&
+           kind != serving_computed_kind && kind != serving_accessed_kind &&
+           (kind != serving_whole_kind || !work_.whole_steps);
+  }
+
+  void note(const pdes::Context& context, const pdes::Event& event) {
+    if (!outlook_ || core_of_[context.index()] == no_core) {
+      return;
+    }
+    outlook_->happened(context.index());
+    if (is_message(event.port)) {
+      const auto arrival = event.as<network::Arrival>();
+      outlook_->came(context.index(), arrival.source, event.port.kind(), event.tag, arrival.word);
+    }
+  }
   ServingCore& core_at(const pdes::Context& context) { return cores_[core_of_[context.index()]]; }
 
   void be_told(pdes::Context& context, std::uint16_t slot, std::uint64_t value, std::size_t word) {
@@ -319,6 +377,8 @@ class ServingExecutor final : public Executor, public FindsFlops {
       case HostCall::prepared:
         host_->prepared(context, number);
         break;
+      case HostCall::whole:
+        throw InternalError("the end of a whole step among other calls");
     }
   }
 
@@ -347,13 +407,12 @@ class ServingExecutor final : public Executor, public FindsFlops {
       return;
     }
     of.has_come = true;
-    network::send(context, setup_.network_slot, work_.npus[of.npu].front(), Bytes(of.bytes),
-                  port(serving_carry_kind), slot, of.word());
+    send_message(context, setup_, work_.npus[of.npu].front(), Bytes(of.bytes), serving_carry_kind,
+                 slot, of.word());
   }
 
   void tell_host(pdes::Context& context, std::uint16_t slot) {
-    network::send(context, setup_.network_slot, work_.host(), work_.message,
-                  port(serving_heard_kind), slot, 0);
+    send_message(context, setup_, work_.host(), work_.message, serving_heard_kind, slot, 0);
   }
 
   ServingSetup setup_;
@@ -361,10 +420,11 @@ class ServingExecutor final : public Executor, public FindsFlops {
   std::vector<std::uint32_t> core_of_;  // [local entities] in cores_
   std::vector<ServingCore> cores_;
   ServingWalks walks_;
-  std::unique_ptr<ServingHost> host_;  // where requests arrive
-  std::uint64_t earlier_ = 0;          // requests served before a checkpoint
-  std::uint64_t carried_ = 0;          // bytes of keys and values that have come
-  std::uint64_t moved_ = 0;            // bytes of blocks that have gone to tiers or come from there
+  std::unique_ptr<ServingHost> host_;        // where requests arrive
+  std::unique_ptr<ServingOutlook> outlook_;  // of a run on several ranks
+  std::uint64_t earlier_ = 0;                // requests served before a checkpoint
+  std::uint64_t carried_ = 0;                // bytes of keys and values that have come
+  std::uint64_t moved_ = 0;  // bytes of blocks that have gone to tiers or come from there
 };
 
 }  // namespace

@@ -40,8 +40,9 @@ constexpr unsigned serving_block_keys_kind = 14;
 inline constexpr std::array serving_size_kinds{serving_keys_kind, serving_pairs_kind,
                                                serving_blocks_kind, serving_block_keys_kind};
 
-// What the host says to itself; payload: a tenant, or a step.
-enum class HostCall : std::uint16_t { begin, arrive, prepared };
+// What the host says to itself; payload: a tenant, or a step. A whole step that is over comes on a
+// kind of its own.
+enum class HostCall : std::uint16_t { begin, arrive, prepared, whole };
 
 // Of an access that writes; hence there are half as many tags.
 constexpr std::uint16_t writes_flag = 0x8000;

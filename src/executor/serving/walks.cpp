@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "serving/messages.hpp"
+#include "serving/sending.hpp"
 #include "tessera/compute/messages.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/memory/messages.hpp"
-#include "tessera/network/messages.hpp"
 
 namespace tessera::executor {
 
@@ -70,8 +70,8 @@ void ServingWalks::hand_over(pdes::Context& context, const ServingCore& core,
     if (one.step == walking.slot) {
       const Bytes bytes = model.handed_over(walk[walking.at].op, one.tokens);
       const CarryOf carry{model.layers_in(walk), bytes.count(), true, true};
-      network::send(context, setup_.network_slot, work_.npus[one.npu].front(), bytes,
-                    pdes::Port(setup_.slot, serving_carry_kind), one.slot, carry.word());
+      send_message(context, setup_, work_.npus[one.npu].front(), bytes, serving_carry_kind,
+                   one.slot, carry.word());
     }
   }
 }
@@ -96,6 +96,54 @@ bool ServingWalks::exchanged(pdes::Context& context, ServingCore& core, std::uin
 const serving::Walk& ServingWalks::walk_of(const Walking& walking) const {
   const serving::TileModel& model = *work_.tenants[walking.tenant].model->on_tiles();
   return model.walk(walking.unit, StepSizes::from(walking.sizes));
+}
+
+SimTime ServingWalks::time_of(const Walking& walking, EntityId node) {
+  const std::uint32_t op = walk_of(walking)[walking.at].op;
+  const OperatorTime& known = times_.of(walking.tenant, op, StepSizes::from(walking.sizes), node);
+  return setup_.machine.time_at(node, known.time);
+}
+
+const RestOfWalk& ServingWalks::rest_of(const Walking& walking, EntityId node) {
+  const serving::Walk& walk = walk_of(walking);
+  const machine::Machine& machine = setup_.machine;
+  const bool is_slowed = machine.speeds.contains(node);
+  const std::uint32_t kind = is_slowed               ? node.value()
+                             : machine.types.empty() ? 0
+                                                     : machine.type_of[node.value()];
+  if (rests_.size() >= most_rests) {
+    rests_.clear();
+  }
+  const auto [found, is_new] =
+      rests_.try_emplace({walking.tenant, &walk, walking.sizes, is_slowed, kind});
+  RestOfWalk& rest = found->second;
+  if (!is_new) {
+    return rest;
+  }
+  const StepSizes sizes = StepSizes::from(walking.sizes);
+  const auto size = walk.size();
+  rest.end.resize(size + 1);
+  rest.exchange.assign(size + 1, SimTime::never());
+  rest.hand_on.assign(size + 1, SimTime::never());
+  for (std::size_t at = size; at-- > 0;) {
+    const WalkPart& part = walk[at];
+    const bool operates = part.kind == WalkPart::Kind::operation;
+    const SimTime time =
+        operates ? machine.time_at(node, times_.of(walking.tenant, part.op, sizes, node).time)
+                 : SimTime::zero();
+    const auto later = [time](SimTime behind) {
+      return behind.is_never() ? behind : behind + time;
+    };
+    rest.end[at] = later(rest.end[at + 1]);
+    rest.exchange[at] = later(rest.exchange[at + 1]);
+    rest.hand_on[at] = later(rest.hand_on[at + 1]);
+    if (part.kind == WalkPart::Kind::hand_on) {
+      rest.hand_on[at] = SimTime::zero();
+    } else if (part.kind == WalkPart::Kind::all_reduce || part.kind == WalkPart::Kind::all_to_all) {
+      rest.exchange[at] = SimTime::zero();
+    }
+  }
+  return rest;
 }
 
 bool ServingWalks::go_on(pdes::Context& context, ServingCore& core, std::uint16_t slot) {

@@ -4,12 +4,24 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <tuple>
+#include <vector>
 
 #include "serving/core.hpp"
 #include "serving/times.hpp"
 #include "tessera/executor/program/executor.hpp"
 
 namespace tessera::executor {
+
+// Of a step at a tile that shares nothing: [parts of its walk, and behind] the time of operators
+// from the beginning of a part to the end, to the next exchange, and to the next part that hands
+// on. Never: there is none.
+struct RestOfWalk {
+  std::vector<SimTime> end;
+  std::vector<SimTime> exchange;
+  std::vector<SimTime> hand_on;
+};
 
 class ServingWalks {
  public:
@@ -24,6 +36,12 @@ class ServingWalks {
   bool exchanged(pdes::Context& context, ServingCore& core, std::uint16_t step,
                  const ExchangeOf& of);
 
+  // For outlooks: the walk of a step, the time of the operator that it is at, at that tile, and
+  // what is behind.
+  const serving::Walk& walk_of(const Walking& walking) const;
+  SimTime time_of(const Walking& walking, EntityId node);
+  const RestOfWalk& rest_of(const Walking& walking, EntityId node);
+
   std::uint64_t parts_done() const { return done_; }
   const AskedOfMemory& asked() const { return asked_; }
   void save_totals(pdes::StateWriter& writer) const;
@@ -31,7 +49,6 @@ class ServingWalks {
   std::size_t resident_bytes() const { return times_.resident_bytes(); }
 
  private:
-  const serving::Walk& walk_of(const Walking& walking) const;
   // Until something has to be waited for.
   bool go_on(pdes::Context& context, ServingCore& core, std::uint16_t slot);
   // False: it is over at once.
@@ -44,7 +61,14 @@ class ServingWalks {
 
   ServingSetup setup_;
   const ServingWork& work_;
+  static constexpr std::size_t most_rests = 256;
+
   OperatorTimes times_;
+  // By tenant, walk, sizes, and the tile: by itself where it is slowed, else by its type.
+  std::map<std::tuple<std::uint32_t, const serving::Walk*, serving::StepSizes::Words, bool,
+                      std::uint32_t>,
+           RestOfWalk>
+      rests_;
   std::uint64_t done_ = 0;
   AskedOfMemory asked_;
 };

@@ -22,6 +22,7 @@ class ServingJob final : public Job {
 
   std::unique_ptr<Work> work(const Platform& platform) const override;
   JobDescription describe(const Platform& platform) const override;
+  bool promises(const Platform& platform) const override;
   std::string brief() const override;
   std::string repeat_objection() const override { return "requests are served once"; }
   std::optional<std::uint32_t> usual_iterations() const override { return 1; }

@@ -29,6 +29,11 @@ SimTime time_of(const Platform& platform, const machine::Tile& tile,
   return sum;
 }
 
+// A network that is solved apart would go by pairs that it knows, on one rank too.
+bool job_promises(const Platform& platform, const executor::ServingWork& work) {
+  return executor::serving_promises(work) && !platform.network->needs_pairs();
+}
+
 class ServedWork final : public Work {
  public:
   ServedWork(const Platform& platform, const executor::ServingWork& work)
@@ -193,7 +198,7 @@ class ServedWork final : public Work {
   }
   std::unique_ptr<executor::Executor> make_executor(
       std::span<const EntityId> members, executor::Observer* observer,
-      const executor::OutlookSetup& /*outlook*/) const override {
+      const executor::OutlookSetup& outlook) const override {
     const Platform& platform = platform_;
     return executor::make_serving_executor(
         {platform.machine, work_, operators_, members, executor_slot, network_slot, compute_slot,
@@ -213,7 +218,12 @@ class ServedWork final : public Work {
          },
          [&platform](Bytes bytes) {
            return platform.remote_memory->access_time(bytes, memory::InSwitch::none);
-         }});
+         },
+         executor::serving_promises(work_) ? outlook : executor::OutlookSetup{}});
+  }
+  bool knows_pairs() const override { return job_promises(platform_, work_); }
+  void visit_pairs(const std::function<void(EntityId, EntityId)>& visit) const override {
+    executor::visit_serving_pairs(work_, visit);
   }
 
  private:
@@ -258,6 +268,10 @@ class ServedWork final : public Work {
 };
 
 }  // namespace
+
+bool ServingJob::promises(const Platform& platform) const {
+  return job_promises(platform, *serving_);
+}
 
 std::unique_ptr<Work> ServingJob::work(const Platform& platform) const {
   return std::make_unique<ServedWork>(platform, *serving_);

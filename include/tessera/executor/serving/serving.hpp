@@ -168,7 +168,22 @@ struct ServingSetup {
   std::function<SimTime(EntityId from, EntityId to, Bytes bytes)> message_time{};
   // Of an access to the remote memory of the machine by all units of a model.
   std::function<SimTime(Bytes bytes)> remote_time{};
+  // Of work that promises, on several ranks; else empty.
+  OutlookSetup outlook{};
+  // Of the executor's own parts: told of each message that goes out, where it has an outlook.
+  std::function<void(EntityId from, EntityId to, Bytes bytes, unsigned kind, std::uint16_t tag,
+                     std::uint64_t word, SimTime now)>
+      on_sent{};
 };
+
+// Whether its executor tells when it will next send into another region (pdes::Outlook): language
+// models on tiles without a memory behind caches and without adapters, whose operands do not stream
+// from memory.
+bool serving_promises(const ServingWork& work);
+
+// Which nodes exchange messages; of work that promises.
+void visit_serving_pairs(const ServingWork& work,
+                         const std::function<void(EntityId from, EntityId to)>& visit);
 
 // TileResult::role is the core's NPU.
 std::unique_ptr<Executor> make_serving_executor(const ServingSetup& setup);

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "serving/messages.hpp"
+#include "serving/sending.hpp"
 #include "tessera/core/error.hpp"
-#include "tessera/network/messages.hpp"
 
 namespace tessera::executor {
 
@@ -44,6 +44,9 @@ ServingHost::ServingHost(const ServingSetup& setup)
   }
   if (work_.whole_steps) {
     whole_ = std::make_unique<WholeSteps>(setup_);
+  }
+  if (setup_.outlook.regions != nullptr) {
+    calls_.keep();
   }
 }
 
@@ -94,6 +97,7 @@ void ServingHost::begin_step(pdes::Context& context, std::uint32_t tenant, const
   if (host > SimTime::zero()) {
     context.send_self(host, pdes::Port(setup_.slot, serving_call_kind), number,
                       static_cast<std::uint16_t>(HostCall::prepared));
+    calls_.add(HostCall::prepared, context.now() + host);
   } else {
     let_begin(context, number);
   }
@@ -114,6 +118,7 @@ void ServingHost::make_ready(std::uint32_t number, const StepState& step) {
 }
 
 void ServingHost::prepared(pdes::Context& context, std::uint32_t number) {
+  calls_.remove(HostCall::prepared, context.now());
   let_begin(context, number);
   go_on(context);
 }
@@ -217,6 +222,7 @@ void ServingHost::begin_walk(pdes::Context& context, const Ready& ready, const S
   cores.first = begin_layers(context, ready.step, slot, sums);
   const std::uint64_t share = ShareOf{cores, start.priority, ready.step}.word();
   slots_[slot].outstanding = static_cast<std::uint32_t>(tenant.npus.size());
+  count_elsewhere(slot, tenant);
   for (std::uint32_t unit = 0; unit < tenant.npus.size(); ++unit) {
     const EntityId tile = work_.npus[tenant.npus[unit]].front();
     tell(context, tile, slot, number, share);
@@ -248,6 +254,7 @@ void ServingHost::begin_whole(pdes::Context& context, const Ready& ready) {
   slots_[slot].outstanding = 1;
   context.send_self(whole.over, pdes::Port(setup_.slot, serving_whole_kind), std::uint32_t{0},
                     slot);
+  calls_.add(HostCall::whole, context.now() + whole.over);
   count_running(step, step.parts[ready.part], 1);
   tell_spent(context, step.tenant, ready.step);
 }
@@ -323,8 +330,7 @@ void ServingHost::tell(pdes::Context& context, EntityId core, std::uint16_t slot
 
 void ServingHost::say(pdes::Context& context, EntityId core, unsigned kind, std::uint16_t slot,
                       std::uint64_t word) {
-  network::send(context, setup_.network_slot, core, work_.message, pdes::Port(setup_.slot, kind),
-                slot, word);
+  send_message(context, setup_, core, work_.message, kind, slot, word);
 }
 
 std::uint16_t ServingHost::take_slot(const Ready& ready) {
@@ -339,6 +345,42 @@ std::uint16_t ServingHost::take_slot(const Ready& ready) {
   }
   slots_[slot] = {ready.step, ready.part, 0};
   return slot;
+}
+
+void ServingHost::count_elsewhere(std::uint16_t slot, const ServedTenant& tenant) {
+  if (setup_.outlook.regions == nullptr) {
+    return;
+  }
+  left_elsewhere_.resize(std::max<std::size_t>(left_elsewhere_.size(), slots_.size()));
+  left_elsewhere_[slot] = static_cast<std::uint32_t>(
+      std::count_if(tenant.npus.begin(), tenant.npus.end(), [this](std::uint32_t npu) {
+        return !setup_.outlook.regions->is_here(work_.npus[npu].front());
+      }));
+}
+
+void ServingHost::hear_from(pdes::Context& context, std::uint16_t slot, EntityId core) {
+  if (left_elsewhere(slot) > 0 && !setup_.outlook.regions->is_here(core)) {
+    --left_elsewhere_[slot];
+  }
+  hear(context, slot);
+}
+
+void ServingHost::end_whole(pdes::Context& context, std::uint16_t slot) {
+  calls_.remove(HostCall::whole, context.now());
+  hear(context, slot);
+}
+
+void ServingHost::visit_under_way(
+    const std::function<void(std::uint16_t slot, std::optional<std::uint32_t> tenant)>& visit)
+    const {
+  for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
+    const Running& running = slots_[slot];
+    if (running.outstanding > 0) {
+      const bool is_step = running.part != carry_part && running.part != move_part;
+      visit(static_cast<std::uint16_t>(slot),
+            is_step ? std::optional(steps_.at(running.step).tenant) : std::nullopt);
+    }
+  }
 }
 
 void ServingHost::hear(pdes::Context& context, std::uint16_t slot) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "serving/counts.hpp"
+#include "serving/host/calls.hpp"
 #include "serving/prefix_routes.hpp"
 #include "serving/replica_scaling.hpp"
 #include "serving/whole_steps.hpp"
@@ -28,6 +30,23 @@ class ServingHost {
   void prepared(pdes::Context& context, std::uint32_t number);
   // A core has done its share of a part, or a whole step is over.
   void hear(pdes::Context& context, std::uint16_t slot);
+  // The same of a message of a core.
+  void hear_from(pdes::Context& context, std::uint16_t slot, EntityId core);
+  // The end of a whole step.
+  void end_whole(pdes::Context& context, std::uint16_t slot);
+
+  // For outlooks: what it will do by itself, the parts under way, each by its place and tenant
+  // (none: what moves or is handed over), and how many units on other ranks are still to be heard
+  // of for one, as far as is known.
+  HostCalls& calls() { return calls_; }
+  const HostCalls& calls() const { return calls_; }
+  void visit_under_way(const std::function<void(std::uint16_t slot,
+                                                std::optional<std::uint32_t> tenant)>& visit) const;
+  std::uint32_t left_elsewhere(std::uint16_t slot) const {
+    return slot < left_elsewhere_.size() ? left_elsewhere_[slot] : 0;
+  }
+  // Before which requests of each model still come by themselves; zero: not known of some.
+  SimTime last_arrival() const;
 
   std::uint64_t unserved() const { return unserved_; }
   std::uint64_t served() const { return served_; }
@@ -179,6 +198,8 @@ class ServingHost {
   void say(pdes::Context& context, EntityId core, unsigned kind, std::uint16_t slot,
            std::uint64_t word);
   std::uint16_t take_slot(const Ready& ready);
+  // Units of the tenant that are on other ranks.
+  void count_elsewhere(std::uint16_t slot, const ServedTenant& tenant);
   void end_part(pdes::Context& context, const Ready& ready);
   void end_step(pdes::Context& context, std::uint32_t number);
 
@@ -208,6 +229,9 @@ class ServingHost {
   std::uint64_t carried_bytes_ = 0;
   std::uint64_t moved_bytes_ = 0;
   std::unique_ptr<WholeSteps> whole_;  // null: steps are walked
+  // For outlooks, and not in checkpoints.
+  HostCalls calls_;
+  std::vector<std::uint32_t> left_elsewhere_;  // [slots]
 };
 
 }  // namespace tessera::executor

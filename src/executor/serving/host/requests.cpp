@@ -142,6 +142,7 @@ std::uint32_t ServingHost::class_of(std::uint32_t tenant, std::uint64_t request)
 }
 
 void ServingHost::begin(pdes::Context& context) {
+  calls_.remove(HostCall::begin, context.now());
   begin_ = context.now();
   for (std::uint32_t tenant = 0; tenant < tenants_.size(); ++tenant) {
     if (work_.tenants[tenant].lead != tenant) {
@@ -173,6 +174,7 @@ void ServingHost::ask(pdes::Context& context, std::uint32_t tenant) {
   } else {
     context.send_self(think, pdes::Port(setup_.slot, serving_call_kind), tenant,
                       static_cast<std::uint16_t>(HostCall::arrive));
+    calls_.add(HostCall::arrive, context.now() + think);
   }
 }
 
@@ -240,6 +242,7 @@ void ServingHost::schedule_arrival(pdes::Context& context, std::uint32_t tenant)
     const SimTime at = arrival_of(tenant);
     context.send_self(at - context.now(), pdes::Port(setup_.slot, serving_call_kind), tenant,
                       static_cast<std::uint16_t>(HostCall::arrive));
+    calls_.add(HostCall::arrive, at);
   }
 }
 
@@ -248,7 +251,22 @@ SimTime ServingHost::arrival_of(std::uint32_t tenant) const {
   return begin_ + work_.tenants[tenant].requests->request(tenants_[tenant].arrived).arrival;
 }
 
+SimTime ServingHost::last_arrival() const {
+  SimTime first = SimTime::never();
+  for (std::uint32_t tenant = 0; tenant < tenants_.size(); ++tenant) {
+    const ServedTenant& served = work_.tenants[tenant];
+    const auto count = served.requests->count();
+    const bool comes = served.requests->clients() == 0 && count.value_or(0) > 0;
+    if (served.lead == tenant) {
+      first = std::min(
+          first, comes ? begin_ + served.requests->request(*count - 1).arrival : SimTime::zero());
+    }
+  }
+  return first;
+}
+
 void ServingHost::arrive(pdes::Context& context, std::uint32_t tenant) {
+  calls_.remove(HostCall::arrive, context.now());
   if (work_.tenants[tenant].requests->clients() > 0) {
     // Others may have been served meanwhile, so that nobody waits for a tenant in the background.
     if (!work_.tenants[tenant].background || unserved_ > 0) {

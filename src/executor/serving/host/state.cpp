@@ -73,6 +73,7 @@ void ServingHost::save(pdes::StateWriter& writer) const {
 }
 
 void ServingHost::restore(pdes::StateReader& reader) {
+  calls_.forget();
   for (TenantState& tenant : tenants_) {
     tenant.batcher->restore(reader);
     tenant.arrived = reader.get<std::uint64_t>();

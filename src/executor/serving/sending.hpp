@@ -1,0 +1,20 @@
+// Messages of a serving system, of which its outlook is told.
+#pragma once
+
+#include "tessera/executor/serving/serving.hpp"
+#include "tessera/network/messages.hpp"
+
+namespace tessera::executor {
+
+// To the port `kind` of the executor at `target`.
+inline void send_message(pdes::Context& context, const ServingSetup& setup, EntityId target,
+                         Bytes bytes, unsigned kind, std::uint16_t tag, std::uint64_t word,
+                         std::uint8_t flags = 0) {
+  if (setup.on_sent) {
+    setup.on_sent(context.self(), target, bytes, kind, tag, word, context.now());
+  }
+  network::send(context, setup.network_slot, target, bytes, pdes::Port(setup.slot, kind), tag, word,
+                flags);
+}
+
+}  // namespace tessera::executor

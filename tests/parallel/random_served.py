@@ -1,0 +1,75 @@
+"""Random services for random_runs.py: models of all kinds of layers, on tiles, cut and shared out at random."""
+
+
+def model(draw):
+    layers = draw.randint(1, 6)
+    words = {"layers": layers, "hidden": 64, "heads": 8, "kv_heads": draw.choice([2, 4, 8]), "sequence": 2048,
+             "vocabulary": 128, "normalisation": "rms_norm", "positions": "rotary", "biases": False,
+             "mlp": draw.choice(["swiglu", "gelu"]), "attention": "flash", "causal": True}
+    kinds = draw.choice([["attention"], ["attention"], ["local", "attention"], ["local"],
+                         ["ssm-alone", "mlp-alone"], ["ssm", "attention-alone", "local"]])
+    if kinds != ["attention"]:
+        words["pattern"] = kinds
+    if "local" in kinds:
+        words["window"] = draw.choice([20, 100])
+    if any(kind.startswith("ssm") for kind in kinds):
+        words["ssm"] = {"state": 8, "head_width": 16, "groups": draw.choice([1, 2]), "chunk": 16}
+        if kinds == ["ssm-alone", "mlp-alone"]:
+            for key in ("heads", "kv_heads", "attention", "causal"):
+                del words[key]
+            words["positions"] = "none"
+    elif kinds == ["attention"] and draw.random() < 0.2:
+        words["experts"] = {"count": 4, "top_k": 2}
+    return words
+
+
+def requests(draw):
+    count = draw.randint(2, 16)
+    words = {"prompt": [4, draw.choice([20, 300])], "generate": [1, draw.choice([2, 12])]}
+    if draw.random() < 0.3:
+        words["prefix"] = {"tokens": draw.choice([10, 64]), "count": 2}
+    if draw.random() < 0.4:
+        words.update(arrivals="closed", clients=draw.randint(1, 6), count=count)
+        if draw.random() < 0.5:
+            words["think"] = "100 us"
+    else:
+        words.update(arrivals=draw.choice(["poisson", "fixed"]), rate=draw.choice([500, 5000, 50000]), count=count)
+    return words
+
+
+def tenant(draw, number):
+    words = {"name": f"served{number}", "language_model": model(draw), "requests": requests(draw),
+             "batching": {"chunk": draw.choice([32, 256])} if draw.random() < 0.7 else {}}
+    if draw.random() < 0.5:
+        words["batching"]["host"] = draw.choice(["2 us", "50 us"])
+    if draw.random() < 0.3:
+        words["batching"]["cache"] = draw.choice(["200 kB", "1 MB"])
+    words["tensor"] = draw.choice([1, 1, 2, 4])
+    words["pipeline"] = draw.choice([1, 1, 2])
+    words["replicas"] = draw.choice([1, 1, 2, 3])
+    if words["replicas"] > 1:
+        words["router"] = draw.choice(["round-robin", "least-work", "prefix"])
+        if draw.random() < 0.4:
+            words["prefill"] = 1
+            words["handover"] = draw.choice(["whole", "layers"])
+    if "experts" in words["language_model"] and draw.random() < 0.5:
+        words.update(expert=draw.choice([2, 4]), tensor=1, pipeline=1)
+    return words
+
+
+def service_of(draw, machine):
+    """An experiment of requests to one or two models on this machine."""
+    machine["tile"]["operands"] = "dram"
+    machine["dram"].update(at="each", capacity="64 MB")
+    machine["dram"].pop("edges", None)
+    machine["compute"] = draw.choice([
+        {"model": "roofline"}, {"model": "gemm", "tiles": ["16x16"], "launch_overhead": "1 us"}])
+    machine["memory"] = {"model": "channel"}
+    tenants = [tenant(draw, number) for number in range(draw.choice([1, 1, 2]))]
+    work = {"kind": "serving", "tenants": tenants,
+            "all_reduce": draw.choice(["ring", "halving-doubling", "direct"])}
+    if draw.random() < 0.2:
+        work["steps"] = "whole"
+    if draw.random() < 0.2:
+        work["scheduler"] = {"policy": "time-sharing"}
+    return {"name": "random", "machine": machine, "workload": work, "run": {"trace": "none"}}
