@@ -27,7 +27,7 @@ struct Sequence {
   std::uint64_t shared = 0;      // tokens of the prefix or the pieces that it uses
   std::uint64_t stored = 0;      // blocks in the tier; 0: what is cached is in the cache
   std::uint32_t pieces = 0;      // of its prompt that are in the cache and it uses
-  std::uint32_t seen_from = 0;   // of these, the first that layers with a window still need
+  std::uint32_t sees_from = 0;   // of these, the first that layers with a window still need
   std::uint32_t credit = 0;      // millionths of a token, that drafts have gained and not given
   bool keeps_pieces = true;      // as it computes them; no more, once another one was faster
   SimTime begun = SimTime::never();

@@ -253,7 +253,7 @@ class SequenceBatcher final : public Batcher {
   // was looked at last, which was the one before where it gave way itself. False: there is no room.
   bool pick_with_room(std::size_t& i, std::uint32_t queries) {
     while (!try_to_pick(running_[i], queries)) {
-      const std::size_t last = order_.by_priority() ? last_in_order() : last_behind(i);
+      const std::size_t last = order_.by_priority() ? last_in_order(i) : last_behind(i);
       if (last == nobody) {
         return false;
       }
@@ -278,16 +278,20 @@ class SequenceBatcher final : public Batcher {
     }
     return nobody;
   }
-  // By priority, of those that are in no step but this one.
-  std::size_t last_in_order() const {
+  // By priority, of those that are in no step but this one. Who needs room does not give way itself
+  // while one behind it is in another step: that one is asked once it is back.
+  std::size_t last_in_order(std::size_t needs) const {
     std::size_t last = nobody;
+    bool goes_before_one = false;
     for (std::size_t i = 0; i < running_.size(); ++i) {
       const bool is_free = running_[i].step == no_step || running_[i].step == step_;
       if (is_free && (last == nobody || order_.before(running_[last], running_[i]))) {
         last = i;
       }
+      goes_before_one =
+          goes_before_one || (!is_free && order_.before(running_[needs], running_[i]));
     }
-    return last;
+    return last == needs && goes_before_one ? nobody : last;
   }
 
   // It waits again, to be fetched from the tier or computed again.

@@ -88,9 +88,9 @@ bool SequenceCache::take_room(Sequence& sequence, std::uint32_t queries) {
 
 void SequenceCache::let_go_of_unseen(Sequence& sequence) {
   const std::uint64_t seen = layout_.first_seen(sequence.cached);
-  while (layout_.windowed > 0 && sequence.seen_from < sequence.pieces &&
-         (sequence.seen_from + std::uint64_t{1}) * piece_tokens() <= seen) {
-    cache_.let_go(windowed_of(requests_->pieces(sequence.request)[sequence.seen_from++]));
+  while (layout_.windowed > 0 && sequence.sees_from < sequence.pieces &&
+         (sequence.sees_from + std::uint64_t{1}) * piece_tokens() <= seen) {
+    cache_.let_go(windowed_of(requests_->pieces(sequence.request)[sequence.sees_from++]));
   }
 }
 
@@ -121,7 +121,7 @@ void SequenceCache::release(Sequence& sequence) {
   for (std::uint32_t piece = sequence.pieces; piece > 0; --piece) {
     const std::uint32_t number = requests_->pieces(sequence.request)[piece - 1];
     cache_.let_go(number);
-    if (layout_.windowed > 0 && piece > sequence.seen_from) {
+    if (layout_.windowed > 0 && piece > sequence.sees_from) {
       cache_.let_go(windowed_of(number));
     }
   }
@@ -129,7 +129,7 @@ void SequenceCache::release(Sequence& sequence) {
   sequence.shared = 0;
   sequence.uses = 0;
   sequence.pieces = 0;
-  sequence.seen_from = 0;
+  sequence.sees_from = 0;
   sequence.keeps_pieces = true;
 }
 
@@ -184,11 +184,12 @@ bool SequenceCache::use_prefix(Sequence& sequence) {
 // and state-space layers have its state where a step ended at it; what is kept is a copy.
 void SequenceCache::keep_prefix(Sequence& sequence) {
   const Request& what = sequence.what;
-  if (what.prefix == 0 || sequence.uses != 0 || sequence.cached < what.prefix_tokens ||
+  const std::uint32_t whole = what.prefix_tokens / block_ * block_;
+  const std::uint32_t computed = layout_.states > 0 ? whole : what.prefix_tokens;
+  if (what.prefix == 0 || sequence.uses != 0 || sequence.cached < computed ||
       cache_.has_prefix(what.prefix)) {
     return;
   }
-  const std::uint32_t whole = what.prefix_tokens / block_ * block_;
   const bool is_there = layout_.is_plain() ||
                         (sequence.generated == 0 && sequence.cached - sequence.queries <= whole);
   const bool has_state = layout_.states == 0 || sequence.cached == whole;
@@ -252,10 +253,10 @@ bool SequenceCache::use_kinds_of_pieces(Sequence& sequence) {
     }
   }
   sequence.pieces = best;
-  sequence.seen_from = layout_.windowed > 0 ? best - std::min(best, seen_pieces()) : 0;
+  sequence.sees_from = layout_.windowed > 0 ? best - std::min(best, seen_pieces()) : 0;
   for (std::uint32_t piece = 0; piece < best; ++piece) {
     cache_.use_prefix(pieces[piece], piece_tokens());
-    if (layout_.windowed > 0 && piece >= sequence.seen_from) {
+    if (layout_.windowed > 0 && piece >= sequence.sees_from) {
       cache_.use_prefix(windowed_of(pieces[piece]), piece_tokens());
     }
   }
@@ -304,8 +305,8 @@ void SequenceCache::keep_kinds_of_piece(Sequence& sequence, std::uint32_t piece)
     cache_.use_prefix(windowed_of(piece), piece_tokens());  // and its own go before the next step
     return;
   }
-  const std::uint64_t last = std::min<std::uint64_t>(
-      piece_tokens() / block_, quotient_up(layout_.window - 1, block_));
+  const std::uint64_t last =
+      std::min<std::uint64_t>(piece_tokens() / block_, quotient_up(layout_.window - 1, block_));
   cache_.keep_prefix(windowed_of(piece), piece_tokens(), layout_.windowed * last);
   sequence.blocks -= layout_.windowed * last;
 }

@@ -226,7 +226,17 @@ TEST(HybridCache, ServesRandomRequests) {
     while (const auto batch = batcher->next(number, at(5000))) {
       batches.push_back(*batch);
       batcher->end(number++, at(5000), heard);
-      ASSERT_LT(number, 1'000'000U) << trial;
+      ASSERT_LT(number, 100'000U) << trial << ": " << options.layout.full << " "
+                                  << options.layout.windowed << " " << options.layout.window << " "
+                                  << options.layout.states << ", block " << options.block
+                                  << ", chunk " << options.chunk << ", tokens " << options.tokens
+                                  << ", blocks " << *options.blocks << ", taken "
+                                  << batcher->load().blocks << ", running "
+                                  << batcher->load().running << ", waiting "
+                                  << batcher->load().waiting << ", pieces " << told_by_pieces
+                                  << ", drafts " << options.drafts << ", tier "
+                                  << (options.tier ? options.tier->blocks : 0) << ", priorities "
+                                  << options.priorities.size();
     }
     ASSERT_EQ(batcher->unfinished(), 0U) << trial;
     for (const auto& [request, what] : asked) {

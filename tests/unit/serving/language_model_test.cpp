@@ -536,10 +536,11 @@ TEST_F(LanguageModel, ServesSharedExpertsOnCores) {
 TEST_F(LanguageModel, RefusesLayersThatItCannotServe) {
   EXPECT_THROW(model(dense_latent(0)), ConfigError);  // on cores
   workload::TransformerShape shape = gpt3_small();
-  shape.pattern = {workload::LayerKind{workload::Mixer::local, true}};
+  shape.pattern = {workload::LayerKind{workload::Mixer::local, false}};
   shape.window = 128;
-  EXPECT_THROW(model(shape), ConfigError);
-  EXPECT_THROW(make_language_model({shape}), ConfigError);
+  LanguageSetup adapted{shape};
+  adapted.adapter_rank = adapted.adapter_slots = 1;
+  EXPECT_THROW(make_language_model(adapted), ConfigError);  // of layers without an MLP
 }
 
 // --- more of tiles
