@@ -36,9 +36,9 @@ class LanguageModel : public ServedModel {
 
   std::uint32_t units() const override { return setup_.tensor * setup_.pipeline * setup_.expert; }
   std::uint32_t stages() const override { return setup_.pipeline; }
-  std::uint32_t kind_of(std::uint32_t op) const override { return op % parts; }
+  std::uint32_t kind_of(std::uint32_t op) const override { return op_of(0, part_of(op)); }
   const std::vector<std::string>& names() const override { return names_; }
-  std::uint32_t name_of(std::uint32_t op) const override { return op % parts; }
+  std::uint32_t name_of(std::uint32_t op) const override { return part_of(op); }
   Exchange exchange(std::uint32_t op, std::uint64_t shape) const override;
   Wide flops(const Batch& batch) const override {
     return flops_.of_step(sizes_of_batch(batch)) +
@@ -67,7 +67,7 @@ class LanguageModel : public ServedModel {
     return shape_.experts && shape_.experts->are_in(layer);
   }
   std::uint32_t stage_of(std::uint64_t layer) const { return serving::stage_of(setup_, layer); }
-  std::uint32_t outside() const { return static_cast<std::uint32_t>(shape_.layers * parts); }
+  std::uint32_t outside() const { return op_of(shape_.layers, 0); }
   std::uint64_t flops_of_adapters() const;
   // Of a layer's cache on a unit.
   Bytes of_tokens(std::uint64_t tokens) const {
@@ -259,7 +259,7 @@ class CoreModel final : public LanguageModel {
   explicit CoreModel(const LanguageSetup& setup) : LanguageModel(setup), operators_(setup) {}
 
   std::uint64_t operand_begin(std::uint32_t op, std::uint8_t operand) const override {
-    return op / parts * operators_.layer_bytes() + operators_.operand_begin(op % parts, operand);
+    return layer_of(op) * operators_.layer_bytes() + operators_.operand_begin(part_of(op), operand);
   }
   std::uint64_t memory_end() const override {
     return (shape_.layers + 1) * operators_.layer_bytes();
@@ -267,7 +267,7 @@ class CoreModel final : public LanguageModel {
   Step step(const Batch& batch) const override;
   std::shared_ptr<const npu::TiledOperator> make(std::uint32_t op, std::uint64_t shape,
                                                  std::uint64_t cores) const override {
-    return operators_.make(static_cast<Part>(op % parts), shape, cores);
+    return operators_.make(part_of(op), shape, cores);
   }
 
  private:
@@ -314,21 +314,21 @@ class WalkedModel final : public LanguageModel, public TileModel {
                   (sizes.emitting > 0 ? 1 : 0)];
   }
   StepSizes needed(std::uint32_t op, const StepSizes& sizes) const override {
-    return LayerOperations::needed(static_cast<Part>(op % parts), sizes);
+    return LayerOperations::needed(part_of(op), sizes);
   }
   TileOperation operation(std::uint32_t op, const StepSizes& sizes) const override {
-    return operations_.make(static_cast<Part>(op % parts), sizes);
+    return operations_.make(part_of(op), sizes);
   }
   unsigned more_words() const override {
     return (shape_.window > 0 ? StepSizes::more_of_windows : 0) |
            (shape_.ssm ? StepSizes::more_of_states : 0);
   }
   bool fills_cache(std::uint32_t op) const override {
-    const std::uint32_t part = op % parts;
-    return op < outside() && (part == attention || part == local_attention || part == ssm_scan);
+    const Part part = part_of(op);
+    return part == attention || part == local_attention || part == ssm_scan;
   }
   Bytes handed_over(std::uint32_t op, std::uint64_t tokens) const override {
-    const std::uint32_t part = op % parts;
+    const Part part = part_of(op);
     return part == ssm_scan          ? state_of_layer()
            : part == local_attention ? of_window(tokens)
                                      : of_tokens(tokens);
@@ -361,14 +361,14 @@ Walk WalkedModel::make_walk(std::uint32_t stage, bool emits, bool adapted) const
       continue;
     }
     if (walk.empty()) {
-      walk.push_back({before * parts + hand_on, Kind::await});
+      walk.push_back({op_of(before, hand_on), Kind::await});
     }
     for (const Part part : parts_of(layer, adapted)) {
       const Kind kind = part == hand_on       ? Kind::hand_on
                         : is_exchange(part)   ? Kind::all_reduce
                         : is_all_to_all(part) ? Kind::all_to_all
                                               : Kind::operation;
-      walk.push_back({layer * parts + part, kind});
+      walk.push_back({op_of(layer, part), kind});
     }
   }
   if (stage + 1 == setup_.pipeline && emits) {
@@ -425,14 +425,13 @@ void CoreModel::Builder::layer(std::uint64_t number, std::uint64_t rows,
                                const std::vector<std::uint64_t>& groups,
                                const std::vector<std::uint64_t>& seen) {
   const std::uint32_t stage = model.stage_of(number);
-  const auto first = static_cast<std::uint32_t>(number * parts);
   for (const Part part : model.parts_of(number)) {
     if (is_exchange(part)) {
-      exchange(stage, first + part, rows);
+      exchange(stage, op_of(number, part), rows);
     } else if (part == attention || part == local_attention) {
-      add(stage, first + part, part == attention ? groups : seen);
+      add(stage, op_of(number, part), part == attention ? groups : seen);
     } else {
-      add(stage, first + part, rows);
+      add(stage, op_of(number, part), rows);
     }
   }
 }
@@ -475,9 +474,9 @@ Step CoreModel::step(const Batch& batch) const {
 }
 
 Exchange LanguageModel::exchange(std::uint32_t op, std::uint64_t shape) const {
-  const std::uint32_t stage = stage_of(op / parts);
+  const std::uint32_t stage = stage_of(layer_of(op));
   Exchange exchange;
-  if (is_all_to_all(op % parts)) {
+  if (is_all_to_all(part_of(op))) {
     exchange.kind = Exchange::Kind::all_to_all;
     exchange.units = setup_.expert;
     exchange.bytes =
@@ -485,7 +484,7 @@ Exchange LanguageModel::exchange(std::uint32_t op, std::uint64_t shape) const {
         (shape * shape_.hidden * std::min<std::uint64_t>(shape_.experts->top_k, setup_.expert));
     return exchange;
   }
-  exchange.kind = op % parts == hand_on ? Exchange::Kind::hand_on : Exchange::Kind::all_reduce;
+  exchange.kind = part_of(op) == hand_on ? Exchange::Kind::hand_on : Exchange::Kind::all_reduce;
   exchange.first = stage * setup_.tensor;
   exchange.units = setup_.tensor;
   exchange.bytes = shapes_.element() * (shape * shape_.hidden);

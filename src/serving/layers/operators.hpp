@@ -27,7 +27,7 @@ class LayerOperators {
   void place_operands();
 
   LayerShapes shapes_;
-  std::array<std::array<std::uint64_t, npu::most_operands>, parts> begins_{};
+  std::array<std::array<std::uint64_t, npu::most_operands>, part_count> begins_{};
   std::uint64_t layer_bytes_ = 0;
 };
 

@@ -15,8 +15,8 @@
 
 namespace tessera::serving {
 
-// Operators of a layer; an op is layer * parts + part. Those that stand before and behind the
-// layers are of the layer after the last one.
+// Operators of a layer; those that stand before and behind the layers are of the layer after the
+// last one.
 enum Part : std::uint32_t {
   norm_in,
   qkv,
@@ -70,9 +70,26 @@ enum Part : std::uint32_t {
   ssm_output,
   part_count
 };
-inline constexpr std::uint32_t parts = 42;
-static_assert(part_count <= parts);
-static_assert((most_layers + 1) * parts <= 1U << OperatorName::op_bits);
+// Cores that share an operator begin with another one by its number, so that those of models
+// without windows and states are what they are without these: others are numbered behind all of
+// them.
+inline constexpr std::uint32_t parts = 36;
+inline constexpr std::uint32_t later_parts = part_count - parts;
+inline constexpr std::uint32_t first_later = (most_layers + 1) * parts;
+static_assert(local_attention == parts);
+static_assert(first_later + most_layers * later_parts <= 1U << OperatorName::op_bits);
+
+constexpr std::uint32_t op_of(std::uint64_t layer, std::uint32_t part) {
+  return static_cast<std::uint32_t>(
+      part < parts ? layer * parts + part : first_later + layer * later_parts + (part - parts));
+}
+constexpr Part part_of(std::uint32_t op) {
+  return static_cast<Part>(op < first_later ? op % parts
+                                            : parts + (op - first_later) % later_parts);
+}
+constexpr std::uint32_t layer_of(std::uint32_t op) {
+  return op < first_later ? op / parts : (op - first_later) / later_parts;
+}
 
 const std::vector<std::string>& part_names();
 
