@@ -624,6 +624,10 @@ class Strategy(Section):
     """of gather operator: recomputed operators with more parameters between the recomputation and the backward pass are gathered for each of the two; integer, at least 0; default: 9223372036854775807"""
     list_copies: float | None
     """of gather operator: bytes read and written for each byte of weights gathered and gradients reduced, where a framework copies between tensors and what the library sends; number, 0 to 100; default: 0"""
+    keep_apart: bool | None
+    """of keep_below: gradients of what is kept are reduced tensor by tensor, and after the update, of which each replica does a part, all is gathered and copied tensor by tensor; boolean; default: false"""
+    gradient_copies: float | None
+    """of zero 2 and 3: bytes read and written for each byte of gradients before they are reduced, where a framework puts them together in one buffer; number, 0 to 100; default: 0"""
     overlap_gradients: bool | None
     """reduce gradients of a layer while earlier layers go on; boolean; default: false"""
     overlap_tensor: bool | None
@@ -670,6 +674,8 @@ class Strategy(Section):
         keep_below: int | None = ...,
         reuse_distance: int | None = ...,
         list_copies: float | None = ...,
+        keep_apart: bool | None = ...,
+        gradient_copies: float | None = ...,
         overlap_gradients: bool | None = ...,
         overlap_tensor: bool | None = ...,
         overlap_passes: bool | None = ...,

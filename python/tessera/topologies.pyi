@@ -11,7 +11,7 @@ from .sections import Section
 
 ClusterSwitch = TypedDict("ClusterSwitch", {"bandwidth": str, "latency": str}, total=False)
 
-ClusterNic = TypedDict("ClusterNic", {"bandwidth": str, "latency": str}, total=False)
+ClusterNic = TypedDict("ClusterNic", {"bandwidth": str, "latency": str, "through_host": str}, total=False)
 
 ClusterPort = TypedDict("ClusterPort", {"bandwidth": str, "latency": str}, total=False)
 

@@ -1,6 +1,7 @@
 #include "layers/shapes.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "tessera/core/quotient.hpp"
 
@@ -60,6 +61,17 @@ SequenceGroup group_of(std::uint64_t shape) {
           static_cast<std::uint32_t>(shape) & most_keys};
 }
 
+std::uint64_t experts_reached(std::uint64_t count, std::uint64_t top_k, std::uint64_t tokens) {
+  const auto all = static_cast<double>(count);
+  double passed_over = 1;  // by squares, which every machine rounds alike
+  double power = (all - static_cast<double>(top_k)) / all;
+  for (std::uint64_t left = tokens; left > 0 && passed_over > 0; left /= 2) {
+    passed_over *= left % 2 == 1 ? power : 1;
+    power *= power;
+  }
+  return static_cast<std::uint64_t>(std::llround(all * (1 - passed_over)));
+}
+
 LayerShapes::LayerShapes(const LanguageSetup& setup)
     : setup_(setup),
       shape_(setup.shape),
@@ -85,7 +97,7 @@ npu::ProductSpec LayerShapes::product(std::uint64_t rows, std::uint64_t columns,
   return spec;
 }
 
-// Tokens of all units go to `top_k` experts each, spread evenly over as many as they reach.
+// Tokens of all units go to `top_k` experts each; those that they reach get even shares.
 npu::ProductSpec LayerShapes::expert_product(std::uint64_t rows, std::uint64_t columns,
                                              std::uint64_t depth) const {
   const std::uint64_t reached = experts_of(rows);

@@ -106,6 +106,11 @@ static_assert(most_sequences == 1U << 10 && most_queries == 1U << query_bits &&
 std::uint64_t code_of(const SequenceGroup& group);
 SequenceGroup group_of(std::uint64_t shape);
 
+// How many of `count` experts are chosen by at least one of so many tokens, each of which chooses
+// `top_k` different ones independently of the others and of which ones they are: an expert is
+// passed over by a token with probability 1 - top_k / count. The expectation, rounded.
+std::uint64_t experts_reached(std::uint64_t count, std::uint64_t top_k, std::uint64_t tokens);
+
 class LayerShapes {
  public:
   explicit LayerShapes(const LanguageSetup& setup);
@@ -140,9 +145,9 @@ class LayerShapes {
   std::uint64_t gathered_width() const {
     return shape_.latent ? shape_.latent->kv_rank : shape_.head_width;
   }
-  // That so many tokens reach, spread evenly; and those of them that are on one unit.
+  // That so many tokens reach, and those of them that are on one unit.
   std::uint64_t experts_of(std::uint64_t rows) const {
-    return std::min(shape_.experts->count, rows * shape_.experts->top_k);
+    return experts_reached(shape_.experts->count, shape_.experts->top_k, rows);
   }
   std::uint64_t own_experts_of(std::uint64_t rows) const { return own(experts_of(rows)); }
   // What a unit has of so many tokens, or sequences.
