@@ -117,8 +117,9 @@ def titan(report, program, folder, reduced):
                "`replay: exact`), the fullest stage, without context and communicators. `alternate` is its selective "
                "checkpointing by operations. What PyTorch holds besides is `strategy.software`, by its published code "
                "(docs/methods/peak-memory.md). FP8 changes nothing in ours but the type of products. No constant was "
-               "fitted to these rows. Micro-batches are as many as parts of the model and middle stages get the layers "
-               "left over, as torchtitan does by default; with two chunks ours are balanced by time.")
+               "fitted to these rows, but what PyTorch holds was looked for with them in sight. Micro-batches are as "
+               "many as parts of the model and middle stages get the layers left over, as torchtitan does by "
+               "default; with two chunks ours are balanced by time.")
     report.say()
     cluster = Cluster(program, folder, "h100_cluster")
     table, held = [], 0
