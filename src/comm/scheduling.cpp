@@ -1,5 +1,6 @@
 #include "scheduling.hpp"
 
+#include <dlfcn.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -26,6 +27,12 @@ static_assert(sizeof(SchedulingAttributes) == 48);
 constexpr std::uint64_t shortest_slice = 100'000;
 constexpr std::uint32_t policy_of_everyone = 0;  // SCHED_OTHER
 
+constexpr const char* yield_variable = "OMPI_MCA_mpi_yield_when_idle";
+using SetYields = bool (*)(bool);
+
+// Of the library that the process has; nullptr: it has none, or the user has chosen.
+SetYields set_yields = nullptr;
+
 }  // namespace
 
 void ask_for_short_slices() {
@@ -38,8 +45,19 @@ void ask_for_short_slices() {
   syscall(SYS_sched_setattr, 0, &attributes, 0);  // a wish; refused, it makes no difference
 }
 
-void keep_mpi_from_yielding() {
-  setenv("OMPI_MCA_mpi_yield_when_idle", "0", 0);
+void prepare_mpi_yields() {
+  if (std::getenv(yield_variable) != nullptr) {
+    return;
+  }
+  set_yields =
+      reinterpret_cast<SetYields>(dlsym(RTLD_DEFAULT, "opal_progress_set_yield_when_idle"));
+  if (set_yields == nullptr) {
+    setenv(yield_variable, "0", 0);
+  }
+}
+
+bool set_mpi_yields(bool yields) {
+  return set_yields != nullptr && set_yields(yields);
 }
 
 }  // namespace tessera::comm

@@ -63,13 +63,14 @@ Session::Session(int& argc, char**& argv) {
     return;
   }
   if (!mpi_is_initialized()) {
-    keep_mpi_from_yielding();
+    prepare_mpi_yields();
     int provided = MPI_THREAD_SINGLE;
     check_mpi(MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
     started_ = true;
   }
   ask_for_short_slices();
   world_ = make_mpi();
+  set_mpi_yields(false);
   // Otherwise each task would run the whole simulation and write over the files of the others.
   if (world_->size() == 1 && tasks_of_slurm_step() > 1) {
     finalize();
@@ -89,6 +90,7 @@ Session::~Session() {
 void Session::finalize() {
   if (world_ && !mpi_is_finalized()) {
     meet_at_the_end(*world_);
+    set_mpi_yields(true);
   }
   world_.reset();
   if (started_ && !mpi_is_finalized()) {

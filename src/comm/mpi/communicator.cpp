@@ -15,6 +15,7 @@
 #include "mpi/support.hpp"
 #include "mpi/transport.hpp"
 #include "reduction.hpp"
+#include "scheduling.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::comm {
@@ -244,7 +245,8 @@ std::vector<std::string> MpiCommunicator::gather(const std::string& text) {
 
 std::unique_ptr<Communicator> MpiCommunicator::first(int ranks) {
   ensure(ranks >= 1 && ranks <= size(), "the first ranks are not ranks");
-  barrier();  // MPI_Comm_split spins
+  barrier();
+  const YieldingMpi yielding;
   MPI_Comm part = MPI_COMM_NULL;
   check_mpi(
       MPI_Comm_split(transport_.communicator(), rank() < ranks ? 0 : MPI_UNDEFINED, rank(), &part),
