@@ -17,6 +17,16 @@ bool has_mixer(const TransformerShape& shape, workload::Mixer mixer) {
                      [mixer](const workload::LayerKind& kind) { return kind.mixer == mixer; });
 }
 
+// Of the layers that there are, which may be fewer than the pattern has.
+bool has_mixing_layer(const TransformerShape& shape) {
+  for (std::uint64_t layer = 0; layer < shape.layers; ++layer) {
+    if (shape.kind_of(layer).mixer != workload::Mixer::none) {
+      return true;
+    }
+  }
+  return false;
+}
+
 void refuse_cut_states(const LanguageSetup& setup) {
   const workload::SsmShape& ssm = *setup.shape.ssm;
   if (ssm.heads % setup.tensor != 0) {
@@ -76,6 +86,9 @@ void refuse_shape(const LanguageSetup& setup) {
   if (shape.architecture != workload::Architecture::decoder ||
       shape.head != workload::Head::language_model) {
     throw ConfigError("architecture: only decoders with a head of a language model generate text");
+  }
+  if (!has_mixing_layer(shape)) {
+    throw ConfigError("pattern: no layer has a mixer, so that tokens would know of no others");
   }
   if (shape.ssm && setup.core != nullptr) {
     throw ConfigError("pattern: state-space layers are served on tiles, not on NPU cores");
