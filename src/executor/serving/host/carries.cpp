@@ -76,8 +76,11 @@ std::uint32_t ServingHost::begin_layers(pdes::Context& context, std::uint32_t nu
     layered_[carry].from = from;
     tenants_[to].prompt_tokens += whole.prompt;
     const std::uint16_t place = take_slot({carry, carry_part});
-    slots_[place].outstanding = static_cast<std::uint32_t>(tenant.npus.size());
     for (std::uint32_t unit = 0; unit < tenant.npus.size(); ++unit) {
+      if (model.layers_in(model.walk(unit, sizes)) == 0) {
+        continue;
+      }
+      ++slots_[place].outstanding;
       const CarryOf told{work_.tenants[to].npus[unit], LayersOf{whole.prompt, slot}.bytes(), true,
                          false};
       say(context, work_.npus[tenant.npus[unit]].front(), serving_carry_kind, place, told.word());

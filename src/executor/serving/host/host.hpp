@@ -137,7 +137,7 @@ class ServingHost {
   void begin_carry(pdes::Context& context, std::uint32_t from, const serving::Carried& carried);
   void end_carry(pdes::Context& context, std::uint32_t number);
   // Of a step in that place, before it is told: where caches of requests go whose prompts it ends,
-  // and how many of these there are.
+  // and how many of these there are. Units are told whose layers have caches.
   std::uint32_t begin_layers(pdes::Context& context, std::uint32_t number, std::uint16_t slot,
                              const serving::StepSizes& sizes);
   void know_computed(std::uint32_t from, const serving::Carried& carried);
