@@ -48,6 +48,7 @@ class Closed final : public RequestSource {
     return shape_.pieces(number);
   }
   std::uint32_t piece_tokens() const override { return shape_.piece_tokens(); }
+  bool shares_beginnings() const override { return shape_.shares_beginnings(); }
   std::uint32_t class_of(std::uint64_t number) const override { return shape_.class_of(number); }
   std::vector<std::string> notes() const override { return shape_.notes; }
   Request largest() const override { return shape_.largest(); }

@@ -171,9 +171,9 @@ std::unique_ptr<Batcher> make_sequence_batcher(const BatchOptions& options,
 std::unique_ptr<Batcher> make_sample_batcher(const BatchOptions& options);
 
 // Blocks of the cache that a sequence of so many tokens may hold at a time, beside none.
-// `piece`: RequestSource::piece_tokens.
+// `piece`: RequestSource::piece_tokens, of requests that share beginnings; none: of others.
 std::uint64_t most_blocks_of(const BatchOptions& options, std::uint64_t tokens,
-                             std::uint32_t piece);
+                             std::optional<std::uint32_t> piece);
 
 // Numbers of samples that batches of these requests may have, ascending; when there are more than
 // `most`, at least so many of them.

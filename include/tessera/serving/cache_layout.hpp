@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 
 namespace tessera::serving {
 
@@ -31,14 +32,18 @@ struct CacheLayout {
     return windowed == 0 ? 0 : tokens / block - first_seen(tokens) / block;
   }
   // That a sequence of so many tokens may hold at a time, of which at most `queries` go in
-  // together, with beginnings that it shares.
+  // together. `piece`: of beginnings that it shares, RequestSource::piece_tokens; none: it shares
+  // nothing.
   std::uint64_t most_of(std::uint64_t tokens, std::uint64_t queries, std::uint32_t block,
-                        std::uint32_t piece) const {
+                        std::optional<std::uint32_t> piece) const {
     const std::uint64_t all = (tokens + block - 1) / block;
     const std::uint64_t seen = (queries + window + 2 * std::uint64_t{block} - 3) / block;
-    const std::uint64_t shared = (window + std::uint64_t{piece}) / block + 1;
-    const std::uint64_t of_window = windowed == 0 ? 0 : std::min(2 * all, seen + shared);
-    return full * all + windowed * of_window + 2 * states;  // one a copy for others
+    if (!piece) {
+      return full * all + windowed * std::min(all, seen) + states;
+    }
+    const std::uint64_t shared = (window + std::uint64_t{*piece}) / block + 1;
+    // Of states one is a copy for others.
+    return full * all + windowed * std::min(2 * all, seen + shared) + 2 * states;
   }
 };
 

@@ -52,6 +52,8 @@ class RequestSource {
   // where nothing is known.
   virtual std::span<const std::uint32_t> pieces(std::uint64_t /*number*/) const { return {}; }
   virtual std::uint32_t piece_tokens() const { return 0; }
+  // Whether prompts may begin as others do, by name or by such blocks.
+  virtual bool shares_beginnings() const = 0;
   // As of the request; for those who ask for nothing else.
   virtual std::uint32_t class_of(std::uint64_t /*number*/) const { return 0; }
   // The largest number of samples that can come; prompt and tokens to generate of the request that

@@ -37,6 +37,7 @@ class Marked final : public RequestSource {
     return requests_->pieces(number);
   }
   std::uint32_t piece_tokens() const override { return requests_->piece_tokens(); }
+  bool shares_beginnings() const override { return requests_->shares_beginnings(); }
   std::uint32_t class_of(std::uint64_t number) const override {
     const std::uint32_t said = requests_->class_of(number);
     return said == 0 && !ends_.empty() ? drawn(number) : said;

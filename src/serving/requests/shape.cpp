@@ -131,6 +131,10 @@ std::uint32_t RequestShape::piece_tokens() const {
   return lengths && prefixes == 0 ? lengths->piece_tokens() : 0;
 }
 
+bool RequestShape::shares_beginnings() const {
+  return prefixes > 0 || (lengths && lengths->shares_beginnings());
+}
+
 std::uint32_t RequestShape::class_of(std::uint64_t number) const {
   return lengths ? lengths->class_of(number % *lengths->count()) : 0;
 }

@@ -61,6 +61,7 @@ struct RequestShape {
   // As of serving::RequestSource.
   std::span<const std::uint32_t> pieces(std::uint64_t number) const;
   std::uint32_t piece_tokens() const;
+  bool shares_beginnings() const;
   std::uint32_t class_of(std::uint64_t number) const;
   Request largest() const;
 };

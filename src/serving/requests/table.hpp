@@ -38,7 +38,7 @@ class RequestTable final : public RequestSource {
   std::size_t resident_bytes() const override;
   std::vector<std::string> notes() const override { return notes_; }
   bool was_in_order() const { return was_in_order_; }
-  bool shares_beginnings() const { return !prefixes_.empty() || !pieces_.empty(); }
+  bool shares_beginnings() const override { return !prefixes_.empty() || !pieces_.empty(); }
 
  private:
   struct Row {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -50,18 +51,32 @@ TEST(HybridCache, FreesWhatFallsOutOfTheWindow) {
 // What a request may hold at a time is enough for it alone, and nothing else is there.
 TEST(HybridCache, FitsARequestAlone) {
   for (const std::uint32_t chunk : {0U, 5U, 16U}) {
-    BatchOptions options = windows();
-    options.layout.states = 3;
-    options.chunk = chunk;
-    options.blocks = most_blocks_of(options, 120, 0);
-    EXPECT_LE(*options.blocks, 2 * 30 + 5 * 60 + 6U);
-    const auto batcher = make_sequence_batcher(options);
-    Heard heard;
-    batcher->arrive(0, language(100, 20, 1, 50));
-    batcher->arrive(1, language(100, 20, 1, 50));
-    run(*batcher, heard);
-    EXPECT_EQ(heard.all.size(), 2U);
+    for (const bool shares : {true, false}) {
+      BatchOptions options = windows();
+      options.layout.states = 3;
+      options.chunk = chunk;
+      options.blocks = most_blocks_of(options, 120, shares ? std::optional(0U) : std::nullopt);
+      EXPECT_LE(*options.blocks, 2 * 30 + 5 * (shares ? 60U : 30U) + (shares ? 6U : 3U));
+      const auto batcher = make_sequence_batcher(options);
+      Heard heard;
+      for (const std::uint64_t number : {0U, 1U}) {
+        batcher->arrive(number, language(100, 20, shares ? 1 : 0, shares ? 50 : 0));
+      }
+      run(*batcher, heard);
+      EXPECT_EQ(heard.all.size(), 2U);
+      EXPECT_LE(batcher->most_blocks(), *options.blocks);
+    }
   }
+}
+
+// 120 tokens that go in by five, with nine before them: fourteen, in five blocks wherever they
+// begin.
+TEST(HybridCache, RequestsThatShareNothingNeedNoCopies) {
+  BatchOptions options = windows();
+  options.layout.states = 3;
+  options.chunk = 5;
+  EXPECT_EQ(most_blocks_of(options, 120, std::nullopt), 2 * 30 + 5 * 5 + 3U);
+  EXPECT_GT(most_blocks_of(options, 120, 0), most_blocks_of(options, 120, std::nullopt));
 }
 
 // A beginning is kept with the last blocks of windows alone; who uses it goes on from there.
@@ -111,6 +126,7 @@ class Pieces final : public RequestSource {
     return all_[number];
   }
   std::uint32_t piece_tokens() const override { return 8; }
+  bool shares_beginnings() const override { return true; }
   Request largest() const override { return {}; }
   std::vector<std::uint32_t> samples() const override { return {1}; }
 
@@ -165,11 +181,14 @@ TEST(HybridCache, ServesRandomRequests) {
     options.layout.states = between(0, 1) == 0 ? 0 : between(1, 9);
     options.layout.full = options.layout.is_plain() ? 1 : between(0, 3);
     const bool told_by_pieces = between(0, 1) == 0;
+    const bool shares = told_by_pieces || between(0, 2) > 0;
     if (options.layout.states == 0 && between(0, 2) == 0) {
       options.drafts = 2;
       options.acceptance = 0.6;
     }
-    options.blocks = most_blocks_of(options, 90, told_by_pieces ? 8 : 0) + between(0, 60);
+    const std::optional<std::uint32_t> piece =
+        shares ? std::optional(told_by_pieces ? 8U : 0U) : std::nullopt;
+    options.blocks = most_blocks_of(options, 90, piece) + between(0, 60);
     if (between(0, 1) == 0) {
       options.priorities = {2, -1, 0};
     }
@@ -193,7 +212,8 @@ TEST(HybridCache, ServesRandomRequests) {
     for (int turn = 0; turn < 1500; ++turn) {
       if (asked.size() < 12 && between(0, 3) == 0) {
         const std::uint32_t prompt = between(1, 50);
-        Request request = language(prompt, between(1, 30), between(0, 2), between(1, prompt));
+        Request request =
+            language(prompt, between(1, 30), shares ? between(0, 2) : 0, between(1, prompt));
         if (told_by_pieces) {
           request = source.request(asked.size());
           request.generate = between(1, 30);

@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include "tessera/serving/batcher.hpp"
+#include "tessera/serving/request_class.hpp"
 
 namespace tessera::serving::request_test {
 namespace {
@@ -72,6 +73,18 @@ TEST(Requests, OfAListAreSortedAndShareNamedPrefixes) {
   EXPECT_EQ(list->request(0).prefix, 0U);
   EXPECT_EQ(list->request(1).prefix, list->request(2).prefix);
   EXPECT_NE(list->request(1).prefix, 0U);
+  EXPECT_TRUE(list->shares_beginnings());
+}
+
+TEST(Requests, SayWhetherTheyShareBeginnings) {
+  const std::string drawn = "{arrivals: poisson, count: 2, rate: 10, prompt: 9, generate: 1";
+  EXPECT_FALSE(source(drawn + "}", language)->shares_beginnings());
+  EXPECT_TRUE(source(drawn + ", prefix: {tokens: 4}}", language)->shares_beginnings());
+  EXPECT_FALSE(source("{arrivals: closed, count: 2, prompt: 9, generate: 1}", language)
+                   ->shares_beginnings());
+  const auto marked =
+      with_marks(source(drawn + ", prefix: {tokens: 4}}", language), {{"one", 0, 1}}, {}, 7);
+  EXPECT_TRUE(marked->shares_beginnings());
 }
 
 // Mean and variation of the gaps between 20 000 requests.

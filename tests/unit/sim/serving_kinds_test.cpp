@@ -88,5 +88,23 @@ TEST(LayerKinds, ServeEachOnce) {
   }
 }
 
+// What fits where requests share nothing, whose windows are kept once: 64 blocks of each of two
+// layers, and of the two others the nine that a chunk and a window reach.
+TEST(LayerKinds, CachesThatFitAreTaken) {
+  const auto files = [](int blocks, const std::string& prefix) {
+    return experiment_of(
+        "pattern: [local, local, attention, attention], window: 64",
+        "      batching: {chunk: 64, block: 16, cache: " + std::to_string(blocks * 16 * 256) +
+            " B}\n      requests: {arrivals: list, list: [{at: 0 us, prompt: " +
+            "1000, generate: 24" + prefix + "}]}\n");
+  };
+  const trace::Summary summary = run_on(1, files(2 * 64 + 2 * 9, ""));
+  EXPECT_EQ(summary.status, "finished");
+  EXPECT_THAT(testing::complaint_of(files(2 * 64 + 2 * 9 - 1, "")),
+              ::testing::HasSubstr("does not fit"));
+  EXPECT_THAT(testing::complaint_of(files(2 * 64 + 2 * 9, ", prefix: p, prefix_tokens: 500")),
+              ::testing::HasSubstr("does not fit"));
+}
+
 }  // namespace
 }  // namespace tessera::sim::serving_kinds_test

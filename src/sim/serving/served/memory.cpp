@@ -255,8 +255,10 @@ void fit_caches(const machine::Machine& machine, const ServingMemory& memory, Se
     tenant.batching.blocks = room->count() / bytes_of_block(tenant);
     const serving::Request largest = tenant.requests->largest();
     const std::uint64_t tokens = std::uint64_t{largest.prompt} + largest.generate;
-    const std::uint64_t blocks =
-        serving::most_blocks_of(tenant.batching, tokens, tenant.requests->piece_tokens());
+    const std::optional<std::uint32_t> piece = tenant.requests->shares_beginnings()
+                                                   ? std::optional(tenant.requests->piece_tokens())
+                                                   : std::nullopt;
+    const std::uint64_t blocks = serving::most_blocks_of(tenant.batching, tokens, piece);
     if (blocks > *tenant.batching.blocks) {
       const std::string each =
           tenant.batching.layout.is_plain()
