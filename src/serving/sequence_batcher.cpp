@@ -64,7 +64,7 @@ class SequenceBatcher final : public Batcher {
     tokens_ = 0;
     picked_ = 0;
     carried_ = 0;
-    displaced_ = false;
+    lacks_room_ = false;
     if (!options_.continuous && running_.empty()) {
       filling_ = true;
     }
@@ -255,6 +255,7 @@ class SequenceBatcher final : public Batcher {
     while (!try_to_pick(running_[i], queries)) {
       const std::size_t last = order_.by_priority() ? last_in_order(i) : last_behind(i);
       if (last == nobody) {
+        lacks_room_ = true;
         return false;
       }
       give_up(last);
@@ -303,7 +304,7 @@ class SequenceBatcher final : public Batcher {
       --picked_;
       sequence.step = no_step;
     }
-    displaced_ = true;
+    lacks_room_ = true;
     let_go_of_adapter(sequence);
     cache_.release(sequence);
     if (!cache_.store(sequence)) {
@@ -324,7 +325,7 @@ class SequenceBatcher final : public Batcher {
     if (!options_.continuous && !filling_) {
       return;
     }
-    if (order_.by_priority() && displaced_) {
+    if (order_.by_priority() && lacks_room_) {
       return;
     }
     filling_ = false;
@@ -474,7 +475,8 @@ class SequenceBatcher final : public Batcher {
   std::uint32_t tokens_ = 0;
   std::uint32_t picked_ = 0;
   std::uint32_t carried_ = 0;  // of these, whose keys and values were handed over
-  bool displaced_ = false;     // some gave their blocks back for it
+  // Some gave their blocks back for it, or one that runs goes without room until others are back.
+  bool lacks_room_ = false;
 };
 
 }  // namespace

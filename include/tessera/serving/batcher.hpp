@@ -15,10 +15,10 @@
 //
 // With priorities of classes those that wait are in order of (priority, arrival), the smallest
 // first, and who gives its blocks back is the last one in that order of all that are in no other
-// step, also one that this step has just taken, or the very one that needs them; nothing is
-// admitted in such a step, and none gives way itself while one behind it in that order is in
-// another step (vLLM's `--scheduling-policy priority`, v1/core/sched/scheduler.py of W. Kwon et
-// al.). Who runs is not displaced by who waits.
+// step, also one that this step has just taken, or the very one that needs them; none gives
+// way itself while one behind it in that order is in another step. Nothing is admitted where one
+// that runs lacked room, whether or not others gave way (vLLM's `--scheduling-policy priority`,
+// v1/core/sched/scheduler.py of W. Kwon et al.). Who runs is not displaced by who waits.
 //
 // Layers of several kinds keep different things (serving/cache_layout.hpp): blocks that no window
 // reaches any more are given back as a sequence goes on. Of a beginning that others use, layers

@@ -129,6 +129,47 @@ TEST(Priorities, TakeFromWhoWasPickedBefore) {
   EXPECT_EQ(batcher->counts().dropped, 15U);
 }
 
+// The first one needs 40 blocks for its next part, and 25 are free; one behind it is in another
+// step, and will give them. Who waits behind both takes none of them meanwhile.
+TEST(Priorities, AdmitNobodyWhileOneThatRunsGoesWithoutRoom) {
+  BatchOptions options;
+  options.block = 1;
+  options.blocks = 85;
+  options.chunk = 40;
+  options.in_flight = 2;
+  options.priorities = {0, 1, 2};
+  const auto batcher = make_sequence_batcher(options);
+  Heard heard;
+  std::vector<Batch> batches;
+  const auto next = [&](std::uint32_t number) {
+    const auto batch = batcher->next(number, at(10 * number));
+    if (batch) {
+      batches.push_back(*batch);
+    }
+    return batch.has_value();
+  };
+  batcher->arrive(0, of(0, 0, 80, 1));
+  ASSERT_TRUE(next(0));
+  batcher->arrive(1, of(2, 1, 20, 4));
+  ASSERT_TRUE(next(1));
+  batcher->end(0, at(15), heard);
+  batcher->arrive(2, of(3, 2, 20, 4));
+  EXPECT_EQ(batcher->load().blocks, 60U);
+  EXPECT_FALSE(next(2));
+  EXPECT_EQ(batcher->load_of(3).waiting, 1U);
+  batcher->end(1, at(25), heard);
+  ASSERT_TRUE(next(3));
+  // Alone; a token of the step had been for the one that gave its blocks.
+  EXPECT_THAT(batches.back().groups, ElementsAre(SequenceGroup{1, 39, 79}));
+  batcher->end(3, at(35), heard);
+  for (std::uint32_t step = 4; next(step); ++step) {
+    batcher->end(step, at(10 * step + 5), heard);
+  }
+  EXPECT_EQ(heard.all.size(), 3U);
+  EXPECT_EQ(order_of(heard).front(), 0U);
+  testing::expect_conserved(*batcher, batches);
+}
+
 std::unique_ptr<RequestSource> source(const std::string& text,
                                       const std::vector<std::string>& names) {
   config::Diagnostics diagnostics;
