@@ -1,5 +1,7 @@
 // As serving/prediction.cpp, of NPUs that are tiles.
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <map>
 
 #include "predicted_events.hpp"
@@ -15,7 +17,11 @@ using serving::StepSizes;
 using serving::WalkPart;
 
 constexpr std::uint64_t of_operator = 2;  // events
-constexpr std::uint64_t messages_of_step = 4;
+// To each unit: the step's name, its share, and its sizes, of which the name has the first.
+std::uint64_t messages_of_step(const serving::TileModel& model) {
+  constexpr std::uint64_t sizes = std::tuple_size_v<StepSizes::Words> - StepSizes::more - 1;
+  return 2 + sizes + static_cast<std::uint64_t>(std::popcount(model.more_words()));
+}
 
 // What a unit does in a step.
 struct UnitWork {
@@ -117,13 +123,14 @@ class TilesPrediction {
     const std::uint32_t npu = tenant.npus[unit];
     const EntityId tile = work_.npus[npu].front();
     moved_[npu] += work.bytes * times;
+    const serving::TileModel& model = *tenant.model->on_tiles();
     events_.add(tile, of_operator * work.operators * times);
-    events_.message(work_.host(), tile, work_.message, messages_of_step * times);
+    events_.message(work_.host(), tile, work_.message, messages_of_step(model) * times);
     events_.message(tile, work_.host(), work_.message, times);
     for (const auto& [access, count] : work.accesses) {
       events_.access(tile, access.second, access.first, count * times);
     }
-    const std::uint64_t tokens = tenant.model->on_tiles()->sizes_of(batch).tokens;
+    const std::uint64_t tokens = model.sizes_of(batch).tokens;
     for (const auto& [op, count] : work.exchanges) {
       add_exchange(tenant, unit, tenant.model->exchange(op, tokens), count * times);
     }

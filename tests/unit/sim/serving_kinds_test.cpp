@@ -3,11 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <numeric>
 #include <string>
 #include <vector>
 
 #include "files.hpp"
 #include "run_on.hpp"
+#include "tessera/sim/cuts/weights.hpp"
 #include "tessera/sim/simulation.hpp"
 
 namespace tessera::sim::serving_kinds_test {
@@ -86,6 +88,30 @@ TEST(LayerKinds, ServeEachOnce) {
       }
     }
   }
+}
+
+// Of a request alone, on four tiles: a step of a model with windows differs from one without by
+// three messages to each of them, in the prediction as in the run.
+TEST(LayerKinds, MessagesOfStepsArePredicted) {
+  const auto files = [](const std::string& layers) {
+    return experiment_of(layers,
+                         "      tensor: 4\n"
+                         "      requests: {arrivals: list, list: [{at: 0 us, prompt: 64, "
+                         "generate: 9}]}\n");
+  };
+  const auto predicted = [](const Files& some) {
+    const auto events = predicted_events(testing::read(some));
+    return std::accumulate(events.begin(), events.end(), std::uint64_t{0});
+  };
+  const Files plain = files("pattern: [attention]");
+  const Files windowed = files("pattern: [local], window: 4096");
+  constexpr std::uint64_t steps = 9;
+  constexpr std::uint64_t predicted_steps = 10;  // the first token is counted with the others
+  const std::uint64_t run_plain = run_on(1, plain).events;
+  const std::uint64_t more = run_on(1, windowed).events - run_plain;
+  EXPECT_GT(more, 0U);
+  EXPECT_EQ((predicted(windowed) - predicted(plain)) * steps, more * predicted_steps);
+  EXPECT_EQ(predicted(plain) / predicted_steps, run_plain / steps);
 }
 
 // What fits where requests share nothing, whose windows are kept once: 64 blocks of each of two
