@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Makes the run folder of the format version that a program writes: make.py TESSERA FOLDER [EXPERIMENT].
+"""Makes a run folder of the format and state versions that a program writes: make.py TESSERA FOLDER [EXPERIMENT].
 
-The run is killed once it has two checkpoints, and packed as it lies there. The digest beside it is of the same
-run, undisturbed.
+The run is killed once it has two checkpoints, and packed as it lies there, as FORMAT-stateSTATE.tar.xz, behind which
+is the name of an experiment that is given. The digest beside it is of the same run, undisturbed.
 """
 import json
 import os
@@ -22,23 +22,29 @@ sys.path.insert(0, str(ROOT / "tests" / "parallel"))
 from check import ENVIRONMENT, rows_of  # noqa: E402
 from random_works import ranks_of  # noqa: E402
 
-SETTINGS = ["--set", "run.iterations=40", "--set", "workload.batch=4", "--set", "workload.layers=2",
-            "--trace", "full", "-q", "-q"]
+SHORT = ROOT / "tests/cli/short.yaml"
+# Two ranks that both have work, whatever is predicted of them.
+SETTINGS = ["--set", "run.partition=stripes", "--trace", "full", "-q", "-q"]
+LONGER = ["--set", "run.iterations=40", "--set", "workload.batch=4", "--set", "workload.layers=2"]  # of SHORT
 
 
 def version_of(folder):
     return json.loads((folder / "summary.json").read_text(encoding="utf-8"))["format_version"]
 
 
+def settings_of(experiment):
+    return SETTINGS + (LONGER if experiment == SHORT else [])
+
+
 def whole_run(tessera, experiment, folder):
-    subprocess.run([tessera, "run", experiment, *SETTINGS, "-o", folder], check=True, env=ENVIRONMENT,
+    subprocess.run([tessera, "run", experiment, *settings_of(experiment), "-o", folder], check=True, env=ENVIRONMENT,
                    stdout=subprocess.DEVNULL)
     return json.loads((folder / "summary.json").read_text(encoding="utf-8"))
 
 
 def killed_run(tessera, experiment, folder, every_ps):
     """Whether the run was killed with two checkpoints in its folder."""
-    command = ["mpirun", "-n", "2", tessera, "run", experiment, *SETTINGS, "-o", folder, "--test-delays", "1",
+    command = ["mpirun", "-n", "2", tessera, "run", experiment, *settings_of(experiment), "-o", folder, "--test-delays", "1",
                "--checkpoint-every", f"sim:{every_ps}ps"]
     with subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                           start_new_session=True) as run:
@@ -55,7 +61,7 @@ def killed_run(tessera, experiment, folder, every_ps):
 
 def main():
     tessera, target = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
-    experiment = pathlib.Path(sys.argv[3] if len(sys.argv) > 3 else ROOT / "tests/cli/short.yaml").resolve()
+    experiment = pathlib.Path(sys.argv[3]).resolve() if len(sys.argv) > 3 else SHORT
     with tempfile.TemporaryDirectory() as scratch:
         scratch = pathlib.Path(scratch)
         whole = whole_run(tessera, experiment, scratch / "whole")
@@ -72,10 +78,11 @@ def main():
         expected = {"tessera": checkpoint["tessera"], "git": checkpoint["git"], "state": checkpoint.get("state", 0),
                     "digest": whole["result_digest"], "simulated_time_ps": whole["simulated_time_ps"],
                     "rows": rows_of(folder)}
-        with tarfile.open(target / f"{version}.tar.xz", "w:xz") as archive:
+        name = f"{version}-state{expected['state']}" + (f"-{experiment.stem}" if experiment != SHORT else "")
+        with tarfile.open(target / f"{name}.tar.xz", "w:xz") as archive:
             archive.add(folder, "run")
-        (target / f"{version}.json").write_text(json.dumps(expected, indent=1) + "\n", encoding="utf-8")
-        print(f"{target}/{version}.tar.xz: {expected}")
+        (target / f"{name}.json").write_text(json.dumps(expected, indent=1) + "\n", encoding="utf-8")
+        print(f"{target}/{name}.tar.xz: {expected}")
 
 
 if __name__ == "__main__":

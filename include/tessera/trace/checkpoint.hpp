@@ -19,8 +19,8 @@
 namespace tessera::trace {
 
 // The layout of what checkpoints hold of entities, events and totals. To be raised by one wherever
-// any model's saved state changes its size, order or meaning: tests/data holds checkpoints that
-// must be gone on from as long as it stays.
+// any model's saved state changes its size, order or meaning. tests/data holds checkpoints of each
+// number, of some models, which must be gone on from as long as it stays.
 inline constexpr std::uint32_t state_version = 3;
 
 struct CheckpointFile {
