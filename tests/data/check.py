@@ -2,7 +2,7 @@
 """Reads the run folders of released format versions and goes on with their runs: check.py TESSERA MPIEXEC.
 
 With another state version than that of the program a checkpoint must be refused as such, and the traces beside it
-be read all the same.
+be read all the same. Of the program's own there must be some, which are gone on with.
 """
 import json
 import os
@@ -51,8 +51,12 @@ def state_version():
     return int(re.search(r"state_version = (\d+);", text)[1])
 
 
+def expected_of(archive):
+    return json.loads(archive.with_name(archive.name.replace(".tar.xz", ".json")).read_text(encoding="utf-8"))
+
+
 def check(tessera, mpiexec, archive, ranks):
-    expected = json.loads(archive.with_name(archive.name.replace(".tar.xz", ".json")).read_text(encoding="utf-8"))
+    expected = expected_of(archive)
     with tempfile.TemporaryDirectory() as scratch:
         with tarfile.open(archive) as packed:
             packed.extractall(scratch, filter="data") if hasattr(tarfile, "data_filter") else packed.extractall(scratch)
@@ -76,7 +80,9 @@ def check(tessera, mpiexec, archive, ranks):
 def main():
     tessera, mpiexec = sys.argv[1], sys.argv[2]
     archives = sorted(HERE.glob("*.tar.xz"))
-    assert archives, "no folders"
+    own = state_version()
+    assert any(expected_of(archive)["state"] == own for archive in archives), \
+        f"no folder of state version {own}, which the program has: make some with make.py"
     for archive in archives:
         for ranks in (1, 3):
             check(tessera, mpiexec, archive, ranks)
