@@ -440,7 +440,8 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
       case Action::wait_access:
         return (tile.accesses & instruction.bytes) == 0;
       case Action::start_copy:
-        host_links_.start(context.index(), context.now(), instruction);
+        host_links_.start(context.index(), context.now(), instruction,
+                          entry_of(tile).pass_of(instruction));
         return true;
       case Action::wait_copies: {
         const SimTime end = host_links_.end(context.index(), instruction.bytes);

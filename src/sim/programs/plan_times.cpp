@@ -1,6 +1,7 @@
 #include "programs/plan_times.hpp"
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <map>
 #include <memory>
@@ -223,10 +224,10 @@ class StageClock {
         now_ = std::max(now_, accessed_);
         break;
       case Action::start_copy:
-        copied_ = std::max(copied_, now_) + time;
+        copy(instruction, entry.pass_of(instruction), time);
         break;
       case Action::wait_copies:
-        now_ = std::max(now_, copied_);
+        now_ = std::max(now_, copied(instruction.bytes));
         break;
       case Action::send:
         send(instruction, entry, time, arrivals);
@@ -235,6 +236,21 @@ class StageClock {
         return receive(instruction, entry, arrivals) || forced;
     }
     return true;
+  }
+
+  // As executor::HostLinks: each way by itself, and what comes in has gone out.
+  void copy(const Instruction& instruction, const plan::Pass& pass, SimTime time) {
+    const bool comes_in = plan::copies_in(instruction.slot);
+    SimTime& way = copied_[comes_in ? 1 : 0];
+    const std::pair origin(pass.micro_batch, pass.chunk);
+    const bool waits = comes_in && origin == copied_out_;
+    copied_out_ = comes_in ? copied_out_ : origin;
+    way = std::max({way, now_, waits ? copied_[0] : SimTime::zero()}) + time;
+  }
+  // When the copies of the slots in a mask are over.
+  SimTime copied(std::uint64_t mask) const {
+    const bool waits_in = mask >> (plan::copy_slots / 2) != 0;
+    return copied_[waits_in ? 1 : 0];
   }
 
   // As the executor names them: by the micro-batch and the chunk that receives.
@@ -290,7 +306,8 @@ class StageClock {
   SimTime now_;
   SimTime background_;
   SimTime accessed_;
-  SimTime copied_;
+  std::array<SimTime, 2> copied_{};                       // out, in
+  std::pair<std::uint32_t, std::uint16_t> copied_out_{};  // micro-batch and chunk
 };
 
 }  // namespace

@@ -83,6 +83,36 @@ TEST(Offload, TakesWhatTheClosedFormSays) {
   }
 }
 
+// Two stages of four layers, all micro-batches forward and then backward in the same order; copies
+// out take longer than two layers, copies in longer than one backward, and those of one way are
+// without a gap.
+TEST(Offload, WaysOfOtherMicroBatchesDoNotHinderEachOther) {
+  constexpr int count = 3;
+  const std::string order = "F0 F1 F2 B0 B1 B2";
+  const std::string strategy = "pipeline: 2\norder: [" + order + ", " + order + "]\n";
+  const Planned plain = on_host(strategy, "bandwidth: 1 GB/s", count);
+  const Outcome before = execute(plain.machine, plain.plan);
+  const Planned one = on_host("", "bandwidth: 1 GB/s");
+  const Outcome alone = execute(one.machine, one.plan);
+  const std::int64_t forward = span_of(alone, plan::Phase::forward).ps() / layers;
+  const std::int64_t backward = span_of(alone, plan::Phase::backward).ps() / layers;
+  const std::int64_t message = end_of(before, plan::Phase::forward) - (count + 1) * 4 * forward;
+  const Planned work = on_host(strategy + "offload: {layers: 4}\n", "bandwidth: 1 GB/s", count);
+  const Bytes kept(one.plan.stages[0].memory.activations_per_micro_batch.count() / layers);
+  const std::int64_t copy = work.machine.host.copy_time(kept).ps();
+  ASSERT_GT(copy, 2 * forward);
+  ASSERT_GT(copy, backward);
+  const Outcome outcome = execute(work.machine, work.plan);
+  // The last micro-batch comes to the second stage when it has two copies left to begin.
+  const std::int64_t comes = 2 * forward + (3 * (count - 1) + 2) * copy + message;
+  const std::int64_t forward_end = comes + 2 * forward + 2 * copy;
+  EXPECT_EQ(end_of(outcome, plan::Phase::forward), forward_end);
+  // The first copy in begins at once, beside the last one out.
+  const std::int64_t goes_back = forward_end + count * (3 * copy + backward) + message;
+  EXPECT_EQ(end_of(outcome, plan::Phase::backward), goes_back + 2 * copy + 2 * backward);
+  EXPECT_EQ(outcome.unfinished, 0U);
+}
+
 TEST(Offload, LeavesTwoLayersAndTheLastOnTheDevice) {
   const Planned plain = on_host("", "bandwidth: 1 GB/s", 4);
   const Planned work = on_host("offload: {layers: 8}\n", "bandwidth: 1 GB/s", 4);
