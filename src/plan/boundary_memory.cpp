@@ -25,19 +25,19 @@ BoundaryMemory boundary_memory(const workload::Workload& workload, const Strateg
   const PipelineShape shape = strategy.pipeline_shape(true);
   const bool keeps_inputs =
       strategy.recompute == Recompute::full || strategy.recompute == Recompute::alternate;
-  const std::uint64_t under_way = divided_up(in_flight, chunks.size());
+  memory.under_way = divided_up(in_flight, chunks.size());
   for (std::uint32_t chunk = 0; chunk < chunks.size(); ++chunk) {
     const auto [first, end] = chunks[chunk];
     const std::uint32_t part = shape.part_of(stage, chunk);
     if (!shape.begins(part)) {
       const Bytes input = cutter.whole_bytes(workload.layers[first - 1].boundary_elements);
       memory.each += input;
-      memory.received += keeps_inputs ? input * under_way : Bytes();
+      memory.received += keeps_inputs ? input : Bytes();
     }
     if (!shape.ends(part)) {
       const Bytes output = cutter.whole_bytes(workload.layers[end - 1].boundary_elements);
       memory.each += output;
-      memory.sent += output * under_way;
+      memory.sent += output;
       continue;
     }
     for (const workload::Operator& op : workload.layers[end - 1].operators) {

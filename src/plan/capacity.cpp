@@ -91,7 +91,9 @@ MemoryUse PeakFinder::peak(std::uint32_t stage, const StageMemory& memory,
 MemoryWalk::Peak peak_over(const machine::Machine& machine, const Plan& plan, std::uint32_t stage,
                            const std::vector<Pass>& passes) {
   const Stage& of = plan.stages[stage];
-  MemoryWalk walk(of.memory.state(micro_batches_of_chunk(passes, plan.strategy.chunks)));
+  StageMemory memory = of.memory;
+  memory.boundaries.under_way = divided_up(most_in_flight(passes), of.chunks.size());
+  MemoryWalk walk(memory.state(micro_batches_of_chunk(passes, plan.strategy.chunks)));
   for (const Pass& pass : passes) {
     walk.take(pass, of.pass_memory[pass.chunk][static_cast<std::size_t>(pass.phase)]);
   }

@@ -25,6 +25,11 @@ bool matches(std::string_view pattern, std::string_view text) {
          matches(pattern.substr(1), text.substr(1));
 }
 
+// Tensors of equal size that its parameters are: of a layer norm, weights and biases.
+std::uint32_t tensors_alike(const Operator& op) {
+  return op.kernel == workload::Kernel::norm && op.kind != "rms_norm" ? 2 : 1;
+}
+
 }  // namespace
 
 std::uint64_t divided_up(std::uint64_t value, std::uint64_t by) {
@@ -268,21 +273,20 @@ Bytes Cutter::held_weights(const Operator& op) const {
 }
 
 bool Cutter::is_shared_out(const Operator& op) const {
-  return strategy_.gather == GatherUnit::layer || tile_parameters(op) >= strategy_.keep_below;
+  return strategy_.gather == GatherUnit::layer ||
+         tile_parameters(op) >= strategy_.keep_below * tensors_alike(op);
 }
 
 std::uint32_t Cutter::kept_tensors(const Operator& op) const {
   const std::uint64_t parameters = tile_parameters(op);
   const std::uint64_t weights = op.product.columns * op.product.depth * op.product.count;
-  if (op.kernel == workload::Kernel::norm) {
-    const std::uint32_t tensors = op.kind == "rms_norm" ? 1 : 2;
-    return parameters > 0 && parameters / tensors < strategy_.keep_below ? tensors : 0;
-  }
-  if (parameters < strategy_.keep_below) {
-    return parameters > 0 ? 1 : 0;
+  const std::uint32_t alike = tensors_alike(op);
+  if (parameters < strategy_.keep_below * alike) {
+    return parameters > 0 ? alike : 0;
   }
   const bool bias = weights > 0 && op.parameters > weights;
-  return bias && op.product.columns < strategy_.keep_below ? 1 : 0;
+  const std::uint64_t columns = divided_up(op.product.columns, shares(op).columns);
+  return bias && columns < strategy_.keep_below ? 1 : 0;
 }
 
 // A look-up touches the rows of its tokens only.
@@ -362,8 +366,7 @@ LayerBytes Cutter::bytes_of(const workload::Layer& layer) const {
       return Bytes(divided_up(whole.count(), strategy_.zero >= from_stage ? replicas : 1));
     };
     const Bytes gradients = workload_.gradient_bytes_per_parameter * parameters;
-    const bool from_master =
-        strategy_.software.is_fsdp2() && strategy_.zero == 3 && workload_.training;
+    const bool from_master = strategy_.has_units() && strategy_.zero == 3 && workload_.training;
     bytes.weights += from_master         ? Bytes()
                      : is_shared_out(op) ? held(element * parameters, 3)
                                          : element * parameters;

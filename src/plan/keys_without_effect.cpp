@@ -66,6 +66,11 @@ void note_degrees(Section& section, const workload::Workload& workload, const St
   }
 }
 
+// Where ZeRO has nobody to share out to.
+std::string_view why_alone(const Strategy& strategy) {
+  return strategy.degrees.data == 1 ? "data: 1" : "shard: 1";
+}
+
 void note_sharing_out(Section& section, const Strategy& strategy) {
   if (strategy.zero < 3) {
     if (strategy.prefetch != Prefetch::both) {
@@ -75,8 +80,9 @@ void note_sharing_out(Section& section, const Strategy& strategy) {
       note_without_effect(section, "gather", "less than zero: 3");
     }
   }
-  if (strategy.zero < 2 && strategy.gradient_copies > 0) {
-    note_without_effect(section, "gradient_copies", "less than zero: 2");
+  if (strategy.gradient_copies > 0 && (strategy.zero < 2 || strategy.sharing() == 1)) {
+    note_without_effect(section, "gradient_copies",
+                        strategy.zero < 2 ? "less than zero: 2" : why_alone(strategy));
   }
   if (strategy.keep_apart && strategy.keep_below == 0) {
     note_without_effect(section, "keep_apart", "keep_below: 0");
@@ -89,12 +95,30 @@ void note_sharing_out(Section& section, const Strategy& strategy) {
   }
 }
 
+// What is said of backward passes, and of losses.
+void note_software_of_training(Section& section, const Software& software) {
+  const std::array<std::pair<std::string_view, bool>, 4> of_training{
+      {{"compiled", software.compiled},
+       {"narrow_inputs", software.keeps_narrow_inputs},
+       {"boundary_buffers", software.buffers_all_micro_batches},
+       {"freed_blocks", software.reuses_fitting_blocks_only}}};
+  for (const auto& [key, is_set] : of_training) {
+    if (is_set) {
+      note_without_effect(section, key, "inference");
+    }
+  }
+}
+
 void note_software(Section software, const workload::Workload& workload, const Strategy& strategy) {
   if (strategy.software.keeps_gathered_inputs && !strategy.sequence_parallel) {
     note_without_effect(software, "gathered_inputs", "sequence_parallel: false");
   }
-  if (strategy.software.is_fsdp2() && strategy.zero == 0) {
-    note_without_effect(software, "sharding", "zero: 0");
+  if (strategy.software.is_fsdp2() && !strategy.has_units()) {
+    note_without_effect(software, "sharding", strategy.zero == 0 ? "zero: 0" : why_alone(strategy));
+  }
+  if (!workload.training) {
+    note_software_of_training(software, strategy.software);
+    return;
   }
   if (strategy.software.compiled && strategy.recompute != Recompute::alternate) {
     note_without_effect(software, "compiled", "any recompute but alternate");

@@ -127,6 +127,8 @@ LayerMemory memory_of_layer(const workload::Workload& workload, const Strategy& 
   for (const Operator& op : layer.operators) {
     memory.working_forward =
         std::max(memory.working_forward, working_forward(cutter, strategy, op));
+    memory.repeats = memory.repeats || op.recomputed_fully;
+    memory.has_loss = memory.has_loss || op.kind == "loss";
     if (!workload.training) {
       continue;
     }
@@ -135,7 +137,6 @@ LayerMemory memory_of_layer(const workload::Workload& workload, const Strategy& 
     if (strategy.recompute == Recompute::alternate ? op.recomputed_fully : cutter.recomputes(op)) {
       memory.recomputed += cutter.stored(op);
     }
-    memory.repeats = memory.repeats || op.recomputed_fully;
     if (op.kind == "loss" && strategy.software.reuses_fitting_blocks_only) {
       memory.copy = cutter.passing_forward(op);
       memory.copied = cutter.operands(op).inputs;

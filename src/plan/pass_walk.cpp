@@ -38,6 +38,9 @@ void PassWalk::find_units() {
       units_.once_new += of.new_gradients;
     }
   }
+  if (units_.end == 0) {
+    units_.end = layer(end_ - 1).has_loss ? end_ - 1 : end_;
+  }
   // The unit that is gathered first beside the next one, or two layers, each copied from while the
   // next is on its way.
   units_.buffers = std::max(units_.once, largest) + largest;

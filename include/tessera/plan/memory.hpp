@@ -83,11 +83,12 @@ struct LayerMemory {
   Bytes apart;  // kept beside `stored` from the gradients of inputs to those of weights
   // For software of its own, see plan/software.hpp: gradients as a backward pass makes them; of a
   // loss in fp32, where freed blocks are too small for them, one copy of the logits, and what it is
-  // a copy of; whether the layer is one of those that are repeated.
+  // a copy of; whether the layer is one of those that are repeated, or has a loss.
   Bytes new_gradients;
   Bytes copy;
   Bytes copied;
   bool repeats = false;
+  bool has_loss = false;
 };
 LayerMemory memory_of_layer(const workload::Workload& workload, const Strategy& strategy,
                             const workload::Layer& layer);
@@ -115,12 +116,13 @@ void keep_pools(std::vector<PhaseMemory>& chunks);
 // buffers for all micro-batches (Software::buffers_all_micro_batches).
 struct BoundaryMemory {
   Bytes each;      // of a micro-batch, in all chunks: received both ways, logits of the last part
-  Bytes sent;      // outputs of micro-batches under way
-  Bytes received;  // of what is received, that layers keep anyway
+  Bytes sent;      // outputs of one that is under way
+  Bytes received;  // of what it receives, that layers keep anyway
+  std::uint64_t under_way = 0;
 
   Bytes of(std::uint32_t micro_batches) const {
-    const Bytes all = each * micro_batches + sent;
-    return all - std::min(all, received);
+    const Bytes all = each * micro_batches + sent * under_way;
+    return all - std::min(all, received * under_way);
   }
 };
 

@@ -19,8 +19,9 @@ namespace tessera::plan {
 //          are copied from. What is not repeated (embedding and head) is one unit, which stays
 //          gathered from the first layer forward to the last one backward, and so does the last
 //          repeated layer until its own backward pass. Gradients come in the data type and are
-//          copied to their own before they are summed up or scattered. With less than ZeRO 3, as
-//          under a pipeline, whole gradients are beside the share that the optimizer takes
+//          copied to their own before they are summed up or scattered. With ZeRO 1, as under a
+//          pipeline, whole gradients are beside the share that the optimizer takes; with ZeRO 2 and
+//          3 each backward pass scatters them, and the share alone stays
 enum class SharedOutBy : std::uint8_t { plain, fsdp2 };
 
 struct Software {

@@ -176,12 +176,18 @@ LayerBytes PieceWriter::gradients_together(std::size_t index) const {
   return rest;
 }
 
+// Of gradients, those that other replicas have a share of.
+Bytes PieceWriter::reduced(const LayerBytes& gradients) const {
+  const bool by_all = strategy_.sharing() > 1;
+  const bool by_holders = by_all && strategy_.degrees.data > strategy_.expert;
+  return (by_all ? gradients.dense_gradients : Bytes()) +
+         (by_holders ? gradients.expert_gradients : Bytes());
+}
+
 // Before anything else follows: autograd puts them together as part of the layer's pass.
 void PieceWriter::copy_gradients(std::size_t index) {
   if (strategy_.zero >= 2) {
-    const LayerBytes rest = gradients_together(index);
-    copy("copies of gradients", rest.dense_gradients + rest.expert_gradients,
-         strategy_.gradient_copies);
+    copy("copies of gradients", reduced(gradients_together(index)), strategy_.gradient_copies);
   }
 }
 
@@ -194,8 +200,7 @@ void PieceWriter::reduce_gradients(std::size_t index, bool final) {
       LayerBytes own;
       (cutter_.goes_with_experts(op) ? own.expert_gradients : own.dense_gradients) =
           cutter_.operands(op).gradients;
-      copy("copies of gradients", own.dense_gradients + own.expert_gradients,
-           strategy_.list_copies + strategy_.gradient_copies);
+      copy("copies of gradients", reduced(own), strategy_.list_copies + strategy_.gradient_copies);
       reduce_gradients(action, own, final);
     }
   }

@@ -124,6 +124,7 @@ class PieceWriter {
   std::uint32_t lists_of(const workload::Layer& layer) const;
   void gather_kept(const LayerBytes& all);
   LayerBytes gradients_together(std::size_t index) const;
+  Bytes reduced(const LayerBytes& gradients) const;
   void copy_gradients(std::size_t index);
   void use_weights(const workload::Operator& op);
   void prefetch_forward(std::size_t index);

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "planning.hpp"
+#include "tessera/plan/cutter.hpp"
 
 namespace tessera::plan::sharing_test {
 namespace {
@@ -155,6 +157,55 @@ TEST(Sharing, GradientsAreCopiedBeforeTheirSum) {
   EXPECT_EQ(moved_by(lists, Phase::forward, copies), 0U);
   const Planned none = planned("pipeline: 8\ndata: 4\nzero: 1\ngradient_copies: 4\n");
   EXPECT_EQ(moved_by(none, Phase::backward, copies), 0U);
+}
+
+TEST(Sharing, GradientsThatNobodySumsUpAreNotCopied) {
+  const std::string copies = "copies of gradients";
+  for (const std::string alone : {"data: 1\n", "data: 2\nshard: 1\n"}) {
+    const Planned work = planned("pipeline: 8\nzero: 3\ngradient_copies: 4\n" + alone);
+    EXPECT_EQ(moved_by(work, Phase::backward, copies), 0U) << alone;
+  }
+  // Experts of which no other replica has a copy.
+  const std::string experts = "experts: {count: 4, top_k: 1}\n";
+  const auto moved = [&](const std::string& degrees) {
+    const Planned work = planned("pipeline: 8\nzero: 3\ngradient_copies: 4\n" + degrees,
+                                 machine_text(), testing::workload_text() + experts);
+    const Cutter cutter(work.workload, work.plan.strategy);
+    const std::size_t layer = work.plan.stages[some_stage].chunks[0].first;
+    const LayerBytes bytes = cutter.bytes_of(work.workload.layers[layer]);
+    EXPECT_GT(bytes.expert_gradients, Bytes(0));
+    return std::pair(moved_by(work, Phase::backward, copies), bytes);
+  };
+  const auto [alone, own] = moved("data: 4\nexpert: 4\n");
+  EXPECT_EQ(alone, 4 * own.dense_gradients.count());
+  const auto [two, shared] = moved("data: 4\nexpert: 2\n");
+  EXPECT_EQ(two, 4 * (shared.dense_gradients + shared.expert_gradients).count());
+}
+
+// Of a layer norm each of the two tensors, and of a bias what the tile has of it, is large or not.
+TEST(Sharing, IsLargeTensorByTensor) {
+  const Planned norms = planned("data: 4\nzero: 3\ngather: operator\nkeep_below: 100\n");
+  const Cutter cutter(norms.workload, norms.plan.strategy);
+  std::size_t seen = 0;
+  for (const workload::Operator& op : norms.workload.layers[1].operators) {
+    if (op.kernel == workload::Kernel::norm) {
+      EXPECT_EQ(cutter.kept_tensors(op), 2U);
+      EXPECT_FALSE(cutter.is_shared_out(op));
+      ++seen;
+    }
+  }
+  EXPECT_EQ(seen, 2U);
+  const Planned biased = planned("tensor: 4\ndata: 4\nzero: 3\ngather: operator\nkeep_below: 100\n",
+                                 machine_text(), testing::workload_text() + "biases: true\n");
+  const Cutter of_shards(biased.workload, biased.plan.strategy);
+  std::size_t cut = 0;
+  for (const workload::Operator& op : biased.workload.layers[1].operators) {
+    if (op.sharding == workload::Sharding::column && op.is_matrix_product()) {
+      EXPECT_EQ(of_shards.kept_tensors(op), 1U) << op.name;  // 48 and 64 of 192 and 256
+      ++cut;
+    }
+  }
+  EXPECT_EQ(cut, 2U);
 }
 
 // Time of lists in a pass: collectives are simulated, and what comes before them is not.

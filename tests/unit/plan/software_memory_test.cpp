@@ -54,6 +54,49 @@ TEST(SoftwareMemory, FullyShardCopiesNewGradients) {
   EXPECT_GT(pass_of(plain, Phase::backward).scattered, Bytes(0));
 }
 
+// With gradients under way of two layers: copies of both, what the layer at work and the root have
+// made in the data type.
+TEST(SoftwareMemory, FullyShardHoldsNewGradientsBesideTheirCopies) {
+  const Planned work =
+      planned("data: 2\nzero: 3\noverlap_gradients: true\nsoftware: {sharding: fsdp2}\n",
+              machine_text(), workload_text() + "gradient_type: fp32\n");
+  const LayerMemory layer = of_layer(work, 3);
+  const Bytes once_new = of_layer(work, 0).new_gradients + of_layer(work, 7).new_gradients;
+  EXPECT_EQ(pass_of(work, Phase::backward).most[MemoryPart::scattered],
+            layer.new_gradients + layer.gradients + once_new + layer.gradients);
+}
+
+// The root alone, of a stage that has the embedding and nothing else.
+TEST(SoftwareMemory, FullyShardCopiesGradientsOfChunksWithoutRepeatedLayers) {
+  const Planned work = planned("pipeline: 8\ndata: 2\nzero: 1\nsoftware: {sharding: fsdp2}\n");
+  ASSERT_EQ(work.plan.stages[0].chunks[0].end, 1U);
+  const LayerMemory embedding = of_layer(work, 0);
+  EXPECT_FALSE(embedding.repeats);
+  EXPECT_EQ(pass_of(work, Phase::backward).most[MemoryPart::scattered],
+            embedding.new_gradients + embedding.gradients);
+  // Gradients of a head come when copies of its logits have gone.
+  EXPECT_EQ(pass_of(work, Phase::backward, 7).most[MemoryPart::scattered], Bytes(0));
+}
+
+TEST(SoftwareMemory, FullyShardAloneSharesOutNothing) {
+  for (const std::string alone : {"data: 1\n", "data: 2\nshard: 1\n"}) {
+    const Planned plain = planned(alone + "zero: 3\n");
+    const Planned work = planned(alone + "zero: 3\nsoftware: {sharding: fsdp2}\n");
+    EXPECT_GT(work.plan.stages[0].memory.weights, Bytes(0)) << alone;
+    EXPECT_EQ(work.plan.stages[0].memory.peak, plain.plan.stages[0].memory.peak) << alone;
+  }
+}
+
+TEST(SoftwareMemory, FullyShardGathersLayerByLayerInInferenceToo) {
+  std::string text = workload_text();
+  text.replace(text.find("optimizer: adam"), 15, "mode: inference");
+  const Planned work =
+      planned("data: 2\nzero: 3\nsoftware: {sharding: fsdp2}\n", machine_text(), text);
+  const Bytes once = of_layer(work, 0).weights + of_layer(work, 7).weights;
+  const Bytes layer = of_layer(work, 1).weights;
+  EXPECT_EQ(pass_of(work, Phase::forward).gathered, once + layer + (std::max(once, layer) + layer));
+}
+
 TEST(SoftwareMemory, FullyShardUnderAPipelineHoldsWholeGradientsBesideItsShare) {
   const std::string shared = "pipeline: 4\ndata: 2\nzero: 1\n";
   const Planned plain = planned(shared);
@@ -79,6 +122,20 @@ TEST(SoftwareMemory, BuffersOfEveryMicroBatchLieBetweenStages) {
       EXPECT_EQ(memory.boundaries.of(16), (boundary * ways + logits) * 16 + sent - own) << stage;
       EXPECT_EQ(memory.peak.total(), walked(work, stage).total()) << stage;
     }
+  }
+}
+
+// A run of fewer micro-batches, whose schedule goes on, keeps as many outputs as the whole one.
+TEST(SoftwareMemory, BuffersGoWithThePassesThatAreWalked) {
+  const std::string strategy =
+      "pipeline: 4\nschedule: gpipe\nrecompute: full\nsoftware: {boundary_buffers: all}\n";
+  std::string text = workload_text();
+  text.replace(text.find("batch: 16"), 9, "batch: 4");
+  const Planned whole = planned(strategy);
+  const Planned few = planned(strategy, machine_text(), text);
+  for (std::uint32_t stage = 0; stage < 4; ++stage) {
+    const auto passes = whole.plan.strategy.passes(stage, true);
+    EXPECT_EQ(peak_over(few.machine, few.plan, stage, passes).use, walked(whole, stage)) << stage;
   }
 }
 

@@ -65,8 +65,26 @@ TEST(WithoutEffect, OfSharingOut) {
               IsEmpty());
   EXPECT_THAT(notes_of("data: 4\nzero: 1\ngradient_copies: 2\n"),
               ElementsAre("strategy.gradient_copies has no effect with less than zero: 2"));
+  EXPECT_THAT(notes_of("zero: 3\ngradient_copies: 2\n"),
+              ElementsAre("strategy.zero has no effect with data: 1",
+                          "strategy.gradient_copies has no effect with data: 1"));
+  EXPECT_THAT(notes_of("data: 2\nshard: 1\nzero: 3\ngradient_copies: 2\n"),
+              ElementsAre("strategy.gradient_copies has no effect with shard: 1",
+                          "strategy.zero has no effect with shard: 1"));
   EXPECT_THAT(notes_of("data: 4\nzero: 3\ngather: operator\nkeep_apart: true\n"),
               ElementsAre("strategy.keep_apart has no effect with keep_below: 0"));
+}
+
+TEST(WithoutEffect, OfUnitsThatShareOutNothing) {
+  const std::string sharding = "software: {sharding: fsdp2}\n";
+  EXPECT_THAT(notes_of("data: 2\n" + sharding),
+              ElementsAre("strategy.software.sharding has no effect with zero: 0"));
+  EXPECT_THAT(notes_of("zero: 3\n" + sharding),
+              ElementsAre("strategy.zero has no effect with data: 1",
+                          "strategy.software.sharding has no effect with data: 1"));
+  EXPECT_THAT(notes_of("data: 2\nshard: 1\nzero: 3\n" + sharding),
+              ElementsAre("strategy.zero has no effect with shard: 1",
+                          "strategy.software.sharding has no effect with shard: 1"));
 }
 
 TEST(WithoutEffect, OfLayoutsThatAreNotChosen) {
@@ -98,6 +116,14 @@ TEST(WithoutEffect, OfTrainingAlone) {
               ElementsAre("strategy.recompute has no effect with inference",
                           "strategy.overlap_gradients has no effect with inference",
                           "strategy.overlap_tensor has no effect with inference"));
+  EXPECT_THAT(notes_of("pipeline: 2\nsoftware: {sharding: fsdp2, compiled: true, "
+                       "narrow_inputs: narrow, boundary_buffers: all, freed_blocks: fitting}\n"
+                       "data: 2\nzero: 3\n",
+                       inference),
+              ElementsAre("strategy.software.compiled has no effect with inference",
+                          "strategy.software.narrow_inputs has no effect with inference",
+                          "strategy.software.boundary_buffers has no effect with inference",
+                          "strategy.software.freed_blocks has no effect with inference"));
 }
 
 // What resolved configurations state for every key says nothing.
