@@ -407,6 +407,7 @@ plan::Strategy Candidate::strategy(const plan::Strategy& base, std::uint64_t sam
   strategy.shard = shard;
   strategy.overlap_gradients = overlap_gradients;
   strategy.overlap_tensor = overlap_tensor;
+  strategy.overlap_passes = base.overlap_passes && strategy.has_pairs();
   strategy.layout = layout;
   plan::PlacementRequest placement;
   placement.degrees = strategy.degrees;

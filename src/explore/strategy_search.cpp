@@ -393,6 +393,10 @@ class Search {
     std::vector<std::string> settings = request_.overrides;
     const std::vector<std::string> own = proposal.candidate->settings();
     settings.insert(settings.end(), own.begin(), own.end());
+    const plan::Strategy& base = simulator_.base();
+    if (base.overlap_passes && !proposal.candidate->strategy(base, 1).overlap_passes) {
+      settings.emplace_back("strategy.overlap_passes=false");
+    }
     if (!proposal.tiles.empty()) {
       settings.push_back("strategy.placement={layout: given, tiles: " + proposal.tiles + "}");
     }

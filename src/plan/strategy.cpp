@@ -119,12 +119,6 @@ const NameKey schedule =
 const config::ListKey<std::string> order_key{
     "order", {}, "instead: the passes of each stage, as text"};
 
-// By name: others let stages wait for each other for ever, if two passes begin together.
-bool has_pairs(const Strategy& strategy) {
-  return strategy.order.empty() &&
-         (strategy.schedule == "dualpipe" || strategy.schedule == "dualpipe-v");
-}
-
 void read_schedule(config::Section& section, bool training, Strategy& strategy) {
   strategy.chunks = chunks.read(section);
   const std::string usual = training ? (strategy.chunks > 1 ? "interleaved" : "1f1b") : "streaming";
@@ -350,7 +344,7 @@ Strategy read_strategy(config::Section& section, const workload::Workload& workl
   strategy.overlap_gradients = overlap_gradients.read(section);
   strategy.overlap_tensor = overlap_tensor.read(section);
   strategy.overlap_passes = overlap_passes.read(section);
-  if (strategy.overlap_passes && !has_pairs(strategy)) {
+  if (strategy.overlap_passes && !strategy.has_pairs()) {
     section.error("overlap_passes",
                   "is of schedules 'dualpipe' and 'dualpipe-v', whose passes "
                   "run beside each other, and this is '" +

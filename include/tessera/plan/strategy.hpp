@@ -134,6 +134,11 @@ struct Strategy {
   }
   // That go through each chunk.
   std::uint32_t chunk_micro_batches() const { return mirrored ? micro_batches / 2 : micro_batches; }
+  // Whether a forward pass and the backward one behind it may begin together. By name: others let
+  // stages wait for each other for ever.
+  bool has_pairs() const {
+    return order.empty() && (schedule == "dualpipe" || schedule == "dualpipe-v");
+  }
   // Whether what ZeRO shares out is held in units of fully_shard (plan/software.hpp).
   bool has_units() const { return software.is_fsdp2() && zero >= 1 && sharing() > 1; }
   // That has the last part of the model.

@@ -43,7 +43,8 @@ std::vector<std::string> smallest(const SearchRequest& request) {
        {"strategy.pipeline=1", "strategy.data=1", "strategy.context=1", "strategy.expert=1",
         "strategy.sequence_parallel=false", "strategy.micro_batch=1", "strategy.chunks=1",
         "strategy.order=[]", "strategy.zero=0", "strategy.shard=0", "strategy.aggregation=none",
-        "strategy.capacity=ignore", "strategy.placement={layout: linear}", "run.replay=none"}) {
+        "strategy.capacity=ignore", "strategy.overlap_passes=false",
+        "strategy.placement={layout: linear}", "run.replay=none"}) {
     settings.emplace_back(setting);
   }
   return settings;
@@ -87,6 +88,8 @@ Simulator::Simulator(const SearchRequest& request, const config::TextLoader& loa
   experiment_ = sim::read_experiment(request.experiment, settings, load);
   ensure(experiment_.planned() != nullptr, "an experiment whose work a strategy cuts");
   base_ = experiment_.plan().strategy;
+  base_.overlap_passes =
+      strategy != nullptr && text_in(*strategy, "overlap_passes", "false") == "true";
   base_.check_capacity = strategy == nullptr || text_in(*strategy, "capacity", "check") != "ignore";
   experiment_.options.replay = true;
   can_aggregate_ = experiment_.machine.types.empty() &&

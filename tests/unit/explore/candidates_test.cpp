@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <string>
 #include <tuple>
 
 namespace tessera::explore::candidates_test {
@@ -73,6 +74,20 @@ TEST(Candidates, RespectEveryLimit) {
     EXPECT_EQ(candidate.degrees.data * candidate.context % candidate.expert, 0U);
   }
   EXPECT_EQ(list.size(), count_candidates(wide));
+}
+
+TEST(Candidates, TakeTurnsWhereTheScheduleHasPairs) {
+  plan::Strategy base;
+  base.overlap_passes = true;
+  Candidate candidate;
+  candidate.degrees = {2, 1, 1};
+  candidate.chunks = 2;
+  for (const std::string schedule : {"interleaved", "zb-v", "dualpipe-v"}) {
+    candidate.schedule = schedule;
+    EXPECT_EQ(candidate.strategy(base, 8).overlap_passes, schedule == "dualpipe-v") << schedule;
+  }
+  base.overlap_passes = false;
+  EXPECT_FALSE(candidate.strategy(base, 8).overlap_passes);
 }
 
 TEST(Candidates, AreAllDifferent) {

@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <string>
 
 #include "files.hpp"
 #include "tessera/core/error.hpp"
@@ -55,6 +57,21 @@ TEST(StrategySearch, FindsOneThatRunsWithReplay) {
   const auto alone = comm::make_in_process();
   EXPECT_EQ(sim::run_with_replay(experiment, *alone, {}).iteration_time_ps,
             outcome.proposals.front().iteration.ps());
+}
+
+// Of schedules that have pairs alone: others let stages wait for each other for ever.
+TEST(StrategySearch, KeepsTurnsForSchedulesThatHaveThem) {
+  Files files = small_sweep();
+  std::string& text = files["lab/experiment.yaml"];
+  text.replace(text.find("{pipeline: 2, tensor: 2}"), 24,
+               "{pipeline: 2, chunks: 2, schedule: dualpipe-v, overlap_passes: true}");
+  const SearchOutcome outcome = search(request(), files);
+  ASSERT_FALSE(outcome.proposals.empty());
+  EXPECT_TRUE(std::any_of(outcome.proposals.begin(), outcome.proposals.end(),
+                          [](const Proposal& each) { return !each.candidate; }));
+  files["best.yaml"] = outcome.strategy_yaml;
+  EXPECT_NO_THROW(
+      sim::read_experiment("lab/experiment.yaml", {"strategy=best.yaml"}, loader_of(files)));
 }
 
 TEST(StrategySearch, ComparesWithTheExperimentsOwn) {
