@@ -7,14 +7,15 @@ def model(draw):
              "vocabulary": 128, "normalisation": "rms_norm", "positions": "rotary", "biases": False,
              "mlp": draw.choice(["swiglu", "gelu"]), "attention": "flash", "causal": True}
     kinds = draw.choice([["attention"], ["attention"], ["local", "attention"], ["local"],
-                         ["ssm-alone", "mlp-alone"], ["ssm", "attention-alone", "local"]])
+                         ["ssm-alone", "mlp-alone"], ["ssm-alone", "mlp-alone", "mlp-alone"],
+                         ["ssm", "attention-alone", "local"]])
     if kinds != ["attention"]:
         words["pattern"] = kinds
     if "local" in kinds:
         words["window"] = draw.choice([20, 100])
     if any(kind.startswith("ssm") for kind in kinds):
         words["ssm"] = {"state": 8, "head_width": 16, "groups": draw.choice([1, 2]), "chunk": 16}
-        if kinds == ["ssm-alone", "mlp-alone"]:
+        if kinds[:2] == ["ssm-alone", "mlp-alone"]:
             for key in ("heads", "kv_heads", "attention", "causal"):
                 del words[key]
             words["positions"] = "none"
@@ -44,6 +45,9 @@ def tenant(draw, number):
         words["batching"]["host"] = draw.choice(["2 us", "50 us"])
     if draw.random() < 0.3:
         words["batching"]["cache"] = draw.choice(["200 kB", "1 MB"])
+    if draw.random() < 0.3:
+        words["batching"]["order"] = "priority"
+        words["classes"] = [{"name": "urgent", "priority": -1}, {"name": "patient", "priority": 1}]
     words["tensor"] = draw.choice([1, 1, 2, 4])
     words["pipeline"] = draw.choice([1, 1, 2])
     words["replicas"] = draw.choice([1, 1, 2, 3])
