@@ -144,8 +144,8 @@ const config::OptionalKey<Bandwidth> through_host{
     "of a NIC for accelerators of others, by way of the host's memory: ring collectives of plans "
     "leave a server by the NIC that they came in by, and take this way where none of its "
     "accelerators but the first of the ring is a member. Without: they leave by the NIC of the "
-    "last "
-    "member",
+    "last member. Of no effect on collectives that are simulated message by message (aggregation: "
+    "none), or go round no ring",
     config::at_least(Bandwidth::bytes_per_second(1))};
 
 const config::NameKey fabric_kind{"fabric.kind",

@@ -7,6 +7,7 @@
 #include "library_note.hpp"
 #include "predicted_events.hpp"
 #include "programs/job.hpp"
+#include "programs/through_host_note.hpp"
 #include "tessera/compute/compute.hpp"
 #include "tessera/npu/core/cores.hpp"
 #include "tessera/plan/stages/stage_work.hpp"
@@ -116,6 +117,7 @@ class ProgramWork final : public Work {
     } else {
       note_unused_library(*platform_.network, notes);
     }
+    note_unused_way(platform_.machine, plan_, notes);
     if (adds_up()) {
       notes.push_back(free_additions);
     }

@@ -1,0 +1,30 @@
+// What is said where a way of rings through hosts has no effect.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tessera/machine/machine.hpp"
+#include "tessera/plan/plan.hpp"
+
+namespace tessera::sim {
+
+// To notes of a plan on a cluster that has such a way (machine::Cluster::through_host).
+inline void note_unused_way(const machine::Machine& machine, const plan::Plan& plan,
+                            std::vector<std::string>& notes) {
+  const auto cluster = machine.topology->cluster();
+  if (!cluster || cluster->through_host == Bandwidth()) {
+    return;
+  }
+  const std::string no_effect = "machine.topology.nic.through_host has no effect on ";
+  if (plan.strategy.aggregation == plan::Aggregation::none) {
+    notes.push_back(no_effect +
+                    "collectives that are simulated message by message: only on rings of plans "
+                    "with strategy.aggregation");
+  } else if (!plan.data_algorithm->is_passed_on(collective::Kind::all_reduce)) {
+    notes.push_back(no_effect + "collectives of replicas by '" + plan.strategy.data_algorithm +
+                    "', which is no ring (strategy.collectives.data)");
+  }
+}
+
+}  // namespace tessera::sim
