@@ -198,6 +198,11 @@ bool Cutter::recomputes(const Operator& op) const {
   return false;
 }
 
+bool Cutter::computes_again(const Operator& op) const {
+  const bool stops = strategy_.software.stops_early && strategy_.recompute == Recompute::full;
+  return recomputes(op) && (op.needed_again || !stops);
+}
+
 // Of a product some of whose columns are kept, the others.
 Operation Cutter::forward_again(const Operator& op) const {
   Operation operation = forward(op);

@@ -97,11 +97,12 @@ void note_sharing_out(Section& section, const Strategy& strategy) {
 
 // What is said of backward passes, and of losses.
 void note_software_of_training(Section& section, const Software& software) {
-  const std::array<std::pair<std::string_view, bool>, 4> of_training{
+  const std::array<std::pair<std::string_view, bool>, 5> of_training{
       {{"compiled", software.compiled},
        {"narrow_inputs", software.keeps_narrow_inputs},
        {"boundary_buffers", software.buffers_all_micro_batches},
-       {"freed_blocks", software.reuses_fitting_blocks_only}}};
+       {"freed_blocks", software.reuses_fitting_blocks_only},
+       {"early_stop", software.stops_early}}};
   for (const auto& [key, is_set] : of_training) {
     if (is_set) {
       note_without_effect(section, key, "inference");
@@ -122,6 +123,9 @@ void note_software(Section software, const workload::Workload& workload, const S
   }
   if (strategy.software.compiled && strategy.recompute != Recompute::alternate) {
     note_without_effect(software, "compiled", "any recompute but alternate");
+  }
+  if (strategy.software.stops_early && strategy.recompute != Recompute::full) {
+    note_without_effect(software, "early_stop", "any recompute but full");
   }
   if (strategy.software.keeps_narrow_inputs && workload.product_type == workload.data_type) {
     note_without_effect(software, "narrow_inputs", "products in the workload's data_type");

@@ -59,7 +59,7 @@ void hold_one_operator(const Cutter& cutter, const Strategy& strategy, const wor
   for (const Operator& op : layer.operators) {
     largest = std::max(largest, cutter.held_weights(op));
     largest_gradients = std::max(largest_gradients, cutter.operands(op).gradients);
-    computes_again = computes_again || cutter.recomputes(op);
+    computes_again = computes_again || cutter.computes_again(op);
   }
   const std::uint64_t all = memory.weights.count() / element.count();
   const Bytes kept =

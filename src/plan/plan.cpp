@@ -34,7 +34,7 @@ LayerTimes times_of(const workload::Workload& workload, const workload::Layer& l
     times.backward += operation_time(tile, cutter.input_gradient(op));
     const workload::Operation weights = cutter.weight_gradient(op);
     times.backward += weights.flops > Flops(0) ? operation_time(tile, weights) : SimTime::zero();
-    if (cutter.recomputes(op)) {
+    if (cutter.computes_again(op)) {
       times.backward += operation_time(tile, cutter.forward_again(op));
     }
   }

@@ -41,11 +41,16 @@ const ChoiceKey<bool> freed_blocks{
     "any",
     "of memory: fitting: blocks that layers free serve no copy of logits, for which they are too "
     "small (PyTorch's caching allocator)"};
+const Key<bool> early_stop{
+    "software.early_stop", false,
+    "with recompute full: a layer is computed again until all that its backward passes need is "
+    "there (PyTorch's checkpoint from 2.1 on, without reentrant calls), or to its end"};
 
 }  // namespace
 
 std::vector<ParameterInfo> software_parameters() {
-  return {sharding_key, compiled, gathered_inputs, narrow_inputs, boundary_buffers, freed_blocks};
+  return {sharding_key,     compiled,     gathered_inputs, narrow_inputs,
+          boundary_buffers, freed_blocks, early_stop};
 }
 
 Software read_software(config::Section& strategy) {
@@ -57,6 +62,7 @@ Software read_software(config::Section& strategy) {
   software.keeps_narrow_inputs = narrow_inputs.read(section);
   software.buffers_all_micro_batches = boundary_buffers.read(section);
   software.reuses_fitting_blocks_only = freed_blocks.read(section);
+  software.stops_early = early_stop.read(section);
   section.finish();
   return software;
 }

@@ -66,7 +66,7 @@ LayerStreams streams_of(const Cutter& cutter, const Strategy& strategy,
   }
   LayerStreams streams;
   for (const workload::Operator& op : layer.operators) {
-    add_operator(cutter.operands(op), memory, sram, cutter.recomputes(op), streams);
+    add_operator(cutter.operands(op), memory, sram, cutter.computes_again(op), streams);
   }
   return streams;
 }

@@ -49,8 +49,10 @@ class Cutter {
   workload::Operation input_gradient(const workload::Operator& op) const;
   // No FLOPs where there are no weights.
   workload::Operation weight_gradient(const workload::Operator& op) const;
-  // Whether the backward pass computes the operator once more first.
+  // Whether what the operator keeps for its backward pass is not kept, but made again.
   bool recomputes(const workload::Operator& op) const;
+  // Of these, whether the backward pass computes the operator itself once more.
+  bool computes_again(const workload::Operator& op) const;
   // What it computes then.
   workload::Operation forward_again(const workload::Operator& op) const;
   Operands operands(const workload::Operator& op) const;

@@ -40,6 +40,11 @@ struct Software {
   // What layers have freed is too small for copies of logits, and serves none.
   bool reuses_fitting_blocks_only = false;
 
+  // Full recomputation of a layer is over when all that its backward passes need is there
+  // (torch.utils.checkpoint without reentrant calls, from PyTorch 2.1 on), so that its last product
+  // is not made again.
+  bool stops_early = false;
+
   bool is_fsdp2() const { return sharding == SharedOutBy::fsdp2; }
   friend bool operator==(const Software&, const Software&) = default;
 };

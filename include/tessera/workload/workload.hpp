@@ -83,6 +83,9 @@ struct Operator {
   std::uint32_t parts = 1;
   // Whether any backward pass reads its output: a sum's does not.
   bool output_is_read = true;
+  // Whether backward passes of its layer need what it makes, or what comes behind it there: not
+  // what a layer's last product makes, nor the sums behind it.
+  bool needed_again = true;
   // The same under full recomputation: all of a layer that is repeated, neither embedding nor head.
   bool recomputed_fully = true;
   Kernel kernel = Kernel::plain;

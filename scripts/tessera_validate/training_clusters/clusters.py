@@ -35,8 +35,10 @@ GPUS_A_NODE = 8
 
 
 def gpt(layers, hidden, heads, sequence, batch, **more):
+    """As Megatron-LM has it, Megatron-DeepSpeed and MPT too: queries, keys and values are views of one tensor
+    (torch.split, torch.chunk), so that autograd puts their gradients together."""
     return {"kind": "transformer", "layers": int(layers), "hidden": int(hidden), "heads": int(heads),
-            "sequence": int(sequence), "vocabulary": VOCABULARY, "batch": int(batch), **more}
+            "sequence": int(sequence), "vocabulary": VOCABULARY, "batch": int(batch), "join_gradients": True, **more}
 
 
 def strategy(pipeline, tensor, data, micro_batch, **more):
@@ -154,14 +156,29 @@ def mpt(model, tokens, batch):
     return work
 
 
-def fsdp_plan(gpus, micro_batch, recompute, zero=3):
-    """Composer's defaults: backward_prefetch BACKWARD_POST. Weights of a unit are views of one flat parameter, so that
+def fsdp_plan(gpus, micro_batch, recompute, zero=3, early_stop=True):
+    """PyTorch 2.1 (`early_stop`) computes a layer again until all is there that its backward pass needs (pull request
+    96866), where activation_checkpointing_reentrant is false, as scripts/train/benchmarking/submit_benchmarks.py has it.
+    Composer's defaults: backward_prefetch BACKWARD_POST. Weights of a unit are views of one flat parameter, so that
     autograd puts their gradients together in a copy of its own (torch/distributed/fsdp/_flat_param.py: torch.split),
     which reads and writes them; before a gather a GPU casts its share from fp32 to bf16 (6 bytes a parameter, 3 for
     each byte of its gradient). That gradients are divided (_runtime_utils.py: _div_if_needed) and added up in fp32 is
     on a stream beside and not counted."""
-    return strategy(1, 1, gpus, micro_batch, zero=zero, overlap_gradients=True, recompute=recompute,
+    software = {"early_stop": True} if early_stop and recompute == "full" else {}
+    return strategy(1, 1, gpus, micro_batch, zero=zero, overlap_gradients=True, recompute=recompute, software=software,
                     capacity="ignore", prefetch="forward", gradient_copies=2 + 3 / gpus)
+
+
+# Tables of llm-foundry's benchmarks with their software. Those of H100 up to 64 GPUs and of one node of A100 were made
+# with the image pytorch:2.1.0_cu121-nightly20230827 (a table of the same rows with their images: branch of commit
+# beb8dee, h100new.md). The later one of many H100 came after Composer's pull request 2628 (October 2023), which has
+# mixed_precision DEFAULT reduce gradients in fp32, as it was meant to; until then they went in bf16. Several nodes of
+# A100 are of an earlier table, mixed_precision PURE and PyTorch 1.13.
+LARGE = "Large Scale"
+
+
+def is_early(row):
+    return row["gpu"] == "a100" and int(row["gpus"]) > GPUS_A_NODE
 
 
 def triton(gpu):
@@ -188,8 +205,10 @@ def run_mpt(cluster, rows, settings=()):
     for row in rows:
         gpus, micro_batch = int(row["gpus"]), int(row["micro_batch"])
         plan = fsdp_plan(gpus, micro_batch, "full" if row["recompute"] == "True" else "none",
-                         int(row["zero"]))
+                         int(row["zero"]), early_stop=not is_early(row))
         work = mpt(row["model"], int(row["sequence"]), gpus * micro_batch * int(row["accumulation"]))
+        if LARGE in row["section"]:
+            work["gradient_type"] = "fp32"
         summary = cluster.run(row["model"], work, plan, [triton(row["gpu"]), *settings])
         found.append((row, summary["iteration_time_ps"] / 1e9,
                       1e3 * float(row["measured_s_per_iteration"])))

@@ -108,14 +108,14 @@ void PieceWriter::add_use(const Operator& op, bool gathers) {
 
 void PieceWriter::find_backward_uses(const std::vector<Operator>& operators) {
   for (const Operator& op : operators) {
-    if (cutter_.recomputes(op)) {
+    if (cutter_.computes_again(op)) {
       add_use(op, true);
     }
   }
   // Between the two uses of an operator lie those behind it, once each way.
   std::uint64_t behind = 0;
   for (auto op = operators.rbegin(); op != operators.rend(); ++op) {
-    add_use(*op, !cutter_.recomputes(*op) || behind > strategy_.reuse_distance);
+    add_use(*op, !cutter_.computes_again(*op) || behind > strategy_.reuse_distance);
     behind += is_gathered(*op) ? 2 * cutter_.held_parameters(*op) : 0;
   }
 }

@@ -319,7 +319,7 @@ void PieceWriter::backward_layer(std::size_t index, Gradients gradients) {
   const auto& operators = layer(index).operators;
   if (gradients != Gradients::weights) {
     for (const Operator& op : operators) {
-      if (cutter_.recomputes(op)) {
+      if (cutter_.computes_again(op)) {
         forward_operator(index, op, cutter_.forward_again(op));
       }
     }

@@ -54,6 +54,19 @@ Operators narrowed(Operators operators) {
   return operators;
 }
 
+// Backward, a layer's last product needs its inputs alone, and a sum behind it nothing.
+Operators told_where_needs_end(Operators operators) {
+  for (auto op = operators.rbegin(); op != operators.rend(); ++op) {
+    const bool is_sum = op->additive && op->stored_cut + op->stored_whole == Bytes();
+    const bool is_product = op->is_matrix_product() && op->parameters > 0 && op->experts == 0;
+    op->needed_again = !is_sum && !is_product;
+    if (!is_sum) {
+      break;
+    }
+  }
+  return operators;
+}
+
 // Results that torchtitan's activation checkpointing by operations keeps: of attention, and of
 // every other product with weights, those with queries, keys, values, gate and rest each counted
 // for itself, as its Llama has them (torchtitan/parallelisms/parallelize_llama.py).
@@ -84,6 +97,11 @@ Operators kept_alternately(Operators operators, const TransformerShape& shape) {
     }
   }
   return operators;
+}
+
+// What a repeated layer's operators are told of each other.
+Operators repeated(Operators operators, const TransformerShape& shape) {
+  return told_where_needs_end(narrowed(kept_alternately(std::move(operators), shape)));
 }
 
 // Makes the layers over one sequence: of the decoder, or of the encoder.
@@ -163,6 +181,9 @@ class Builder {
     const std::uint64_t q = shape_.heads * shape_.head_width;
     const std::uint64_t kv = shape_.kv_heads * shape_.head_width;
     Operators operators{projection("qkv", tokens_, q + 2 * kv)};
+    if (shape_.join_gradients) {
+      operators.push_back(join("qkv_join", tokens_ * (q + 2 * kv)));
+    }
     if (shape_.positions == Positions::rotary) {
       const std::uint64_t turned = attention.query_elements() + attention.key_elements();
       operators.push_back(
@@ -247,6 +268,14 @@ class Builder {
     return op;
   }
 
+  // Backward, gradients that were made one by one are read and written into one tensor.
+  Operator join(std::string name, std::uint64_t elements) const {
+    Operator op = make_.vector(std::move(name), "elementwise", Sharding::heads, {}, 0, 0);
+    op.kernel = Kernel::sum;
+    op.more_moved_backward = make_.bytes(2 * elements);
+    return op;
+  }
+
   // Next sentence on the first token; on all tokens the layer before the product.
   Operators bert_head() const {
     const std::uint64_t h = shape_.hidden;
@@ -312,8 +341,8 @@ void add_encoder(const TransformerShape& shape, const std::string& prefix, std::
   for (std::uint64_t i = 0; i < count; ++i) {
     Operators operators = make.part("1", make.self_attention(false, 0));
     append(operators, make.part("2", make.mlp(i)));
-    layers.push_back({prefix + "layer " + std::to_string(i),
-                      narrowed(kept_alternately(std::move(operators), shape)), make.activation()});
+    layers.push_back({prefix + "layer " + std::to_string(i), repeated(std::move(operators), shape),
+                      make.activation()});
   }
 }
 
@@ -342,8 +371,8 @@ void add_decoder(const TransformerShape& shape, std::vector<Layer>& layers) {
     if (kind.mlp) {
       append(operators, make.part("2", make.mlp(i)));
     }
-    layers.push_back({prefix + "layer " + std::to_string(i),
-                      narrowed(kept_alternately(std::move(operators), shape)), boundary});
+    layers.push_back(
+        {prefix + "layer " + std::to_string(i), repeated(std::move(operators), shape), boundary});
   }
 }
 

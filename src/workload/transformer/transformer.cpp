@@ -152,6 +152,10 @@ const Key<Count> loss_metrics{
     "losses over the same logits beside the loss, without gradients, in fp32 as PyTorch's "
     "cross_entropy: what a framework logs of each batch",
     between<Count>(0, 4)};
+const Key<bool> join_gradients{
+    "join_gradients", false,
+    "gradients of queries, keys and values are made one by one, and put together for the product "
+    "that made all three (PyTorch's split and chunk)"};
 const ChoiceKey<DataType> product_type =
     ChoiceKey<DataType>("product_type", config::data_types(), "data_type",
                         "of the inputs of a layer's products with weights, cast to it before each")
@@ -177,6 +181,7 @@ void read_names(config::Section& section, TransformerShape& shape) {
   shape.dropout = dropout.read(section);
   shape.loss_kernels = loss.read(section);
   shape.loss_metrics = loss_metrics.read(section);
+  shape.join_gradients = join_gradients.read(section);
 }
 
 const ChoiceKey<Architecture> architecture{"architecture",
@@ -321,6 +326,9 @@ std::optional<Workload> read_transformer(config::Section& section) {
   if (!workload->training && shape->loss_metrics > 0) {
     config::note_without_effect(section, "loss_metrics", "inference");
   }
+  if (!workload->training && shape->join_gradients) {
+    config::note_without_effect(section, "join_gradients", "inference");
+  }
   shape->data_type = workload->data_type;
   shape->dropout = shape->dropout && workload->training;
   shape->loss = workload->training;
@@ -339,11 +347,11 @@ std::optional<Workload> read_transformer(config::Section& section) {
 
 std::vector<ParameterInfo> transformer_parameters() {
   std::vector<ParameterInfo> list{
-      architecture,  layers,         encoder_layers,   hidden_key, heads_key,   kv_heads,
-      head_width,    sequence,       encoder_sequence, vocabulary, token_types, positions,
-      normalisation, norm_after,     attention,        causal,     mlp,         ffn,
-      head,          tie_embeddings, biases,           dropout,    loss,        loss_metrics,
-      product_type};
+      architecture,   layers,         encoder_layers,   hidden_key, heads_key,   kv_heads,
+      head_width,     sequence,       encoder_sequence, vocabulary, token_types, positions,
+      normalisation,  norm_after,     attention,        causal,     mlp,         ffn,
+      head,           tie_embeddings, biases,           dropout,    loss,        loss_metrics,
+      join_gradients, product_type};
   for (std::vector<ParameterInfo> more :
        {mixer_parameters(), expert_parameters(), training_parameters()}) {
     std::move(more.begin(), more.end(), std::back_inserter(list));

@@ -165,6 +165,34 @@ TEST(Program, AllReducesTwiceALayerAndPass) {
   }
 }
 
+// What lies behind the last result that a backward pass needs is not made again: the product of 64
+// by 256 and its all-reduce. With dropout the last sum keeps a mask, and all is made again.
+TEST(Program, RecomputationMayStopBeforeTheLastProduct) {
+  const auto made = [](const std::string& software, const std::string& dropout) {
+    const Planned work = planned(degrees(1, 4, 1, "recompute: full\n" + software), machine_text(),
+                                 workload_text() + "dropout: " + dropout + "\n");
+    const Plan& plan = work.plan;
+    std::uint64_t flops = 0;
+    std::uint64_t sums = 0;
+    for_each_instruction(plan.stages[0].program, [&](Phase phase, const Instruction& instruction) {
+      if (phase == Phase::backward) {
+        flops += flops_of(plan, instruction);
+        sums += instruction.action == Action::collective && instruction.group == Group::tensor;
+      }
+    });
+    return std::pair{flops, sums};
+  };
+  const std::string early = "software: {early_stop: true}\n";
+  const auto [whole, all_sums] = made("", "false");
+  const auto [part, sums] = made(early, "false");
+  constexpr std::uint64_t product = 2 * 32 * 256 * 64 / 4;  // of a sample and a shard
+  const std::uint64_t passes = 16 * 6;                      // samples and layers
+  EXPECT_GE(whole - part, product * passes);
+  EXPECT_LT(whole - part, product * passes * 11 / 10);  // and the sum behind it
+  EXPECT_EQ(all_sums - sums, passes);
+  EXPECT_EQ(made(early, "true"), made("", "true"));
+}
+
 std::vector<std::uint64_t> messages(const Program& program, Action action, Peer peer,
                                     Traffic traffic) {
   std::vector<std::uint64_t> bytes;

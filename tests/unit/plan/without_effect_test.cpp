@@ -126,6 +126,12 @@ TEST(WithoutEffect, OfTrainingAlone) {
                           "strategy.software.freed_blocks has no effect with inference"));
 }
 
+TEST(WithoutEffect, StoppingEarlyIsOfFullRecomputation) {
+  EXPECT_THAT(notes_of("recompute: selective\nsoftware: {early_stop: true}\n"),
+              ElementsAre("strategy.software.early_stop has no effect with any recompute but full"));
+  EXPECT_THAT(notes_of("recompute: full\nsoftware: {early_stop: true}\n"), IsEmpty());
+}
+
 // What resolved configurations state for every key says nothing.
 TEST(WithoutEffect, DefaultsAreNotSaid) {
   EXPECT_THAT(notes_of("sequence_parallel: false\nzero: 0\nprefetch: both\ngather: layer\n"

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -294,6 +295,18 @@ TEST(Operators, MetricsPassOverTheLogitsAgain) {
   EXPECT_EQ(metrics.more_moved_backward, Bytes(0));
   EXPECT_EQ(metrics.passing_forward + metrics.stored_cut + metrics.stored_whole, Bytes(0));
   EXPECT_EQ(workload.flops_per_sample(), transformer(odd, "loss: fused\n").flops_per_sample());
+}
+
+// Forward nothing; backward the gradients of queries, keys and values are read and written.
+TEST(Operators, GradientsMadeOneByOneAreJoined) {
+  const Workload workload = transformer(odd, "join_gradients: true\n");
+  const auto& operators = workload.layers[1].operators;
+  const auto join = std::ranges::find(operators, "qkv_join", &Operator::name);
+  ASSERT_NE(join, operators.end());
+  EXPECT_EQ((join - 1)->name, "qkv");
+  EXPECT_EQ(join->more_moved_backward, Bytes(2 * 2 * (join - 1)->output_elements));
+  EXPECT_EQ(join->more_moved_forward + join->stored_cut + join->stored_whole, Bytes(0));
+  EXPECT_EQ(workload.flops_per_sample(), transformer(odd).flops_per_sample());
 }
 
 TEST(Operators, ProductsWithWeightsOfALayerAreNarrow) {

@@ -132,6 +132,8 @@ struct TransformerShape {
   Loss loss_kernels = Loss::plain;
   // Losses over the same logits that are computed beside in training, without gradients.
   std::uint64_t loss_metrics = 0;
+  // Whether gradients of queries, keys and values are put together for the product that made them.
+  bool join_gradients = false;
   Head head = Head::language_model;
   std::optional<ExpertShape> experts;
   std::optional<LatentShape> latent;  // head_width is that of keys then, kv_heads are heads
