@@ -87,6 +87,9 @@ class WatchedOutlook {
   std::uint32_t watch(std::uint32_t index);
   // One with more than this to compute before it sends out is watched roughly.
   void set_horizon(SimTime horizon) { horizon_ = horizon; }
+  // Of the longest time to compute before one sends out, the part at its end in which it is watched
+  // exactly. One that waits is looked at again about as many times at most.
+  static constexpr std::int64_t horizon_part = 64;
 
   template <class Visit>
   void visit_under_way(std::uint32_t index, const Visit& visit) const {

@@ -9,9 +9,6 @@ using workload::GraphAction;
 namespace {
 
 constexpr std::size_t nodes_at_a_time = 4096;
-// Of the longest time to compute before an NPU sends out, the part at its end in which it is
-// watched exactly.
-constexpr std::int64_t horizon_part = 64;
 
 bool accesses_memory(const Task& task) {
   return task.action == GraphAction::load || task.action == GraphAction::store;

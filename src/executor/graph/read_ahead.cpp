@@ -8,8 +8,6 @@
 namespace tessera::executor {
 namespace {
 
-constexpr std::size_t nodes_at_a_time = 4096;
-
 // By number, of the nodes so far.
 using Places = std::unordered_map<std::uint64_t, std::uint64_t>;
 
@@ -34,6 +32,7 @@ ReadAhead::ReadAhead(const workload::GraphSource& source, std::uint32_t npu) : n
   Places places;
   std::uint64_t read = 0;
   workload::GraphPosition position;
+  constexpr std::size_t nodes_at_a_time = 4096;
   for (auto nodes = source.read(npu, position, nodes_at_a_time); !nodes.empty();
        nodes = source.read(npu, position, nodes_at_a_time)) {
     for (const workload::GraphNode& node : nodes) {

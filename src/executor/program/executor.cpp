@@ -6,10 +6,13 @@
 
 #include "collectives/steps.hpp"
 #include "program/backgrounds.hpp"
+#include "program/bookings.hpp"
 #include "program/host_links.hpp"
 #include "program/issue.hpp"
 #include "program/memory_tracker.hpp"
+#include "program/places.hpp"
 #include "program/program_outlook.hpp"
+#include "program/standing.hpp"
 #include "program/tile_messages.hpp"
 #include "program/tile_reports.hpp"
 #include "program/tile_state.hpp"
@@ -35,33 +38,21 @@ constexpr unsigned elapsed_beside_kind = 5;
 
 constexpr std::uint16_t access_slots = 64;  // of programs at most: bits of a mask
 
-Activity activity_of(plan::Traffic traffic) {
-  switch (traffic) {
-    case plan::Traffic::tensor:
-      return Activity::tensor;
-    case plan::Traffic::data:
-      return Activity::data;
-    case plan::Traffic::context:
-      return Activity::context;
-    case plan::Traffic::expert:
-      return Activity::expert;
-    default:
-      return Activity::pipeline;
-  }
-}
-
-class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
+class ProgramExecutor final : public Executor {
  public:
   explicit ProgramExecutor(const ExecutorSetup& setup)
       : setup_(setup),
         plan_(setup.plan),
         members_(setup.members),
+        places_(plan_, setup.iterations),
+        tiles_(members_.size()),
         messages_(setup, port(arrival_kind)),
         steps_(plan_, inboxes_, messages_),
         backgrounds_(steps_, port(elapsed_beside_kind)),
         host_links_(plan_, members_.size()),
-        memory_(plan_, setup.machine.framework) {
-    tiles_.resize(members_.size());
+        bookings_(plan_, places_, setup.observer, members_.size()),
+        memory_(plan_, setup.machine.framework),
+        standing_(places_, tiles_, messages_, steps_, backgrounds_, host_links_) {
     for (std::size_t index = 0; index < members_.size(); ++index) {
       const std::uint32_t role = plan_.placement.role_number(members_[index]);
       if (role != plan::Placement::unused && plan_.is_simulated(role)) {
@@ -69,7 +60,6 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
         ++unfinished_;
       }
     }
-    outputs_.resize(plan_.training ? 0 : members_.size());
     if (setup_.outlook.regions != nullptr) {
       std::vector<std::uint32_t> roles;
       for (const TileState& tile : tiles_) {
@@ -91,7 +81,7 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
   const char* name() const override { return "programs of tiles"; }
 
   std::optional<pdes::Outlook> outlook(std::uint32_t rank, const pdes::Moment& moment) override {
-    return outlook_ ? std::optional(outlook_->outlook(rank, moment, *this)) : std::nullopt;
+    return outlook_ ? std::optional(outlook_->outlook(rank, moment, standing_)) : std::nullopt;
   }
 
   void take_in(pdes::Event& event) override {
@@ -131,7 +121,7 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
         advance(context, tile);
         break;
       case executed_kind:
-        flops_done_ += plan_.operations[current(tile).operation].flops.count();
+        flops_done_ += plan_.operations[places_.current(tile).operation].flops.count();
         finish_instruction(context, tile, Activity::compute);
         advance(context, tile);
         break;
@@ -140,9 +130,9 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
         break;
       case elapsed_kind:
         finish_instruction(context, tile,
-                           current(tile).action == Action::wait_copies
+                           places_.current(tile).action == Action::wait_copies
                                ? Activity::memory
-                               : activity_of(current(tile).traffic));
+                               : Bookings::activity_of(places_.current(tile).traffic));
         advance(context, tile);
         break;
       case elapsed_beside_kind:
@@ -161,11 +151,8 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
       if (tile.role == plan::Placement::unused) {
         continue;
       }
-      TileResult result = result_of(members_[index], tile, finished(tile));
-      if (!outputs_.empty()) {
-        result.first_output = outputs_[index].first;
-        result.last_output = outputs_[index].last;
-      }
+      TileResult result = result_of(members_[index], tile, places_.finished(tile));
+      bookings_.put_outputs(static_cast<std::uint32_t>(index), result);
       visit(result);
     }
   }
@@ -176,11 +163,8 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
       return;
     }
     save_tile(tile, inboxes_, steps_.others(), writer);
-    if (!outputs_.empty()) {
-      writer.put(outputs_[index].first);
-      writer.put(outputs_[index].last);
-    }
-    backgrounds_.save(tile, program_of(tile), writer);
+    bookings_.save(index, writer);
+    backgrounds_.save(tile, places_.program(tile), writer);
     host_links_.save(index, writer);
   }
 
@@ -191,12 +175,9 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
     }
     restore_tile(tile, inboxes_, steps_.others(), reader);
     memory_.restore(tile);
-    if (!outputs_.empty()) {
-      outputs_[index].first = reader.get<SimTime>();
-      outputs_[index].last = reader.get<SimTime>();
-    }
-    unfinished_ -= finished(tile) ? 1 : 0;
-    backgrounds_.restore(tile, program_of(tile), reader);
+    bookings_.restore(index, reader);
+    unfinished_ -= places_.finished(tile) ? 1 : 0;
+    backgrounds_.restore(tile, places_.program(tile), reader);
     host_links_.restore(index, reader);
     if (outlook_) {
       outlook_->begin(index);
@@ -238,7 +219,7 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
     std::vector<std::string> lines;
     for (std::size_t index = 0; index < members_.size() && lines.size() < most; ++index) {
       const TileState& tile = tiles_[index];
-      if (tile.role != plan::Placement::unused && !finished(tile)) {
+      if (tile.role != plan::Placement::unused && !places_.finished(tile)) {
         lines.push_back(waiting_line(plan_, *setup_.machine.topology, members_[index], tile));
       }
     }
@@ -248,124 +229,18 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
   std::size_t resident_bytes() const override {
     return tiles_.capacity() * sizeof(TileState) + inboxes_.resident_bytes() +
            backgrounds_.resident_bytes() + host_links_.resident_bytes() +
-           outputs_.capacity() * sizeof(Outputs) + memory_.resident_bytes();
+           bookings_.resident_bytes() + memory_.resident_bytes();
   }
 
  private:
-  const plan::Program& program_of(const TileState& tile) const {
-    return plan_.stages[plan_.placement.stage(tile.role)].program;
-  }
-  const plan::ScheduleEntry& entry_of(const TileState& tile) const {
-    return program_of(tile).schedule[tile.entry];
-  }
-  const Instruction& current(const TileState& tile) const {
-    return program_of(tile).instructions(entry_of(tile))[tile.instruction];
-  }
-  bool finished(const TileState& tile) const { return tile.iteration == setup_.iterations; }
-
-  // --- outlook ---
-
-  void tell(std::uint32_t index, ProgramOutlook& outlook) override {
-    TileState& tile = tiles_[index];
-    const auto queue = backgrounds_.queue(tile);
-    if (!queue.empty()) {
-      outlook.stay_exact();
-      visit_background(index, tile, outlook, [&](const Resumption& resumption) {
-        outlook.stand_beside(resumption, queue);
-      });
-    }
-    if (!finished(tile)) {
-      tell_program(index, tile, outlook);
-    }
-  }
-
-  // What the collective or span of time that goes on beside the program waits for.
-  template <class Visit>
-  void visit_background(std::uint32_t index, TileState& tile, const ProgramOutlook& outlook,
-                        const Visit& visit) {
-    bool waits = false;
-    backgrounds_.visit_awaited(tile, [&](EntityId source, std::uint16_t tag, Bytes bytes) {
-      waits = true;
-      visit(outlook.message(index, source, tag, bytes));
-    });
-    if (!waits) {
-      visit(Resumption{});
-    }
-  }
-
-  void tell_program(std::uint32_t index, TileState& tile, ProgramOutlook& outlook) {
-    const bool last = tile.iteration + 1 == setup_.iterations;
-    if (!outlook.has_begun(index)) {
-      outlook.stand({{}, 0, 0, last});
-      return;
-    }
-    const Instruction& instruction = current(tile);
-    const auto here = [&](const Resumption& resumption) {
-      outlook.stand({resumption, tile.entry, tile.instruction, last});
-    };
-    const auto behind = [&](const Resumption& resumption) {
-      outlook.stand({resumption, tile.entry, tile.instruction + 1, last});
-    };
-    switch (instruction.action) {
-      case Action::execute:
-        behind({Resumption::Kind::at,
-                tile.since + outlook.least_duration(index, instruction.operation)});
-        break;
-      case Action::elapse:
-        behind({Resumption::Kind::at,
-                tile.since + SimTime::from_ps(static_cast<std::int64_t>(instruction.bytes))});
-        break;
-      case Action::receive:
-        if (tile.transfer.awaited.valid()) {
-          behind(outlook.message(index, tile.transfer.awaited, boundary_tag(tile, instruction),
-                                 Bytes(instruction.bytes)));
-        } else {
-          here({});
-        }
-        break;
-      case Action::collective: {
-        bool waits = false;
-        if (!messages_.are_watched(tile, instruction)) {
-          here({});
-          break;
-        }
-        steps_.visit_awaited({tile, tile.transfer, instruction},
-                             [&](EntityId source, std::uint16_t tag, Bytes bytes) {
-                               waits = true;
-                               here(outlook.message(index, source, tag, bytes));
-                             });
-        if (!waits) {
-          here({});
-        }
-        break;
-      }
-      case Action::wait_collectives:
-        if (backgrounds_.queue(tile).empty()) {
-          here({});
-        } else {
-          visit_background(index, tile, outlook, behind);
-        }
-        break;
-      case Action::wait_access:
-        behind(outlook.access(index, instruction.bytes));
-        break;
-      case Action::wait_copies:
-        behind({Resumption::Kind::at, host_links_.end(index, instruction.bytes)});
-        break;
-      default:
-        here({});
-        break;
-    }
-  }
-
   // Runs instructions until one has to wait or the program ends.
   void advance(pdes::Context& context, TileState& tile) {
-    const plan::Program& program = program_of(tile);
+    const plan::Program& program = places_.program(tile);
     while (true) {
       if (tile.entry == program.schedule.size()) {
         tile.entry = 0;
         ++tile.iteration;
-        if (finished(tile)) {
+        if (places_.finished(tile)) {
           tile.since = context.now();
           --unfinished_;
           return;
@@ -373,7 +248,7 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
       }
       const auto& code = program.instructions(program.schedule[tile.entry]);
       if (tile.instruction == code.size()) {
-        note_output(context, tile);
+        bookings_.note_output(context, tile);
         memory_.end_pass(context.self(), tile, context.now(), setup_.observer);
         tile.instruction = 0;
         ++tile.entry;
@@ -389,7 +264,7 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
   }
 
   compute::Issue issue_now(const TileState& tile) const {
-    const plan::Program& program = program_of(tile);
+    const plan::Program& program = places_.program(tile);
     return issue_of(program.instructions(program.schedule[tile.entry]), tile.instruction,
                     tile.entry == 0);
   }
@@ -406,8 +281,8 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
         if (!plan_.leads(instruction.group, tile.role)) {
           return true;
         }
-        messages_.send(context, peer_of(tile, instruction.peer), Bytes(instruction.bytes),
-                       boundary_tag(tile, instruction), true);
+        messages_.send(context, places_.peer(tile, instruction.peer), Bytes(instruction.bytes),
+                       places_.boundary_tag(tile, instruction), true);
         return true;
       case Action::receive:
         return !plan_.leads(instruction.group, tile.role) || receive(context, tile, instruction);
@@ -441,7 +316,7 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
         return (tile.accesses & instruction.bytes) == 0;
       case Action::start_copy:
         host_links_.start(context.index(), context.now(), instruction,
-                          entry_of(tile).pass_of(instruction));
+                          places_.entry(tile).pass_of(instruction));
         return true;
       case Action::wait_copies: {
         const SimTime end = host_links_.end(context.index(), instruction.bytes);
@@ -457,42 +332,15 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
 
   // The current instruction has ended: books its time and goes past it.
   void finish_instruction(pdes::Context& context, TileState& tile, Activity activity) {
-    book(context, tile, activity, tile.since, context.now());
+    bookings_.book(context, tile, activity, tile.since, context.now());
     ++tile.instruction;
     ++instructions_done_;
   }
 
-  void book(pdes::Context& context, TileState& tile, Activity activity, SimTime start,
-            SimTime end) {
-    if (start == end) {
-      return;
-    }
-    if (activity != Activity::bubble) {
-      tile.time_ps[static_cast<std::size_t>(activity)] += (end - start).ps();
-    }
-    if (setup_.observer != nullptr) {
-      const plan::Pass& pass = entry_of(tile).pass_of(current(tile));
-      setup_.observer->on_operator(
-          {context.self(), current(tile).name, pass.phase, activity, pass.micro_batch, start, end});
-    }
-  }
-
-  // Inference: what leaves the last stage is a result.
-  void note_output(const pdes::Context& context, const TileState& tile) {
-    if (outputs_.empty() || plan_.placement.stage(tile.role) + 1 != plan_.stages.size()) {
-      return;
-    }
-    Outputs& outputs = outputs_[context.index()];
-    outputs.last = context.now();
-    if (outputs.first == SimTime::zero()) {
-      outputs.first = context.now();
-    }
-  }
-
   // Takes a boundary tensor that is here already (true), or notes whom the tile waits for.
   bool receive(pdes::Context& context, TileState& tile, const Instruction& instruction) {
-    const EntityId source = peer_of(tile, instruction.peer);
-    const auto message = inboxes_.take(tile.inbox, source, boundary_tag(tile, instruction));
+    const EntityId source = places_.peer(tile, instruction.peer);
+    const auto message = inboxes_.take(tile.inbox, source, places_.boundary_tag(tile, instruction));
     if (!message) {
       tile.transfer.awaited = source;
       return false;
@@ -501,31 +349,15 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
     return true;
   }
 
-  EntityId peer_of(const TileState& tile, plan::Peer peer) const {
-    plan::Role role = plan_.placement.role(tile.role);
-    role.stage = plan_.peer_stage(role.stage, peer);
-    return plan_.placement.tile(role);
-  }
-
-  // Names the micro-batch and the chunk that receives.
-  std::uint16_t boundary_tag(const TileState& tile, const Instruction& instruction) const {
-    const plan::Pass& pass = entry_of(tile).pass_of(instruction);
-    const std::uint32_t stage = plan_.placement.stage(tile.role);
-    const std::uint32_t chunk = instruction.action == Action::send
-                                    ? plan_.receiving_chunk(stage, pass.chunk, instruction.peer)
-                                    : pass.chunk;
-    return tag_of(instruction.traffic, false, pass.micro_batch * plan_.strategy.chunks + chunk);
-  }
-
   void take_access(pdes::Context& context, TileState& tile, std::uint16_t slot) {
     if (outlook_) {
       outlook_->end_access(context.index(), slot);
     }
     tile.accesses &= ~(std::uint32_t{1} << slot);
-    if (finished(tile)) {
+    if (places_.finished(tile)) {
       return;
     }
-    const Instruction& instruction = current(tile);
+    const Instruction& instruction = places_.current(tile);
     if (instruction.action == Action::wait_access && (tile.accesses & instruction.bytes) == 0) {
       finish_instruction(context, tile, Activity::memory);
       advance(context, tile);
@@ -540,7 +372,7 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
     if (outlook_) {
       outlook_->arrive(context.index(), arrival.source, tag, arrival.word);
     }
-    if (!finished(tile) && tile.transfer.awaited.valid() && go_on(context, tile, message)) {
+    if (!places_.finished(tile) && tile.transfer.awaited.valid() && go_on(context, tile, message)) {
       return;
     }
     if (backgrounds_.take(context, tile, message)) {
@@ -550,36 +382,30 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
     inboxes_.put(tile.inbox, message);
   }
 
-  // Of an exchange between stages, what comes first may not have been sent yet.
-  void book_until_sent(pdes::Context& context, TileState& tile, const InboxPool::Message& message) {
-    const SimTime under_way = std::max(tile.since, message.sent);
-    book(context, tile, Activity::bubble, tile.since, under_way);
-    tile.since = under_way;
-  }
-
   // Whether it is the message that the current instruction waits for; if so, goes on.
   bool go_on(pdes::Context& context, TileState& tile, const InboxPool::Message& message) {
-    const Instruction& instruction = current(tile);
+    const Instruction& instruction = places_.current(tile);
     if (instruction.action != Action::receive) {
       const bool first = tile.transfer.step == 0;
       if (!steps_.take(context, {tile, tile.transfer, instruction}, message)) {
         return false;
       }
-      if (first && activity_of(instruction.traffic) == Activity::pipeline) {
-        book_until_sent(context, tile, message);
+      if (first && Bookings::activity_of(instruction.traffic) == Activity::pipeline) {
+        bookings_.book_until_sent(context, tile, message);
       }
       if (steps_.run(context, {tile, tile.transfer, instruction})) {
-        finish_instruction(context, tile, activity_of(instruction.traffic));
+        finish_instruction(context, tile, Bookings::activity_of(instruction.traffic));
         advance(context, tile);
       }
       return true;
     }
-    if (tile.transfer.awaited != message.source || message.tag != boundary_tag(tile, instruction)) {
+    if (tile.transfer.awaited != message.source ||
+        message.tag != places_.boundary_tag(tile, instruction)) {
       return false;
     }
     tile.transfer.awaited = EntityId::none();
     messages_.report(context, instruction.traffic, Bytes(instruction.bytes), message);
-    book_until_sent(context, tile, message);
+    bookings_.book_until_sent(context, tile, message);
     finish_instruction(context, tile, Activity::pipeline);
     advance(context, tile);
     return true;
@@ -589,13 +415,13 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
   void go_on_beside(pdes::Context& context, TileState& tile) {
     const plan::Traffic traffic = backgrounds_.traffic(tile);
     backgrounds_.run(context, tile);
-    if (finished(tile)) {
+    if (places_.finished(tile)) {
       return;
     }
-    const Instruction& instruction = current(tile);
+    const Instruction& instruction = places_.current(tile);
     if (instruction.action == Action::wait_collectives &&
         !backgrounds_.holds(tile, instruction.bytes)) {
-      finish_instruction(context, tile, activity_of(traffic));
+      finish_instruction(context, tile, Bookings::activity_of(traffic));
       advance(context, tile);
     }
   }
@@ -605,15 +431,17 @@ class ProgramExecutor final : public Executor, private ProgramOutlook::Teller {
   ExecutorSetup setup_;
   const plan::Plan& plan_;
   std::span<const EntityId> members_;
+  ProgramPlaces places_;
   LargePageVector<TileState> tiles_;
   InboxPool inboxes_;
   TileMessages messages_;
   CollectiveSteps steps_;
   Backgrounds backgrounds_;
   HostLinks host_links_;
+  Bookings bookings_;
   MemoryTracker memory_;
+  ProgramStanding standing_;
   std::optional<ProgramOutlook> outlook_;  // of a run on several ranks
-  std::vector<Outputs> outputs_;           // by tile, in inference
   std::uint64_t unfinished_ = 0;
   std::uint64_t instructions_done_ = 0;
   std::uint64_t flops_done_ = 0;  // modulo 2^64

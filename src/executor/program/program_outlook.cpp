@@ -13,10 +13,6 @@ using plan::Action;
 
 namespace {
 
-// Of the longest time to compute before a tile sends out, the part at its end in which it is
-// watched exactly. A tile that waits is looked at again about as many times at most.
-constexpr std::int64_t horizon_part = 64;
-
 // By place: where a tile waits for the access that it asks for there.
 std::vector<std::uint32_t> waits_of(std::span<const plan::Instruction> code) {
   constexpr std::size_t slots = 32;

@@ -42,12 +42,6 @@ struct Background {
   }
 };
 
-// Of a tile that gives out results.
-struct Outputs {
-  SimTime first;
-  SimTime last;
-};
-
 struct TileState {
   std::uint32_t role = plan::Placement::unused;
   std::uint32_t entry = 0;        // in the schedule
