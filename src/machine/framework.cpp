@@ -1,10 +1,13 @@
 #include "tessera/machine/framework.hpp"
 
 #include "tessera/config/key.hpp"
+#include "tessera/config/members.hpp"
 #include "tessera/core/wide.hpp"
 
 namespace tessera::machine {
 namespace {
+
+using config::Member;
 
 const config::Key<Bytes> context_key{"context", Bytes(0),
                                      "of the driver and the framework, beside tensors"};
@@ -21,6 +24,11 @@ const config::ChoiceKey<bool> pools_key{
     {{"shared", false}, {"by_stream", true}},
     "shared",
     "of the allocator: shared; by_stream: what is gathered and scattered keeps what it once held"};
+
+const config::Members framework_keys{
+    Member{context_key, &Framework::context}, Member{communicator_key, &Framework::communicator},
+    Member{block_key, &Framework::block}, Member{fragmentation_key, &Framework::fragmentation},
+    Member{pools_key, &Framework::pools_apart}};
 
 constexpr std::uint64_t most_millionths = 900'000;
 
@@ -40,21 +48,17 @@ Framework read_framework(config::Section& machine) {
     return framework;
   }
   config::Section section = machine.section("framework");
-  framework.context = context_key.read(section);
-  framework.communicator = communicator_key.read(section);
-  framework.block = block_key.read(section);
-  framework.fragmentation = fragmentation_key.read(section);
+  framework_keys.read(section, framework);
   if (framework.fragmentation.millionths() > most_millionths) {
     section.error(fragmentation_key.key(), "leaves less than a tenth of memory to tensors");
     framework.fragmentation = Fraction::millionths(0);
   }
-  framework.pools_apart = pools_key.read(section);
   section.finish();
   return framework;
 }
 
 std::vector<ParameterInfo> framework_parameters() {
-  return {context_key, communicator_key, block_key, fragmentation_key, pools_key};
+  return framework_keys.parameters();
 }
 
 }  // namespace tessera::machine

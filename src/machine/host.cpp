@@ -3,11 +3,13 @@
 #include <algorithm>
 
 #include "tessera/config/key.hpp"
+#include "tessera/config/members.hpp"
 
 namespace tessera::machine {
 namespace {
 
 using config::Key;
+using config::Member;
 using config::RequiredKey;
 
 const RequiredKey<Bandwidth> bandwidth_key{"bandwidth",
@@ -21,6 +23,11 @@ const Key<std::uint32_t> devices_key{"devices", 1, "that share the host",
 const Key<Bandwidth> memory_bandwidth_key{
     "memory_bandwidth", Bandwidth(),
     "of the host's memory, shared by what its devices copy both ways; 0: never the limit"};
+
+const config::Members host_keys{
+    Member{bandwidth_key, &Host::bandwidth}, Member{latency_key, &Host::latency},
+    Member{memory_key, &Host::memory}, Member{devices_key, &Host::devices},
+    Member{memory_bandwidth_key, &Host::memory_bandwidth}};
 
 }  // namespace
 
@@ -42,17 +49,13 @@ Host read_host(config::Section& machine) {
     return host;
   }
   config::Section section = machine.section("host");
-  host.bandwidth = bandwidth_key.read(section);
-  host.latency = latency_key.read(section);
-  host.memory = memory_key.read(section);
-  host.devices = devices_key.read(section);
-  host.memory_bandwidth = memory_bandwidth_key.read(section);
+  host_keys.read(section, host);
   section.finish();
   return host;
 }
 
 std::vector<ParameterInfo> host_parameters() {
-  return {bandwidth_key, latency_key, memory_key, devices_key, memory_bandwidth_key};
+  return host_keys.parameters();
 }
 
 }  // namespace tessera::machine

@@ -1,12 +1,14 @@
 #include "tessera/machine/power.hpp"
 
 #include "tessera/config/key.hpp"
+#include "tessera/config/members.hpp"
 
 namespace tessera::machine {
 namespace {
 
 using config::counted_in;
 using config::Key;
+using config::Member;
 
 constexpr config::Range<double> watts{0, 1e6};
 
@@ -21,6 +23,11 @@ const Key<double> link_power_key =
 const Key<double> host_power_key =
     counted_in("W", Key<double>("host", 0, "of the server, the device's part", watts));
 
+const config::Members power_keys{
+    Member{idle_power_key, &Power::idle_w}, Member{compute_power_key, &Power::compute_w},
+    Member{memory_power_key, &Power::memory_w}, Member{link_power_key, &Power::link_w},
+    Member{host_power_key, &Power::host_w}};
+
 }  // namespace
 
 std::optional<Power> read_power(config::Section& machine) {
@@ -29,17 +36,13 @@ std::optional<Power> read_power(config::Section& machine) {
   }
   config::Section section = machine.section("power");
   Power power;
-  power.idle_w = idle_power_key.read(section);
-  power.compute_w = compute_power_key.read(section);
-  power.memory_w = memory_power_key.read(section);
-  power.link_w = link_power_key.read(section);
-  power.host_w = host_power_key.read(section);
+  power_keys.read(section, power);
   section.finish();
   return power;
 }
 
 std::vector<ParameterInfo> power_parameters() {
-  return {idle_power_key, compute_power_key, memory_power_key, link_power_key, host_power_key};
+  return power_keys.parameters();
 }
 
 }  // namespace tessera::machine

@@ -1,12 +1,14 @@
 #include "tessera/plan/software.hpp"
 
 #include "tessera/config/key.hpp"
+#include "tessera/config/members.hpp"
 
 namespace tessera::plan {
 namespace {
 
 using config::ChoiceKey;
 using config::Key;
+using config::Member;
 
 const ChoiceKey<SharedOutBy> sharding_key{
     "software.sharding",
@@ -46,23 +48,24 @@ const Key<bool> early_stop{
     "with recompute full: a layer is computed again until all that its backward passes need is "
     "there (PyTorch's checkpoint from 2.1 on, without reentrant calls), or to its end"};
 
+const config::Members software_keys{Member{sharding_key, &Software::sharding},
+                                    Member{compiled, &Software::compiled},
+                                    Member{gathered_inputs, &Software::keeps_gathered_inputs},
+                                    Member{narrow_inputs, &Software::keeps_narrow_inputs},
+                                    Member{boundary_buffers, &Software::buffers_all_micro_batches},
+                                    Member{freed_blocks, &Software::reuses_fitting_blocks_only},
+                                     Member{early_stop, &Software::stops_early}};
+
 }  // namespace
 
 std::vector<ParameterInfo> software_parameters() {
-  return {sharding_key,     compiled,     gathered_inputs, narrow_inputs,
-          boundary_buffers, freed_blocks, early_stop};
+  return software_keys.parameters();
 }
 
 Software read_software(config::Section& strategy) {
   Software software;
   config::Section section = strategy.section("software");
-  software.sharding = sharding_key.read(section);
-  software.compiled = compiled.read(section);
-  software.keeps_gathered_inputs = gathered_inputs.read(section);
-  software.keeps_narrow_inputs = narrow_inputs.read(section);
-  software.buffers_all_micro_batches = boundary_buffers.read(section);
-  software.reuses_fitting_blocks_only = freed_blocks.read(section);
-  software.stops_early = early_stop.read(section);
+  software_keys.read(section, software);
   section.finish();
   return software;
 }

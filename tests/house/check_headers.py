@@ -42,7 +42,7 @@ PROVIDERS = {
     "stdexcept": "runtime_error",
     "string": "hash stoi string to_string",
     "string_view": "hash string_view",
-    "tuple": "get tie tuple",
+    "tuple": "apply get tie tuple",
     "type_traits": "conditional_t is_arithmetic_v is_trivially_copyable_v",
     "unordered_map": "erase_if unordered_map",
     "utility": "cmp_greater cmp_less exchange get move pair",
