@@ -2,11 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <optional>
 #include <string>
 
 #include "files.hpp"
+#include "run_on.hpp"
+#include "stopped_runs.hpp"
 #include "tessera/onnx/import.hpp"
 #include "tessera/onnx/work.hpp"
 #include "tessera/sim/serving/serving.hpp"
@@ -16,9 +16,11 @@ namespace tessera::sim::serving_onnx_test {
 namespace {
 
 using testing::complaint_of;
+using testing::expect_goes_on_from_eighths;
 using testing::Files;
 using ::testing::HasSubstr;
 using testing::read;
+using testing::run_on;
 
 const std::string folder = TESSERA_ONNX_MODELS;
 const std::string images = "onnx: {model: " + folder +
@@ -49,17 +51,6 @@ std::string tenant(const std::string& model, const std::string& requests,
 }
 
 const std::string once = "{arrivals: closed, count: 1}";
-
-trace::Summary run_on(int ranks, const Experiment& experiment, const RunRequest& request = {}) {
-  std::optional<trace::Summary> first;
-  comm::run_ranks_as_threads(ranks, [&](comm::Communicator& communicator) {
-    trace::Summary summary = run(experiment, communicator, request);
-    if (communicator.rank() == 0) {
-      first = std::move(summary);
-    }
-  });
-  return *first;
-}
 
 // In stages, and cut over two tiles, one of which has a stage of the other.
 const std::string both =
@@ -150,24 +141,8 @@ TEST(ServedModels, NeedRoomForTheirWeights) {
 }
 
 TEST(ServedModels, GoOnFromACheckpoint) {
-  const std::string path =
-      (std::filesystem::path(::testing::TempDir()) / "tessera_models_checkpoint").string();
   const Experiment experiment = read(experiment_of(both));
-  const trace::Summary expected = run_on(1, experiment);
-  for (int part = 1; part <= 3; ++part) {
-    std::filesystem::remove_all(path);
-    bool written = false;
-    RunRequest request;
-    request.folder = path;
-    request.checkpoints.simulated = SimTime::from_ps(expected.simulated_time_ps * part / 8);
-    request.hooks.on_checkpoint = [&](bool begins) { written = written || begins; };
-    request.hooks.stop_requested = [&] { return written; };
-    ASSERT_EQ(run_on(1, experiment, request).status, "stopped");
-    const trace::Summary summary =
-        run_on(part, read_run_folder(path, config::load_text_file), {path, {}, true});
-    EXPECT_EQ(summary.result_digest, expected.result_digest) << part;
-  }
-  std::filesystem::remove_all(path);
+  expect_goes_on_from_eighths(experiment, "tessera_models_checkpoint");
 }
 
 std::string complaint(const std::string& model, const std::string& more = "") {

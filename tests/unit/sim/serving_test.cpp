@@ -3,11 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <optional>
 #include <string>
 
 #include "files.hpp"
+#include "run_on.hpp"
+#include "stopped_runs.hpp"
 #include "tessera/sim/cuts/weights.hpp"
 #include "tessera/sim/serving/serving.hpp"
 #include "tessera/sim/simulation.hpp"
@@ -16,9 +16,11 @@ namespace tessera::sim::serving_test {
 namespace {
 
 using testing::complaint_of;
+using testing::expect_goes_on_from_eighths;
 using testing::Files;
 using ::testing::HasSubstr;
 using testing::read;
+using testing::run_on;
 
 const std::string machine =
     "name: serving\n"
@@ -56,17 +58,6 @@ const std::string two_tenants =
     "      npus: [1]\n"
     "      batching: {chunk: 8, block: 4, cache: 16 KiB}\n"
     "      requests: {arrivals: closed, clients: 3, count: 5, prompt: 20, generate: 6}\n";
-
-trace::Summary run_on(int ranks, const Experiment& experiment, const RunRequest& request = {}) {
-  std::optional<trace::Summary> first;
-  comm::run_ranks_as_threads(ranks, [&](comm::Communicator& communicator) {
-    trace::Summary summary = run(experiment, communicator, request);
-    if (communicator.rank() == 0) {
-      first = std::move(summary);
-    }
-  });
-  return *first;
-}
 
 TEST(Serving, ServesEveryRequestAndToken) {
   const Experiment experiment = read(experiment_of(two_tenants));
@@ -117,27 +108,13 @@ TEST(Serving, LoadsWeightsOfFewBits) {
 }
 
 TEST(Serving, GoesOnFromACheckpoint) {
-  const std::string folder =
-      (std::filesystem::path(::testing::TempDir()) / "tessera_serving_checkpoint").string();
   const Experiment experiment = read(experiment_of(two_tenants));
-  const trace::Summary expected = run_on(1, experiment);
-  for (int part = 1; part <= 3; ++part) {
-    std::filesystem::remove_all(folder);
-    bool written = false;
-    RunRequest request;
-    request.folder = folder;
-    request.checkpoints.simulated = SimTime::from_ps(expected.simulated_time_ps * part / 8);
-    request.hooks.on_checkpoint = [&](bool begins) { written = written || begins; };
-    request.hooks.stop_requested = [&] { return written; };
-    ASSERT_EQ(run_on(1, experiment, request).status, "stopped");
-    const trace::Summary summary =
-        run_on(part, read_run_folder(folder, config::load_text_file), {folder, {}, true});
-    EXPECT_EQ(summary.result_digest, expected.result_digest) << part;
-    EXPECT_EQ(summary.events, expected.events);
-    EXPECT_EQ(summary.services[0].late_requests, expected.services[0].late_requests);
-    EXPECT_EQ(summary.services[1].latency.p95, expected.services[1].latency.p95);
-  }
-  std::filesystem::remove_all(folder);
+  expect_goes_on_from_eighths(
+      experiment, "tessera_serving_checkpoint",
+      [](const trace::Summary& summary, const trace::Summary& expected) {
+        EXPECT_EQ(summary.services[0].late_requests, expected.services[0].late_requests);
+        EXPECT_EQ(summary.services[1].latency.p95, expected.services[1].latency.p95);
+      });
 }
 
 // Nodes weigh by what is asked of them: those that serve more, and the host.

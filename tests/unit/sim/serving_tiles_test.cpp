@@ -2,12 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <optional>
 #include <set>
 #include <string>
 
 #include "files.hpp"
+#include "run_on.hpp"
+#include "stopped_runs.hpp"
 #include "tessera/collective/algorithm.hpp"
 #include "tessera/sim/cuts/weights.hpp"
 #include "tessera/sim/serving/serving.hpp"
@@ -17,9 +17,11 @@ namespace tessera::sim::serving_tiles_test {
 namespace {
 
 using testing::complaint_of;
+using testing::expect_goes_on_from_eighths;
 using testing::Files;
 using ::testing::HasSubstr;
 using testing::read;
+using testing::run_on;
 
 // Tiles with memories of their own, a microsecond of each operand at 64 GB/s.
 const std::string in_dram =
@@ -54,17 +56,6 @@ const std::string cut =
     "    - name: one\n      language_model: " + small_model +
     "\n      npus: [1]\n      batching: {chunk: 8, block: 4, cache: 16 KiB}\n"
     "      requests: {arrivals: closed, clients: 3, count: 5, prompt: 20, generate: 6}\n";
-
-trace::Summary run_on(int ranks, const Experiment& experiment, const RunRequest& request = {}) {
-  std::optional<trace::Summary> first;
-  comm::run_ranks_as_threads(ranks, [&](comm::Communicator& communicator) {
-    trace::Summary summary = run(experiment, communicator, request);
-    if (communicator.rank() == 0) {
-      first = std::move(summary);
-    }
-  });
-  return *first;
-}
 
 double microseconds_between_tokens(const std::string& workload, const std::string& machine) {
   const trace::Summary summary = run_on(1, read(experiment_of(workload, machine)));
@@ -155,29 +146,15 @@ TEST(ServingOnTiles, TakesWhatIsUrgentFirst) {
 }
 
 TEST(ServingOnTiles, GoesOnFromACheckpoint) {
-  const std::string folder =
-      (std::filesystem::path(::testing::TempDir()) / "tessera_tiles_checkpoint").string();
   std::string small = in_sram + gpu;
   small.replace(small.find("sram: 400 kB"), 12, "sram: 10 kB");
   small += "  dram: {at: edge, edges: [west], bandwidth: 32 GB/s, latency: 100 ns}\n";
   const Experiment experiment = read(experiment_of(cut, small));
-  const trace::Summary expected = run_on(1, experiment);
-  for (int part = 1; part <= 3; ++part) {
-    std::filesystem::remove_all(folder);
-    bool written = false;
-    RunRequest request;
-    request.folder = folder;
-    request.checkpoints.simulated = SimTime::from_ps(expected.simulated_time_ps * part / 8);
-    request.hooks.on_checkpoint = [&](bool begins) { written = written || begins; };
-    request.hooks.stop_requested = [&] { return written; };
-    ASSERT_EQ(run_on(1, experiment, request).status, "stopped");
-    const trace::Summary summary =
-        run_on(part, read_run_folder(folder, config::load_text_file), {folder, {}, true});
-    EXPECT_EQ(summary.result_digest, expected.result_digest) << part;
-    EXPECT_EQ(summary.events, expected.events);
-    EXPECT_EQ(summary.achieved_flops_per_s, expected.achieved_flops_per_s);
-  }
-  std::filesystem::remove_all(folder);
+  expect_goes_on_from_eighths(experiment, "tessera_tiles_checkpoint",
+                              [](const trace::Summary& summary, const trace::Summary& expected) {
+                                EXPECT_EQ(summary.achieved_flops_per_s,
+                                          expected.achieved_flops_per_s);
+                              });
 }
 
 TEST(ServingOnTiles, WeighsTilesByWhatTheyServe) {

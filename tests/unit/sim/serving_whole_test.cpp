@@ -2,11 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <optional>
 #include <string>
 
 #include "files.hpp"
+#include "run_on.hpp"
+#include "stopped_runs.hpp"
 #include "tessera/collective/algorithm.hpp"
 #include "tessera/sim/simulation.hpp"
 
@@ -14,9 +14,11 @@ namespace tessera::sim::serving_whole_test {
 namespace {
 
 using testing::complaint_of;
+using testing::expect_goes_on_from_eighths;
 using testing::Files;
 using ::testing::HasSubstr;
 using testing::read;
+using testing::run_on;
 
 const std::string mesh =
     "  topology: {kind: mesh, rows: 2, columns: 4, bandwidth: 64 GB/s, latency: 10 ns}\n"
@@ -49,17 +51,6 @@ std::string two(const std::string& all_reduce, const std::string& more = "") {
          "\n      tensor: 2\n      npus: [1, 7]\n      batching: {block: 4, cache: 8 KiB}\n"
          "      requests: {arrivals: closed, clients: 5, count: 12, think: 50 us, prompt: 20, "
          "generate: 6}\n";
-}
-
-trace::Summary run_on(int ranks, const Experiment& experiment, const RunRequest& request = {}) {
-  std::optional<trace::Summary> first;
-  comm::run_ranks_as_threads(ranks, [&](comm::Communicator& communicator) {
-    trace::Summary summary = run(experiment, communicator, request);
-    if (communicator.rank() == 0) {
-      first = std::move(summary);
-    }
-  });
-  return *first;
 }
 
 void expect_same(const trace::Quantiles& walked, const trace::Quantiles& whole,
@@ -140,26 +131,13 @@ TEST(WholeSteps, CostEventsByRequestsAndNotByLayers) {
 }
 
 TEST(WholeSteps, GoOnFromACheckpoint) {
-  const std::string folder =
-      (std::filesystem::path(::testing::TempDir()) / "tessera_whole_checkpoint").string();
   const Experiment experiment =
       read(experiment_of("  steps: whole\n" + two("ring", ", host: 5 us"), mesh + gemm));
-  const trace::Summary expected = run_on(1, experiment);
-  for (int part = 1; part <= 3; ++part) {
-    std::filesystem::remove_all(folder);
-    bool written = false;
-    RunRequest request;
-    request.folder = folder;
-    request.checkpoints.simulated = SimTime::from_ps(expected.simulated_time_ps * part / 8);
-    request.hooks.on_checkpoint = [&](bool begins) { written = written || begins; };
-    request.hooks.stop_requested = [&] { return written; };
-    ASSERT_EQ(run_on(1, experiment, request).status, "stopped");
-    const trace::Summary summary =
-        run_on(part, read_run_folder(folder, config::load_text_file), {folder, {}, true});
-    EXPECT_EQ(summary.result_digest, expected.result_digest) << part;
-    EXPECT_EQ(summary.services.at(0).latency.p99, expected.services.at(0).latency.p99);
-  }
-  std::filesystem::remove_all(folder);
+  expect_goes_on_from_eighths(experiment, "tessera_whole_checkpoint",
+                              [](const trace::Summary& summary, const trace::Summary& expected) {
+                                EXPECT_EQ(summary.services.at(0).latency.p99,
+                                          expected.services.at(0).latency.p99);
+                              });
 }
 
 TEST(WholeSteps, AreRefusedWhereSomethingIsShared) {
