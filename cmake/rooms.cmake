@@ -6,7 +6,8 @@ set(TESSERA_ROOMS core config comm pdes machine drawing collective workload onnx
 include(${CMAKE_CURRENT_LIST_DIR}/options.cmake)
 
 # tessera_precompiled(NAME HEADER [LINKS ...]): a target whose precompiled header others reuse; their
-# options must be those of tessera_options and LINKS.
+# options must be those of tessera_options and LINKS. GCC optimises all that includes one as the header was, and
+# says nothing where the command wants it otherwise: each level of optimisation takes a header of its own.
 function(tessera_precompiled name header)
   cmake_parse_arguments(ARG "" "" "LINKS" ${ARGN})
   add_library(${name} OBJECT ${PROJECT_SOURCE_DIR}/cmake/precompiled.cpp)
@@ -37,7 +38,7 @@ function(tessera_together target batch)
 endfunction()
 
 # tessera_quick(TARGET [OPTION]): of what a run does once, or a test, the time to compile counts for more than
-# the time to run. -Og takes the same precompiled header, and a sixth less time than -O1; -O0 one of its own.
+# the time to run. Its precompiled header must be quick with the same option.
 function(tessera_quick target)
   set(option -Og)
   if(ARGN)
@@ -47,17 +48,12 @@ function(tessera_quick target)
     $<$<AND:$<CONFIG:Release>,$<CXX_COMPILER_ID:GNU>>:${option}>)
 endfunction()
 
-# tessera_quick_sources(SOURCES...): the same of some sources of a target. With -Og GCC 12 sees uninitialised
-# values in std::regex.
-function(tessera_quick_sources)
-  set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS
-    $<$<AND:$<CONFIG:Release>,$<CXX_COMPILER_ID:GNU>>:-O1>)
-endfunction()
+tessera_precompiled(tessera_precompiled_quick precompiled.hpp)
+tessera_quick(tessera_precompiled_quick)
 
-# How many sources are compiled together: many, but few of rooms whose functions run for each event (of more
-# in one source the compiler takes fewer functions in).
+# How many sources are compiled together, and the rooms whose functions run for each event: in them GCC takes
+# functions in as if each source were small, where it would count how much they make a large one grow.
 set(TESSERA_BATCH 36)
-set(TESSERA_BATCH_OF_ENGINE 10)
 set(TESSERA_ENGINE pdes network memory compute npu executor)
 
 # tessera_room(NAME [SOURCES ...] [QUICK ...] ROOMS ... [PUBLIC ...] [PRIVATE ...])
@@ -73,13 +69,9 @@ function(tessera_room name)
   list(TRANSFORM ARG_ROOMS PREPEND tessera::)
   set(links PUBLIC ${ARG_ROOMS} ${ARG_PUBLIC} PRIVATE ${ARG_PRIVATE})
   set(target tessera_${name})
-  set(batch ${TESSERA_BATCH})
-  if(name IN_LIST TESSERA_ENGINE)
-    set(batch ${TESSERA_BATCH_OF_ENGINE})
-  endif()
   if(NOT ARG_QUICK)
     add_library(${target} STATIC ${ARG_SOURCES})
-    tessera_sources(${target} ${batch} ${links})
+    tessera_fast_part(${target} ${links})
     set_target_properties(${target} PROPERTIES TESSERA_QUICK none)
   else()
     set(amount all)
@@ -89,29 +81,42 @@ function(tessera_room name)
       list(FILTER made INCLUDE REGEX "^[$]<")
       list(FILTER ARG_SOURCES EXCLUDE REGEX "^[$]<")
       add_library(${target}_fast OBJECT ${ARG_SOURCES})
-      tessera_sources(${target}_fast ${batch} ${links})
+      tessera_fast_part(${target}_fast ${links})
       list(PREPEND ARG_QUICK $<TARGET_OBJECTS:${target}_fast> ${made})
     endif()
     add_library(${target} STATIC ${ARG_QUICK})
-    tessera_sources(${target} ${TESSERA_BATCH} ${links})
-    tessera_quick(${target})
+    tessera_quick_part(${target} ${links})
     set_target_properties(${target} PROPERTIES TESSERA_QUICK ${amount})
+  endif()
+  if(name IN_LIST TESSERA_ENGINE)
+    target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:--param=large-unit-insns=1000000>)
   endif()
   add_library(tessera::${name} ALIAS ${target})
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
 endfunction()
 
-# tessera_sources(TARGET BATCH LINKS...): what libraries of a room, or of a part of it, have in common.
-function(tessera_sources target batch)
+# tessera_sources(TARGET LINKS...): what libraries of a room, or of a part of it, have in common.
+function(tessera_sources target)
   get_target_property(sources ${target} SOURCES)
-  tessera_together(${target} ${batch} ${sources})
+  tessera_together(${target} ${TESSERA_BATCH} ${sources})
   target_compile_features(${target} PUBLIC cxx_std_20)  # the headers ask it of whoever links
   target_include_directories(${target} PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   # Private headers are named from their room: "dram/banks.hpp".
   target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
   target_link_libraries(${target} ${ARGN} PRIVATE $<BUILD_INTERFACE:tessera_options>)
+endfunction()
+
+# tessera_fast_part(TARGET LINKS...), tessera_quick_part(TARGET LINKS...): a library of sources that are
+# compiled to run fast, or quickly.
+function(tessera_fast_part target)
+  tessera_sources(${target} ${ARGN})
   target_precompile_headers(${target} REUSE_FROM tessera_precompiled)
+endfunction()
+function(tessera_quick_part target)
+  tessera_sources(${target} ${ARGN})
+  target_precompile_headers(${target} REUSE_FROM tessera_precompiled_quick)
+  tessera_quick(${target})
 endfunction()
 
 # tessera_whole_rooms(RESULT): all rooms, as a program links them: those of the engine, those with something

@@ -204,7 +204,7 @@ class NonStationary final : public SteppedBy<Steps> {
   }
 };
 
-const Registration registration(
+const Registration dataflow_nonstationary_registration(
     dataflows(),
     {"non-stationary", "inputs and weights move, sums leave downwards when they are complete", {}},
     [] { return std::make_unique<NonStationary>(); });

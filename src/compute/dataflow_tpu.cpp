@@ -72,7 +72,7 @@ class WeightFifo {
   std::vector<Flood> floods_;    // oldest first
 };
 
-struct Steps {
+struct TpuSteps {
   template <class T>
   static Stepped<Sum<T>> run(const MatrixShape& shape, std::span<const Operands<T>> products) {
     Stepped<Sum<T>> result;
@@ -107,7 +107,7 @@ struct Steps {
   }
 };
 
-class Tpu final : public SteppedBy<Steps> {
+class Tpu final : public SteppedBy<TpuSteps> {
  public:
   std::vector<std::uint64_t> completions(const MatrixShape& array,
                                          Products products) const override {
@@ -153,7 +153,7 @@ class Tpu final : public SteppedBy<Steps> {
   }
 };
 
-const Registration registration(
+const Registration dataflow_tpu_registration(
     dataflows(), {"tpu", "weights stay and are changed without a gap, as in a TPU", {}},
     [] { return std::make_unique<Tpu>(); });
 

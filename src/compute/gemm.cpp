@@ -28,7 +28,7 @@
 namespace tessera::compute {
 namespace {
 
-struct Settings {
+struct GemmSettings {
   MatrixDevice device;
   Fraction matrix_efficiency;
   Fraction eight_bit_efficiency;
@@ -51,7 +51,7 @@ struct Settings {
 
 class GemmModel final : public ComputeModel {
  public:
-  explicit GemmModel(Settings settings) : settings_(std::move(settings)) {}
+  explicit GemmModel(GemmSettings settings) : settings_(std::move(settings)) {}
 
   std::unique_ptr<Compute> build(const ComputeSetup& setup) const override {
     return std::make_unique<FixedTimes>(*this, setup, settings_.issue, settings_.issue_pass);
@@ -139,7 +139,7 @@ class GemmModel final : public ComputeModel {
     return settings_.vector_memory_efficiency;
   }
 
-  Settings settings_;
+  GemmSettings settings_;
 };
 
 using config::between;
@@ -238,7 +238,7 @@ const Key<SimTime> issue_pass_key{"issue_pass", SimTime::zero(),
                                   "batches, losses and timers of a framework",
                                   config::at_least(SimTime::zero())};
 
-void read_tiles(config::Section& section, Settings& settings) {
+void read_tiles(config::Section& section, GemmSettings& settings) {
   MatrixDevice& device = settings.device;
   const std::string_view tiles = tiles_key.key();
   if (is_empty_list(section, tiles)) {
@@ -270,7 +270,7 @@ void refuse_tiles(config::Section& section) {
   }
 }
 
-void read_attention(config::Section& section, Settings& settings) {
+void read_attention(config::Section& section, GemmSettings& settings) {
   if (section.has(attention_efficiency.key())) {
     settings.attention_efficiency = attention_efficiency.read(section, Fraction());
     settings.attention = {attention_rows.read(section), attention_fill.read(section),
@@ -289,8 +289,8 @@ void read_attention(config::Section& section, Settings& settings) {
   }
 }
 
-std::unique_ptr<ComputeModel> make(config::Section& section) {
-  Settings settings;
+std::unique_ptr<ComputeModel> make_gemm(config::Section& section) {
+  GemmSettings settings;
   settings.device.units = units_key.read(section);
   if (section.has("array")) {
     refuse_tiles(section);
@@ -364,13 +364,13 @@ std::vector<ParameterInfo> parameters() {
           issue_pass_key};
 }
 
-const Registration registration(
+const Registration gemm_registration(
     compute_models(),
     {"gemm",
      "matrix products by their shape (waves of output tiles, or folds of a systolic array), vector "
      "work by its bytes, and a launch overhead",
      parameters()},
-    make);
+    make_gemm);
 
 }  // namespace
 }  // namespace tessera::compute

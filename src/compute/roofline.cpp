@@ -29,7 +29,7 @@ class RooflineModel final : public ComputeModel {
   std::size_t predicted_bytes(std::uint64_t) const override { return 0; }
 };
 
-const Registration registration(
+const Registration roofline_registration(
     compute_models(),
     {"roofline",
      "the longer of FLOPs / (peak * efficiency) and bytes / bandwidth of the operands' memory; "

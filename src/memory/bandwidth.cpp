@@ -88,7 +88,7 @@ class BandwidthModel final : public MemoryModel {
   }
 };
 
-const Registration registration(
+const Registration bandwidth_registration(
     memories(), {"bandwidth", "latency + size / bandwidth for each access, nothing shared", {}},
     [](config::Section&) -> std::unique_ptr<MemoryModel> {
       return std::make_unique<BandwidthModel>();

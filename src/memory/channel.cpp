@@ -38,7 +38,7 @@ namespace {
 constexpr unsigned read_request_kind = 1;  // at the channel; word: bytes wanted
 constexpr unsigned write_data_kind = 2;    // at the channel; word: 1 for the last
 constexpr unsigned burst_ready_kind = 3;   // at the channel, from itself
-constexpr unsigned reply_kind = 4;         // at the tile; word: 1 for the last
+constexpr unsigned burst_reply_kind = 4;   // at the tile; word: 1 for the last
 constexpr unsigned free_kind = 5;          // at the channel, from itself: a burst has been served
 
 struct Burst {
@@ -137,7 +137,7 @@ class ChannelMemory final : public Memory {
     return replies_ ? std::optional(replies_->outlook(rank, moment.next)) : std::nullopt;
   }
   void expect(EntityId source, EntityId target, pdes::Port deliver) override {
-    if (replies_ && deliver.kind() != reply_kind) {
+    if (replies_ && deliver.kind() != burst_reply_kind) {
       replies_->expect(target, source, 1);
     }
   }
@@ -150,7 +150,7 @@ class ChannelMemory final : public Memory {
       replies_->answer_at(event.time, here, event.as<Burst>().requester);
     } else if (event.port.kind() == read_request_kind || event.port.kind() == write_data_kind) {
       replies_->expect(here, event.as<network::Arrival>().source, 1);
-    } else if (event.port.kind() == reply_kind && reply_sink_) {
+    } else if (event.port.kind() == burst_reply_kind && reply_sink_) {
       reply_sink_(here, event.tag, event.time);
     }
   }
@@ -411,8 +411,8 @@ class ChannelMemory final : public Memory {
 
   void reply(pdes::Context& context, const Burst& burst, std::uint16_t tag) const {
     const Bytes size = burst.write != 0 ? parameters_.request : Bytes(burst.bytes);
-    network::send(context, network_slot_, burst.requester, size, pdes::Port(slot_, reply_kind), tag,
-                  burst.last, network::answer_flag);
+    network::send(context, network_slot_, burst.requester, size,
+                  pdes::Port(slot_, burst_reply_kind), tag, burst.last, network::answer_flag);
   }
 
   // At the tile: the last part of the data, or the acknowledgement, ends the access.
@@ -542,7 +542,7 @@ const config::Key<Bytes> burst_key{"burst", Bytes(64 * 1024),
 const config::Key<std::uint64_t> max_bursts_key{
     "max_bursts", 16, "bursts of one access at most; larger accesses get larger bursts",
     config::between<std::uint64_t>(1, 1'000'000)};
-const config::Key<Bytes> request_key{
+const config::Key<Bytes> channel_request_key{
     "request", Bytes(64), "size on the network of a read request or write acknowledgement"};
 
 const config::ChoiceKey<machine::Arbitration> arbitration_key{
@@ -550,19 +550,20 @@ const config::ChoiceKey<machine::Arbitration> arbitration_key{
     "of the bursts that wait for a channel; fair: tiles that ask get even parts of its bytes; "
     "fair-tenants: their tenants do"};
 
-const Registration registration(memories(),
-                                {"channel",
-                                 "DRAM channels at nodes, shared by the tiles around them; data "
-                                 "crosses the network",
-                                 {burst_key, max_bursts_key, request_key, arbitration_key}},
-                                [](config::Section& section) -> std::unique_ptr<MemoryModel> {
-                                  Parameters parameters;
-                                  parameters.burst = burst_key.read(section);
-                                  parameters.max_bursts = max_bursts_key.read(section);
-                                  parameters.request = request_key.read(section);
-                                  parameters.arbitration = arbitration_key.read(section);
-                                  return std::make_unique<ChannelModel>(parameters);
-                                });
+const Registration channel_registration(
+    memories(),
+    {"channel",
+     "DRAM channels at nodes, shared by the tiles around them; data "
+     "crosses the network",
+     {burst_key, max_bursts_key, channel_request_key, arbitration_key}},
+    [](config::Section& section) -> std::unique_ptr<MemoryModel> {
+      Parameters parameters;
+      parameters.burst = burst_key.read(section);
+      parameters.max_bursts = max_bursts_key.read(section);
+      parameters.request = channel_request_key.read(section);
+      parameters.arbitration = arbitration_key.read(section);
+      return std::make_unique<ChannelModel>(parameters);
+    });
 
 }  // namespace
 }  // namespace tessera::memory

@@ -32,14 +32,14 @@ struct CrossbarSettings {
 };
 
 // A packet whose head has just come to its target's port.
-struct Packet {
+struct CrossbarPacket {
   EntityId source;
   std::uint32_t bytes = 0;
   std::uint32_t tail_lag_ps = 0;  // its tail comes this much later
   std::uint32_t unused = 0;
   std::uint64_t word = 0;
 };
-static_assert(sizeof(Packet) == pdes::payload_bytes);
+static_assert(sizeof(CrossbarPacket) == pdes::payload_bytes);
 
 // The port of a node, one wire each way.
 struct Port {
@@ -85,7 +85,7 @@ class CrossbarNetwork final : public CountedNetwork {
         (event.flags & last_packet_flag) == 0) {
       return;
     }
-    const auto packet = event.as<Packet>();
+    const auto packet = event.as<CrossbarPacket>();
     incoming_sink_(
         {packet.source, EntityId(event.target), deliver_port(event.flags), event.tag, packet.word,
          event.time + SimTime::from_ps(packet.tail_lag_ps) + settings_.overheads.message});
@@ -127,15 +127,15 @@ class CrossbarNetwork final : public CountedNetwork {
       const auto [start, end] =
           wire_.book(ports_[context.index()].out, static_cast<std::uint32_t>(bytes), now, now);
       ++hops_;
-      const Packet packet{context.self(), static_cast<std::uint32_t>(bytes),
-                          static_cast<std::uint32_t>((end - start).ps()), 0, request.word};
+      const CrossbarPacket packet{context.self(), static_cast<std::uint32_t>(bytes),
+                                  static_cast<std::uint32_t>((end - start).ps()), 0, request.word};
       context.send(request.target, start - now + wire_.latency(), packet_port_, packet, event.tag,
                    packet_flags(request.deliver, left == 0));
     } while (left > 0);
   }
 
   void receive(pdes::Context& context, const pdes::Event& event) {
-    const auto packet = event.as<Packet>();
+    const auto packet = event.as<CrossbarPacket>();
     const SimTime now = context.now();
     const WireTimes times = wire_.book(ports_[context.index()].in, packet.bytes, now,
                                        now + SimTime::from_ps(packet.tail_lag_ps));
@@ -204,18 +204,19 @@ const config::DerivedKey<Bandwidth> port_bandwidth{
 const config::DerivedKey<SimTime> port_latency{"port_latency", "of the fastest link",
                                                "of the switch; it is the lookahead",
                                                config::at_least(SimTime::from_ps(1))};
-const config::Key<Bytes> packet_size{"packet_size", Bytes(4096),
-                                     "payload of a packet; smaller ones share ports more evenly",
-                                     config::at_least(Bytes(1))};
+const config::Key<Bytes> crossbar_packet_size{
+    "packet_size", Bytes(4096), "payload of a packet; smaller ones share ports more evenly",
+    config::at_least(Bytes(1))};
 
-std::unique_ptr<NetworkModel> make(config::Section& section, const machine::Machine& machine) {
+std::unique_ptr<NetworkModel> make_crossbar(config::Section& section,
+                                            const machine::Machine& machine) {
   CrossbarSettings settings;
   const std::string routing = read_routing(section, machine);
   settings.overheads = read_overheads(section);
   const machine::LinkClass usual = usual_port(*machine.topology);
   settings.port.bandwidth = port_bandwidth.read(section, usual.bandwidth);
   settings.port.latency = port_latency.read(section, usual.latency);
-  settings.packet_size = packet_size.read(section).count();
+  settings.packet_size = crossbar_packet_size.read(section).count();
   const std::uint64_t largest = largest_at(WireClass(settings.port).bandwidth());
   if (largest == 0) {
     section.error("port_bandwidth", "ports carry at least 233 B/s");
@@ -225,14 +226,14 @@ std::unique_ptr<NetworkModel> make(config::Section& section, const machine::Mach
   return std::make_unique<CrossbarModel>(std::move(settings), routing);
 }
 
-const Registration registration(
+const Registration crossbar_registration(
     networks(),
     {"crossbar",
      "one ideal switch: latency, and a bandwidth of each node's port that its messages share",
      {routing_parameter(), message_overhead_parameter(), collective_overhead_parameter(),
       collective_member_overhead_parameter(), library_parameter(), port_bandwidth, port_latency,
-      packet_size}},
-    make);
+      crossbar_packet_size}},
+    make_crossbar);
 
 }  // namespace
 }  // namespace tessera::network

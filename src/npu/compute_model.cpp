@@ -129,7 +129,7 @@ class NpuModel final : public compute::ComputeModel {
   CoreConfig core_;
 };
 
-const Registration registration(
+const Registration npu_registration(
     compute::compute_models(),
     {"npu", "cores with a systolic array, a vector unit, a scratchpad and DMA, two tiles at a time",
      core_parameters()},

@@ -179,7 +179,7 @@ class NullMessagePolicy final : public SyncPolicy {
   std::int64_t events_before_ = 0;
 };
 
-const Registration registration(
+const Registration null_message_policy_registration(
     sync_policies(),
     {"null-message",
      "neighbours exchange promises; all ranks meet now and then, always in idle stretches",

@@ -15,7 +15,7 @@ namespace {
 using WallClock = std::chrono::steady_clock;
 
 // Events from one look at what came in to the next: some tens of microseconds of work.
-constexpr std::uint64_t events_between_looks = 768;
+constexpr std::uint64_t events_while_nobody_waits = 768;
 // While another rank waits, and may have to be told that it can go on.
 constexpr std::uint64_t events_while_waited_for = 256;
 // Neighbours that do not wait are told anew after so many looks, so that they need not ask.
@@ -51,7 +51,9 @@ class PromisePolicy final : public SyncPolicy {
   }
 
   std::uint64_t stretch() const override {
-    return ranks_ == 1 ? 1U << 18 : someone_waits_ ? events_while_waited_for : events_between_looks;
+    return ranks_ == 1      ? 1U << 18
+           : someone_waits_ ? events_while_waited_for
+                            : events_while_nobody_waits;
   }
 
   bool has_news() const override { return communicator_.has_async_news(); }
@@ -496,7 +498,7 @@ class PromisePolicy final : public SyncPolicy {
   WallClock::time_point began_to_wait_;  // epoch: it does not wait
 };
 
-const Registration registration(
+const Registration promise_policy_registration(
     sync_policies(),
     {"promise", "models promise when they next send; who waits asks neighbours only", {}},
     make_promise_policy);

@@ -25,11 +25,10 @@ class WindowPolicy final : public SyncPolicy {
   Meeting meeting_;
 };
 
-const Registration registration(sync_policies(),
-                                {"window",
-                                 "all ranks meet in one reduction a round; jumps idle stretches",
-                                 {}},
-                                make_window_policy);
+const Registration window_policy_registration(
+    sync_policies(),
+    {"window", "all ranks meet in one reduction a round; jumps idle stretches", {}},
+    make_window_policy);
 
 }  // namespace
 

@@ -134,7 +134,7 @@ PolicyFactory make_deadline(config::Section& section, const PolicySetup& setup) 
   return [setup, options] { return std::make_unique<Deadline>(setup, options); };
 }
 
-const Registration registration(
+const Registration deadline_policy_registration(
     policies(),
     {"deadline",
      "a border between cores for tenants with a target and others moves as targets are kept",

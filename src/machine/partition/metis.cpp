@@ -49,7 +49,7 @@ Partition cut(const Topology& topology, int ranks, const Weights& weights) {
   return partition_from(topology, ranks, std::move(owner), weights);
 }
 
-const Registration registration(
+const Registration metis_registration(
     partitioners(), {"metis", "k-way partition with few cut links (METIS); any machine", {}}, cut);
 
 }  // namespace

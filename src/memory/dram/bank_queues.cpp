@@ -323,7 +323,7 @@ class BankQueues final : public DramScheduler {
   Cycle refresh_interval_;
 };
 
-const Registration registration(
+const Registration bank_queues_registration(
     dram_schedulers(),
     {"bank-queues",
      "FR-FCFS in a queue of each bank, banks in turn, with queues of reads and writes before them",

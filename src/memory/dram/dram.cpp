@@ -38,9 +38,9 @@ namespace tessera::memory {
 namespace {
 
 // Port kinds beside access_kind.
-constexpr unsigned piece_kind = 1;  // at the memory; word: see piece_word
-constexpr unsigned wake_kind = 2;   // at the memory, from itself: something may be done
-constexpr unsigned reply_kind = 3;  // at the tile; word: bytes of the piece
+constexpr unsigned dram_piece_kind = 1;  // at the memory; word: see piece_word
+constexpr unsigned wake_kind = 2;        // at the memory, from itself: something may be done
+constexpr unsigned dram_reply_kind = 3;  // at the tile; word: bytes of the piece
 
 // What a memory had done when the last bin ended.
 struct Done {
@@ -102,12 +102,12 @@ class DramMemory final : public Memory {
     return replies_ ? std::optional(replies_->outlook(rank, moment.next)) : std::nullopt;
   }
   void expect(EntityId source, EntityId target, pdes::Port deliver) override {
-    if (replies_ && deliver.kind() == piece_kind) {
+    if (replies_ && deliver.kind() == dram_piece_kind) {
       replies_->expect(target, source, 1);
     }
   }
   void take_in(pdes::Event& event) override {
-    if (replies_ && event.port.kind() == piece_kind) {
+    if (replies_ && event.port.kind() == dram_piece_kind) {
       replies_->expect(EntityId(event.target), event.as<network::Arrival>().source, 1);
     }
   }
@@ -117,7 +117,7 @@ class DramMemory final : public Memory {
       case access_kind:
         begin(context, event);
         break;
-      case piece_kind:
+      case dram_piece_kind:
         take(context, event);
         break;
       case wake_kind:
@@ -243,7 +243,7 @@ class DramMemory final : public Memory {
       }
       network::send(context, network_slot_, node,
                     access.write != 0 ? Bytes(bytes) : parameters_.request,
-                    pdes::Port(slot_, piece_kind), access.number, word);
+                    pdes::Port(slot_, dram_piece_kind), access.number, word);
     }
     note_asking(context.index(), context.self());
   }
@@ -314,8 +314,8 @@ class DramMemory final : public Memory {
     memory.longest_in_bin = std::max(memory.longest_in_bin, wait);
     network::send(context, network_slot_, piece.requester,
                   piece.write != 0 ? parameters_.request : Bytes(piece.bytes),
-                  pdes::Port(slot_, reply_kind), static_cast<std::uint16_t>(piece.tag), piece.bytes,
-                  network::answer_flag);
+                  pdes::Port(slot_, dram_reply_kind), static_cast<std::uint16_t>(piece.tag),
+                  piece.bytes, network::answer_flag);
   }
 
   // At the tile: a piece is back, which lets others go.
@@ -460,7 +460,7 @@ config::DerivedKey<Bytes> window_key(Bytes transfer) {
   return {"window", "64 KiB, a transfer at least", "bytes that a tile has under way at most",
           config::at_least(transfer)};
 }
-const config::Key<Bytes> request_key{
+const config::Key<Bytes> dram_request_key{
     "request", Bytes(64), "size on the network of a read request or write acknowledgement"};
 const config::Key<SimTime> latency_key{"latency", SimTime::zero(),
                                        "of a message between network and controller",
@@ -479,7 +479,7 @@ const config::OtherKey memories_key{
 
 std::vector<ParameterInfo> parameters_of_model() {
   constexpr Bytes least(1);
-  std::vector<ParameterInfo> list{transfer_key(least), window_key(least), request_key,
+  std::vector<ParameterInfo> list{transfer_key(least), window_key(least), dram_request_key,
                                   latency_key,         port_key,          spread_key,
                                   memories_key};
   const std::vector<ParameterInfo> device = dram_parameters();
@@ -487,7 +487,7 @@ std::vector<ParameterInfo> parameters_of_model() {
   return list;
 }
 
-std::unique_ptr<MemoryModel> make(config::Section& section) {
+std::unique_ptr<MemoryModel> make_dram(config::Section& section) {
   DramParameters parameters;
   parameters.spec = read_dram_spec(section);
   Bytes burst = parameters.spec.organization.burst;
@@ -503,7 +503,7 @@ std::unique_ptr<MemoryModel> make(config::Section& section) {
   }
   parameters.window =
       window_key(parameters.transfer).read(section, std::max(Bytes(65536), parameters.transfer));
-  parameters.request = request_key.read(section);
+  parameters.request = dram_request_key.read(section);
   parameters.latency = latency_key.read(section);
   parameters.port = port_key.read(section);
   parameters.spread = spread_key.read(section);
@@ -513,12 +513,13 @@ std::unique_ptr<MemoryModel> make(config::Section& section) {
   return std::make_unique<DramModel>(std::move(parameters));
 }
 
-const Registration registration(memories(),
-                                {"dram",
-                                 "DRAM with banks, rows, timing and refresh at nodes, shared by "
-                                 "tiles; data crosses the network",
-                                 parameters_of_model()},
-                                make);
+const Registration dram_registration(
+    memories(),
+    {"dram",
+     "DRAM with banks, rows, timing and refresh at nodes, shared by "
+     "tiles; data crosses the network",
+     parameters_of_model()},
+    make_dram);
 
 }  // namespace
 }  // namespace tessera::memory

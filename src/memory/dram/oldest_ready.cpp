@@ -391,7 +391,7 @@ class OldestReady final : public DramScheduler {
   bool writing_ = false;
 };
 
-const Registration registration(
+const Registration oldest_ready_registration(
     dram_schedulers(),
     {"oldest-ready",
      "FR-FCFS over a queue of reads and one of writes: the oldest request whose command may issue",

@@ -247,7 +247,7 @@ DramSpec hbm3() {
   return spec;
 }
 
-const std::array<Registration, 7> registrations{
+const std::array<Registration, 7> preset_registrations{
     Registration(dram_presets(), {"DDR4", "DDR4-2400, 64 bits, two ranks, 19.2 GB/s", {}}, ddr4),
     Registration(dram_presets(), {"DDR5", "DDR5-3200, two sub-channels, 25.6 GB/s", {}}, ddr5),
     Registration(dram_presets(), {"LPDDR5", "LPDDR5-6400, four channels, 51.2 GB/s", {}}, lpddr5),

@@ -458,7 +458,7 @@ void check_links(config::Section& section, const machine::Topology& topology,
   }
 }
 
-std::unique_ptr<NetworkModel> make(config::Section& section, const machine::Machine& machine) {
+std::unique_ptr<NetworkModel> make_flit(config::Section& section, const machine::Machine& machine) {
   FlitSetup setup;
   setup.settings = read_flit_settings(section);
   setup.routing = read_flit_routing(section, machine, setup.settings.vcs);
@@ -468,11 +468,10 @@ std::unique_ptr<NetworkModel> make(config::Section& section, const machine::Mach
   return std::make_unique<FlitModel>(std::move(setup));
 }
 
-const Registration registration(networks(),
-                                {"flit",
-                                 "virtual-channel wormhole routers with credits, cycle by cycle",
-                                 flit_parameters()},
-                                make);
+const Registration flit_registration(
+    networks(),
+    {"flit", "virtual-channel wormhole routers with credits, cycle by cycle", flit_parameters()},
+    make_flit);
 
 }  // namespace
 }  // namespace tessera::network

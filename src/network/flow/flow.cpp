@@ -122,7 +122,7 @@ const config::ChoiceKey<bool> lumps_rings{
     "of rings (of graphs): each message is simulated, or those are lumped that nobody disturbs, "
     "with the same times"};
 
-std::unique_ptr<NetworkModel> make(config::Section& section, const machine::Machine& machine) {
+std::unique_ptr<NetworkModel> make_flow(config::Section& section, const machine::Machine& machine) {
   FlowOptions options;
   options.routing = read_routing(section, machine);
   options.overheads = read_overheads(section);
@@ -140,14 +140,14 @@ std::unique_ptr<NetworkModel> make(config::Section& section, const machine::Mach
   return std::make_unique<FlowModel>(std::move(options));
 }
 
-const Registration registration(
+const Registration flow_registration(
     networks(),
     {"flow",
      "messages as flows that share links max-min fairly, latency paid first",
      {routing_parameter(), message_overhead_parameter(), collective_overhead_parameter(),
       collective_member_overhead_parameter(), library_parameter(), by_latency, flow_limit, window,
       pairs, lumps_rings}},
-    make);
+    make_flow);
 
 }  // namespace
 }  // namespace tessera::network

@@ -145,7 +145,8 @@ class PacketModel final : public NetworkModel {
   Overheads overheads_;
 };
 
-std::unique_ptr<NetworkModel> make(config::Section& section, const machine::Machine& machine) {
+std::unique_ptr<NetworkModel> make_packet(config::Section& section,
+                                          const machine::Machine& machine) {
   Cutting cutting;
   const std::string routing = read_routing(section, machine);
   const Overheads overheads = read_overheads(section);
@@ -167,7 +168,7 @@ std::unique_ptr<NetworkModel> make(config::Section& section, const machine::Mach
   return std::make_unique<PacketModel>(cutting, routing, overheads);
 }
 
-const Registration registration(
+const Registration packet_registration(
     networks(),
     {"packet",
      "packets over exclusive links in order of arrival, cut-through, unbounded buffers (the "
@@ -175,7 +176,7 @@ const Registration registration(
      {routing_parameter(), message_overhead_parameter(), collective_overhead_parameter(),
       collective_member_overhead_parameter(), library_parameter(), store_and_forward, packet_size,
       max_packets, arbitration_key}},
-    make);
+    make_packet);
 
 }  // namespace
 }  // namespace tessera::network

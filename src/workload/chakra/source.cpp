@@ -49,7 +49,7 @@ const config::OtherKey traces{"traces", "file", "", "files PREFIX.<npu>.et"};
 const config::OtherKey groups_key{"groups", "file", "those in the traces",
                                   "JSON file of communicators"};
 
-std::unique_ptr<GraphSource> make(config::Section& section, const GraphRequest& request) {
+std::unique_ptr<GraphSource> make_chakra(config::Section& section, const GraphRequest& request) {
   const std::string prefix = section.get_file(traces.key());
   const auto groups_file = section.get_optional_file(groups_key.key());
   if (prefix.empty()) {
@@ -87,11 +87,11 @@ std::unique_ptr<GraphSource> make(config::Section& section, const GraphRequest& 
   return std::make_unique<ChakraSource>(prefix, files, std::move(groups));
 }
 
-const Registration registration(graph_workloads(),
-                                {"chakra",
-                                 "execution traces, one for each NPU",
-                                 {traces, groups_key, samples_of_graphs()}},
-                                make);
+const Registration chakra_registration(graph_workloads(),
+                                       {"chakra",
+                                        "execution traces, one for each NPU",
+                                        {traces, groups_key, samples_of_graphs()}},
+                                       make_chakra);
 
 }  // namespace
 }  // namespace tessera::workload
