@@ -98,8 +98,9 @@ double tree_latency(const LibraryGroup& group, LibraryProtocol protocol) {
   const double inside =
       nvlink_latency[1][at] *
       (group.servers > 1 && protocol == LibraryProtocol::ll ? ll_between_servers : 1);
-  return base_latency[1][at] + 2 * ((group.ranks / group.servers - 1) * inside +
-                                    log2_down(group.servers) * network_latency[1][at]);
+  const auto steps_inside = group.ranks / group.servers - 1;  // whole ranks, as NCCL counts them
+  return base_latency[1][at] +
+         2 * (steps_inside * inside + log2_down(group.servers) * network_latency[1][at]);
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ class FlowingOperands {
     const std::uint64_t rows = tile != nullptr ? tile->rows : 0;
     const std::uint64_t columns = tile != nullptr ? tile->columns : 0;
     for (std::size_t i = 0; i < rows; ++i) {
-      inputs_.newest(i) = static_cast<Lane<T>>(tile->inputs[i * tile->input_stride + step]);
+      inputs_.newest(i) = lane_of<T>(tile->inputs[i * tile->input_stride + step]);
     }
     // Element j goes where the top row will be in j cycles.
     std::size_t at = top_;

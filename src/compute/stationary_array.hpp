@@ -47,7 +47,7 @@ class StationaryArray {
     if (tile != nullptr) {
       const T* const from = tile->inputs + row * tile->input_stride;
       for (std::size_t i = 0; i < tile->depth; ++i) {
-        inputs_.newest(i) = static_cast<Lane<T>>(from[i]);
+        inputs_.newest(i) = lane_of<T>(from[i]);
       }
     }
     multiply();

@@ -22,6 +22,11 @@ using Register = std::conditional_t<std::is_same_v<T, float>, float, std::uint32
 // Operands inside the array: wide enough for vector units to multiply without unpacking twice.
 template <class T>
 using Lane = std::conditional_t<std::is_same_v<T, float>, float, std::int16_t>;
+template <class T>
+Lane<T> lane_of(T element) {
+  return static_cast<Lane<T>>(
+      element);  // NOLINT(bugprone-signed-char-misuse): a number, no character
+}
 
 template <class T>
 Register<T> multiplied(Lane<T> a, Lane<T> b) {

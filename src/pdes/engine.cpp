@@ -20,6 +20,21 @@ constexpr std::int64_t soon_windows = 2;
 // From one look for news from other ranks to the next: some microseconds of work.
 constexpr std::uint64_t events_between_looks = 64;
 
+// What a rank brings into a round. Once agreed on, a request is not made again: ranks would meet
+// for it until its cut is reached.
+RoundSums sums_of(const EngineHooks& hooks, bool stopping, bool is_cut_requested,
+                  std::uint64_t events) {
+  const auto ask = [](const std::function<bool()>& question) {
+    return question && question() ? std::int64_t{1} : std::int64_t{0};
+  };
+  RoundSums sums;
+  sums.stop_requests = stopping ? 0 : ask(hooks.stop_requested);
+  sums.checkpoint_requests = is_cut_requested ? 0 : ask(hooks.checkpoint_requested);
+  sums.events = static_cast<std::int64_t>(events);
+  sums.work_done = hooks.work_done ? hooks.work_done() : 0;
+  return sums;
+}
+
 }  // namespace
 
 Engine::Engine(comm::Communicator& communicator, Regions regions, SimTime lookahead)
@@ -179,9 +194,6 @@ void Engine::find_state_lines() {
 bool Engine::run(const EngineHooks& hooks) {
   using WallClock = std::chrono::steady_clock;
   EngineSite site(*this);
-  const auto ask = [](const std::function<bool()>& question) {
-    return question && question() ? std::int64_t{1} : std::int64_t{0};
-  };
   find_state_lines();
   if (restored_) {
     move_periodic_cut(window_end_);
@@ -191,13 +203,7 @@ bool Engine::run(const EngineHooks& hooks) {
   const bool has_others = communicator_.size() > 1;
   bool stopping = false;
   while (true) {
-    RoundSums sums;
-    // Once agreed on, a request is not made again: ranks would meet for it until its cut is
-    // reached.
-    sums.stop_requests = stopping ? 0 : ask(hooks.stop_requested);
-    sums.checkpoint_requests = requested_cut_.is_never() ? ask(hooks.checkpoint_requested) : 0;
-    sums.events = static_cast<std::int64_t>(statistics_.events);
-    sums.work_done = hooks.work_done ? hooks.work_done() : 0;
+    const RoundSums sums = sums_of(hooks, stopping, !requested_cut_.is_never(), statistics_.events);
     // One rank waits for nobody, and may have millions of short rounds.
     const auto before = has_others ? WallClock::now() : WallClock::time_point();
     const RoundResult round = policy_->advance(site, sums);

@@ -42,7 +42,7 @@ RingLink CollectiveClock::ring_link(EntityId from, EntityId to, const Loads& loa
                                     const std::set<std::uint32_t>& apart) const {
   RingLink link{transfers_.overhead, {}};
   const bool by_host =
-      apart.count(topology_.domain(from)) > 0 && topology_.domain(from) != topology_.domain(to);
+      apart.contains(topology_.domain(from)) && topology_.domain(from) != topology_.domain(to);
   for (const machine::Hop& hop : transfers_.hops(from, to)) {
     const machine::Link on = topology_.link(hop.node, hop.port);
     const machine::LinkClass& link_class = topology_.link_classes()[on.link_class];

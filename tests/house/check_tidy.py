@@ -2,7 +2,8 @@
 """Holds the C++ of include/ and src/ to the checks of .clang-tidy.
 
     check_tidy.py REPOSITORY BUILD headers    all public headers, in one file that includes them
-    check_tidy.py REPOSITORY BUILD sources    every source of the program
+    check_tidy.py REPOSITORY BUILD sources    every source of the program, those together that the build
+                                              compiles together: headers are read once for all of them
     check_tidy.py REPOSITORY BUILD self-test  plants faults and wants them found
     check_tidy.py REPOSITORY BUILD FILE...    these sources
 
@@ -18,7 +19,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from compile_commands import sources, words_of_rooms
+from compile_commands import sources, units, words_of_rooms
 
 KEPT = re.compile(r"-(?:I|D|U|std=)")
 FAULTS = {
@@ -53,9 +54,11 @@ def options_of(words):
 
 
 def command(repository, file, options):
-    # Warnings are GCC's affair. What clang 14 lacks of the library's <source_location> is given.
+    # Warnings are GCC's affair. What clang 14 lacks of the library's <source_location> is given. A file that
+    # puts sources together includes them.
     return [tidy_of(repository), "--quiet", f"--config-file={repository / '.clang-tidy'}",
-            "--header-filter=(include/tessera|src)/([a-z_]+/)+[a-z_]+[.](hpp|inl)$", str(file), "--",
+            "--checks=-bugprone-suspicious-include",
+            "--header-filter=(include/tessera|src)/([a-z_]+/)+[a-z_]+[.](hpp|inl|cpp)$", str(file), "--",
             *options, "-include", str(repository / "cmake" / "source_location.hpp"), "-w"]
 
 
@@ -66,11 +69,22 @@ def check(repository, file, options):
     return done.stdout + done.stderr if done.returncode != 0 else ""
 
 
-def check_sources(repository, build, wanted):
+def check_files(repository, build, wanted):
     rooms = {room: list(options_of(words)) for room, words in words_of_rooms(build).items()}
-    jobs = [(file, rooms[room]) for file, room in sources(repository) if wanted(file)]
+    jobs = [(file, rooms[room]) for file, room in sources(repository) if file in wanted]
     if not jobs:
         raise SystemExit("no such source is in src")
+    return check_all(repository, jobs)
+
+
+def check_sources(repository, build):
+    missing = {file for file, _ in sources(repository)} - {file for unit in units(build) for file in unit.sources}
+    if missing:
+        raise SystemExit(f"the build compiles no {', '.join(sorted(map(str, missing)))}")
+    return check_all(repository, [(unit.file, list(options_of(unit.words))) for unit in units(build)])
+
+
+def check_all(repository, jobs):
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         return "".join(pool.map(lambda job: check(repository, *job), jobs))
 
@@ -102,11 +116,9 @@ def main():
     elif what == ["self-test"]:
         found = self_test(repository)
     elif what == ["sources"]:
-        found = check_sources(repository, build,
-                              lambda file: file.is_relative_to(repository / "src"))
+        found = check_sources(repository, build)
     else:
-        files = {Path(name).resolve() for name in what}
-        found = check_sources(repository, build, files.__contains__)
+        found = check_files(repository, build, {Path(name).resolve() for name in what})
     print(found or "clang-tidy finds nothing")
     return 1 if found else 0
 

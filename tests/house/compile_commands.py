@@ -3,6 +3,7 @@ import json
 import re
 import shlex
 from pathlib import Path
+from typing import NamedTuple
 
 
 def entries(build):
@@ -31,6 +32,26 @@ def sources(repository):
     """(source, room) of all."""
     return [(file, file.relative_to(repository / "src").parts[0])
             for file in sorted((repository / "src").rglob("*.cpp"))]
+
+
+class Unit(NamedTuple):
+    """What the compiler takes at a time: a source, or several that a file of the build puts together."""
+    file: Path
+    sources: tuple[Path, ...]
+    words: list[str]
+
+
+def units(build):
+    """All of the program."""
+    return [Unit(Path(entry["file"]), sources_in(Path(entry["file"])), shlex.split(entry["command"]))
+            for entry in entries(build)
+            if re.search(r"/src/[a-z]+/", entry["file"]) and "_schema.dir/" not in entry["command"]]
+
+
+def sources_in(file):
+    if "Unity" not in file.parts:
+        return (file.resolve(),)
+    return tuple(Path(name).resolve() for name in re.findall(r'^#include "(.+)"$', file.read_text("utf-8"), re.M))
 
 
 def words_of_tests(build):

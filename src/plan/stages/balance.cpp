@@ -108,9 +108,9 @@ std::uint64_t smallest_limit(const Costs& costs) {
 
 }  // namespace
 
-std::vector<std::size_t> balance_layers(const std::vector<std::vector<std::uint64_t>>& of_kinds,
+std::vector<std::size_t> balance_layers(const std::vector<std::vector<std::uint64_t>>& costs,
                                         const std::vector<std::size_t>& kind_of) {
-  const Costs all(of_kinds, kind_of);
+  const Costs all(costs, kind_of);
   const std::size_t stages = all.stages();
   const std::size_t layers = all.layers();
   ensure(stages > 0 && stages <= layers, "a layer for each stage");
