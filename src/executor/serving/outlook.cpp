@@ -61,6 +61,33 @@ void visit_walks(const ServedTenant& tenant, std::uint32_t unit, const Visit& vi
   }
 }
 
+EntityId node_of(const ServingWork& work, const ServedTenant& tenant, std::uint32_t unit) {
+  return work.npus[tenant.npus[unit]].front();
+}
+
+// Whom a unit sends to in a step.
+template <class Visit>
+void visit_receivers(const ServingWork& work, const ServedTenant& tenant, std::uint32_t unit,
+                     const Visit& visit) {
+  visit_walks(tenant, unit, [&](const serving::Walk& walk) {
+    for (const WalkPart& part : walk) {
+      if (part.kind == WalkPart::Kind::operation || part.kind == WalkPart::Kind::await) {
+        continue;
+      }
+      const serving::Exchange exchange = exchange_of(tenant, part);
+      if (part.kind == WalkPart::Kind::hand_on) {
+        visit(node_of(work, tenant, unit + exchange.units));
+        continue;
+      }
+      for (std::uint32_t other = exchange.first; other < exchange.first + exchange.units; ++other) {
+        if (other != unit) {
+          visit(node_of(work, tenant, other));
+        }
+      }
+    }
+  });
+}
+
 }  // namespace
 
 bool serving_promises(const ServingWork& work) {
@@ -73,39 +100,19 @@ bool serving_promises(const ServingWork& work) {
 
 void visit_serving_pairs(const ServingWork& work,
                          const std::function<void(EntityId from, EntityId to)>& visit) {
-  const auto node = [&work](const ServedTenant& tenant, std::uint32_t unit) {
-    return work.npus[tenant.npus[unit]].front();
-  };
   for (std::uint32_t number = 0; number < work.tenants.size(); ++number) {
     const ServedTenant& tenant = work.tenants[number];
     const auto units = static_cast<std::uint32_t>(tenant.npus.size());
     for (std::uint32_t unit = 0; unit < units; ++unit) {
-      const EntityId own = node(tenant, unit);
+      const EntityId own = node_of(work, tenant, unit);
       if (own != work.host()) {
         visit(work.host(), own);
         visit(own, work.host());
       }
-      visit_walks(tenant, unit, [&](const serving::Walk& walk) {
-        for (const WalkPart& part : walk) {
-          if (part.kind == WalkPart::Kind::operation || part.kind == WalkPart::Kind::await) {
-            continue;
-          }
-          const serving::Exchange exchange = exchange_of(tenant, part);
-          if (part.kind == WalkPart::Kind::hand_on) {
-            visit(own, node(tenant, unit + exchange.units));
-            continue;
-          }
-          for (std::uint32_t other = exchange.first; other < exchange.first + exchange.units;
-               ++other) {
-            if (other != unit) {
-              visit(own, node(tenant, other));
-            }
-          }
-        }
-      });
+      visit_receivers(work, tenant, unit, [&](EntityId to) { visit(own, to); });
       for (std::uint32_t to = tenant.lead + tenant.prefill;
            work.prefills(number) && to < tenant.lead + tenant.replicas; ++to) {
-        visit(own, node(work.tenants[to], unit));
+        visit(own, node_of(work, work.tenants[to], unit));
       }
     }
   }

@@ -156,7 +156,7 @@ class OwnTable {
       }
     }
     for (std::size_t place = 0; place < head.size(); ++place) {
-      if (places_.count(head[place].text) == 0) {
+      if (!places_.contains(head[place].text)) {
         throw rows.error(head[place], "unknown column " + quoted(head[place].text));
       }
     }
