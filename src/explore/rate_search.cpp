@@ -271,7 +271,7 @@ std::string RateSearches::search(double first, const RateTask& task,
   }
   const std::optional<CapacityRow> row =
       RateSearch(request_, load, task.settings).run(first, task.to_beat);
-  const std::string line = row ? to_line(*row) : "";
+  std::string line = row ? to_line(*row) : "";
   if (row && folder_) {
     folder_->keep(key + field_separator + line);
   }

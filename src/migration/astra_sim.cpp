@@ -14,7 +14,16 @@
 namespace tessera::migration {
 namespace {
 
-using namespace astra;
+using astra::Implementation;
+using astra::implementation_of;
+using astra::Network;
+using astra::NetworkDimension;
+using astra::Pattern;
+using astra::read_logical_topology;
+using astra::read_network;
+using astra::read_remote_memory;
+using astra::read_system;
+using astra::System;
 using config::ChoiceKey;
 using config::Key;
 using config::OptionalKey;
@@ -134,7 +143,7 @@ void add_machine(YamlLines& lines, const Network& network, const System& system,
 // Of traces: the algorithms of all-reduces are those of all kinds but all-to-all.
 Implementation main_implementation(const System& system, const Work& work, std::size_t dimensions,
                                    Migrated& migrated) {
-  const Implementation chosen =
+  Implementation chosen =
       implementation_of(system, work.pattern.value_or(Pattern::all_reduce), dimensions, migrated);
   for (const auto& [pattern, other] : system.implementations) {
     const bool is_asked = !work.pattern && pattern != Pattern::all_to_all;

@@ -285,11 +285,10 @@ class RankRun {
     if (!written.failure.empty()) {
       const bool goes_on = request_.checkpoints.keep_going && !stopping_;
       if (!goes_on) {
-        const IoError error(written.failure);
         if (communicator_.rank() == written.failed_rank) {
-          throw error;
+          throw IoError(written.failure);
         }
-        throw comm::Aborted(error.exit_code());
+        throw comm::Aborted(IoError(written.failure).exit_code());
       }
       if (communicator_.rank() == 0 && request_.hooks.on_warning) {
         request_.hooks.on_warning(written.failure + "; the run goes on without this checkpoint");

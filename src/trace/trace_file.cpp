@@ -77,7 +77,7 @@ void write_row(hid_t dataset, const hdf5::Type& type, hsize_t row, const void* b
 struct TraceFile::Impl {
   Impl(const std::string& file_path, std::vector<TableSpec> specs, const Attributes& attributes,
        std::chrono::milliseconds interval);
-  ~Impl();
+  ~Impl();  // NOLINT(bugprone-exception-escape): what is open has started the library
 
   std::byte* add(TableIndex index, std::size_t size);
   void commit(SimTime now, bool with_tails);
@@ -170,7 +170,7 @@ void TraceFile::Impl::open_tables() {
   commit_log = open_table(commit_name, layout.chunk_rows() * layout.row_bytes());
 }
 
-TraceFile::Impl::~Impl() {
+TraceFile::Impl::~Impl() {  // NOLINT(bugprone-exception-escape): as above
   if (failure.has_value() || file.get() < 0) {
     // Closing would touch the file again.
     for (OpenTable& table : tables) {

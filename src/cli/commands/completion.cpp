@@ -23,7 +23,7 @@ std::string spaced(const std::vector<std::string>& words) {
 std::string escaped(const std::string& text, std::string_view letters) {
   std::string result;
   for (const char letter : text) {
-    if (letters.find(letter) != letters.npos) {
+    if (letters.find(letter) != std::string_view::npos) {
       result += '\\';
     }
     result += letter;

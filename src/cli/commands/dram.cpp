@@ -68,7 +68,7 @@ memory::DramSpec read_spec(const Options& options, comm::Communicator& world) {
     config::apply_override(root, setting, diagnostics);
   }
   config::Section section(root, "", diagnostics);
-  const memory::DramSpec spec = memory::read_dram_spec(section);
+  memory::DramSpec spec = memory::read_dram_spec(section);
   section.finish();
   diagnostics.throw_if_any();
   return spec;

@@ -17,7 +17,8 @@ namespace {
 // Of Graphviz text and of SVG.
 bool begins_as_drawing(std::string_view beginning) {
   return beginning.starts_with("// tessera show") ||
-         (beginning.starts_with("<svg") && beginning.find("tessera show") != beginning.npos);
+         (beginning.starts_with("<svg") &&
+          beginning.find("tessera show") != std::string_view::npos);
 }
 
 bool wants_svg(const std::string& file) {

@@ -89,6 +89,22 @@ Bytes PlannedCollective::phase_bytes(std::uint32_t npu, std::uint32_t chunk,
       shared_.shape, coordinates(npu));
 }
 
+std::map<Kind, Bytes> PlannedCollective::kinds_in(std::uint32_t npu,
+                                                  std::uint32_t dimension) const {
+  std::map<Kind, Bytes> kinds;
+  for (std::uint32_t chunk = 0; chunk < shared_.turns.chunks.size(); ++chunk) {
+    const std::vector<collective::Phase>& phases = shared_.turns.chunks[chunk].phases;
+    for (std::uint16_t phase = 0; phase < phases.size(); ++phase) {
+      if (phases[phase].dimension == dimension) {
+        const Bytes bytes = phase_bytes(npu, chunk, phase);
+        const auto [known, is_new] = kinds.try_emplace(phases[phase].kind, bytes);
+        known->second = std::min(known->second, bytes);
+      }
+    }
+  }
+  return kinds;
+}
+
 // By coordinate. Where all steps are known to have the same partners the first one tells them;
 // where members are counted from a root, or a program says, it may be all.
 std::map<std::uint32_t, PlannedCollective::Sends> PlannedCollective::sends_in(
@@ -108,23 +124,13 @@ std::map<std::uint32_t, PlannedCollective::Sends> PlannedCollective::sends_in(
   const std::uint32_t own = coordinates(npu)[dimension];
   const bool both_ways = run.dimension.queues > 1 && run.algorithm->turns_round();
   const auto chunks = static_cast<std::uint32_t>(shared_.turns.chunks.size());
-  std::map<Kind, Bytes> kinds;  // with the bytes of the smallest phase
-  for (std::uint32_t chunk = 0; chunk < chunks; ++chunk) {
-    const std::vector<collective::Phase>& phases = shared_.turns.chunks[chunk].phases;
-    for (std::uint16_t phase = 0; phase < phases.size(); ++phase) {
-      if (phases[phase].dimension == dimension) {
-        const Bytes bytes = phase_bytes(npu, chunk, phase);
-        const auto [known, is_new] = kinds.try_emplace(phases[phase].kind, bytes);
-        known->second = std::min(known->second, bytes);
-      }
-    }
-  }
-  for (const auto& [kind, bytes] : kinds) {
+  for (const auto& [kind, bytes] : kinds_in(npu, dimension)) {
     const std::uint32_t steps = run.algorithm->steps(kind, size);
-    const std::uint32_t lanes = run.algorithm->lanes(kind);
+    const std::uint32_t lanes_of_kind = run.algorithm->lanes(kind);
     const auto take = [&, kind = kind, bytes = bytes](std::uint32_t member, bool turned_round) {
-      for (std::uint32_t lane = 0; lane < lanes; ++lane) {
-        const Bytes of_lane = lanes == 1 ? bytes : collective::chunk_bytes(bytes, lanes, lane);
+      for (std::uint32_t lane = 0; lane < lanes_of_kind; ++lane) {
+        const Bytes of_lane =
+            lanes_of_kind == 1 ? bytes : collective::chunk_bytes(bytes, lanes_of_kind, lane);
         for (std::uint32_t number = 0; number < steps; ++number) {
           const collective::Step step =
               run.algorithm->step(kind, size, member, of_lane, number, lane);

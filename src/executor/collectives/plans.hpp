@@ -63,6 +63,8 @@ class PlannedCollective {
   friend class CollectivePlans;
 
   std::vector<std::uint32_t> coordinates(std::uint32_t npu) const;
+  // Those of phases in a dimension, with the bytes of the smallest one.
+  std::map<collective::Kind, Bytes> kinds_in(std::uint32_t npu, std::uint32_t dimension) const;
   std::map<std::uint32_t, Sends> sends_in(std::uint32_t npu, std::uint32_t dimension) const;
 
   collective::StackedCollective shared_;

@@ -71,8 +71,8 @@ std::string NumberInFile::text_of(double number, int digits) const {
   int behind = std::max(0, digits - 1 - static_cast<int>(std::floor(std::log10(number))));
   behind = std::min(behind, most_behind(unit));
   std::vector<char> text(400);
-  const int length = std::snprintf(text.data(), text.size(), "%.*f", behind, number);
-  std::string written(text.data(), static_cast<std::size_t>(length));
+  const int digits_written = std::snprintf(text.data(), text.size(), "%.*f", behind, number);
+  std::string written(text.data(), static_cast<std::size_t>(digits_written));
   if (written.find('.') != std::string::npos) {
     written.erase(written.find_last_not_of('0') + 1);
     if (written.back() == '.') {

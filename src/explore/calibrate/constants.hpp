@@ -18,7 +18,7 @@ struct NumberInFile {
   bool is_whole = false;  // takes whole numbers only
 
   // As files have it, for another value; with `digits` digits that count.
-  std::string text_of(double value, int digits) const;
+  std::string text_of(double number, int digits) const;
 };
 
 // The keys' numbers; what is no number above 0 in the file is a complaint.

@@ -167,6 +167,18 @@ bool step(const Residuals& residuals, LeastSquares& now, double& damping) {
   return false;
 }
 
+// Of some unknowns, with a diagonal of ones.
+Matrix scaled(const Matrix& normal, const std::vector<std::size_t>& felt) {
+  Matrix part(felt.size(), Vector(felt.size()));
+  for (std::size_t i = 0; i < felt.size(); ++i) {
+    for (std::size_t j = 0; j < felt.size(); ++j) {
+      part[i][j] =
+          normal[felt[i]][felt[j]] / std::sqrt(normal[felt[i]][felt[i]] * normal[felt[j]][felt[j]]);
+    }
+  }
+  return part;
+}
+
 }  // namespace
 
 LeastSquares fit(const Residuals& residuals, std::vector<double> start, const FitOptions& options) {
@@ -202,14 +214,7 @@ Identification identify(const LeastSquares& of) {
   if (felt.empty()) {
     return found;
   }
-  Matrix scaled(felt.size(), Vector(felt.size()));
-  for (std::size_t i = 0; i < felt.size(); ++i) {
-    for (std::size_t j = 0; j < felt.size(); ++j) {
-      scaled[i][j] =
-          normal[felt[i]][felt[j]] / std::sqrt(normal[felt[i]][felt[i]] * normal[felt[j]][felt[j]]);
-    }
-  }
-  const auto [values, vectors] = eigen(scaled);
+  const auto [values, vectors] = eigen(scaled(normal, felt));
   const double largest = *std::max_element(values.begin(), values.end());
   const auto kept = [&](double value) { return std::max(value, 1e-14 * largest); };
   // [unknowns][dependences] parts of the variance.

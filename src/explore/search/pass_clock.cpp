@@ -15,6 +15,14 @@ bool goes_back(Phase phase) {
   return phase == Phase::backward || phase == Phase::input_gradient;
 }
 
+// Of the pass of the same micro-batch that one of `part` comes after; `part` itself where there is
+// none.
+std::uint32_t part_before(Phase phase, std::uint32_t part, std::size_t parts) {
+  return phase == Phase::forward && part > 0    ? part - 1
+         : goes_back(phase) && part + 1 < parts ? part + 1
+                                                : part;
+}
+
 }  // namespace
 
 std::vector<PassClock::Step> PassClock::steps_of(const std::string& schedule,
@@ -41,15 +49,9 @@ std::vector<PassClock::Step> PassClock::steps_of(const std::string& schedule,
         const bool back = goes_back(pass.phase);
         const bool forward = pass.phase == Phase::forward;
         Step step{stage, pass.phase, pass.chunk};
-        std::uint32_t from = part;
-        if (forward && part > 0) {
-          from = part - 1;
-          step.before = place(false, from, pass.micro_batch);
-        } else if (back && part + 1 < parts) {
-          from = part + 1;
-          step.before = place(true, from, pass.micro_batch);
-        }
+        const std::uint32_t from = part_before(pass.phase, part, parts);
         if (from != part) {
+          step.before = place(back, from, pass.micro_batch);
           if (step.before == nothing) {
             break;  // later
           }

@@ -110,7 +110,7 @@ SearchFolder::SearchFolder(SearchPlace place, trace::JsonText question, const st
 }
 
 // What an earlier search left is replaced; anything else stays, and is refused.
-void SearchFolder::begin(const std::string& question) {
+void SearchFolder::begin(const std::string& question) const {
   std::vector<fs::path> earlier;
   for (const fs::directory_entry& entry : fs::directory_iterator(place_.folder)) {
     const std::string name = entry.path().filename().string();
@@ -143,7 +143,7 @@ std::string SearchFolder::go_on(const std::string& hash) const {
   return lines;
 }
 
-void SearchFolder::keep(const std::string& line) {
+void SearchFolder::keep(const std::string& line) const {
   if (place_.folder.empty()) {
     return;
   }

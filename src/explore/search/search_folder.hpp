@@ -36,12 +36,12 @@ class SearchFolder {
   // Lines that were kept before, of all ranks; the last of each may be cut by a kill.
   const std::vector<std::string>& kept() const { return kept_; }
   // On the rank that has done it.
-  void keep(const std::string& line);
+  void keep(const std::string& line) const;
   // On rank 0.
   void write(const char* name, const std::string& text) const;
 
  private:
-  void begin(const std::string& question);
+  void begin(const std::string& question) const;
   std::string go_on(const std::string& hash) const;
 
   SearchPlace place_;

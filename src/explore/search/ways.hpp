@@ -22,8 +22,8 @@ namespace tessera::explore {
 
 // What all ways of a machine have in common.
 struct WayFinder {
-  WayFinder(const machine::Machine& machine, const network::NetworkModel& network,
-            const memory::MemoryModel* memory);
+  WayFinder(const machine::Machine& of, const network::NetworkModel& network,
+            const memory::MemoryModel* of_memory);
 
   const machine::Machine& machine;
   const memory::MemoryModel* memory;  // null: the machine has none

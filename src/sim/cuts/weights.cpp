@@ -24,7 +24,7 @@ constexpr const char* heading = "# tessera: events that each node sent, in order
 std::string load_either(std::string& path, const config::TextLoader& load) {
   const std::string inside = path + "/" + node_events_name;
   try {
-    const std::string text = load(inside);
+    std::string text = load(inside);
     path = inside;
     return text;
   } catch (const IoError&) {

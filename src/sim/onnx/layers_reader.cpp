@@ -97,7 +97,7 @@ std::optional<workload::Workload> read(Section& section, ModelCache* models,
   if (!section.has("model")) {
     return std::nullopt;
   }
-  if (description.options.dimensions.count(batch) > 0) {
+  if (description.options.dimensions.contains(batch)) {
     section.error("batch", "'" + batch + "' is one of the dimensions that are bound already");
     return std::nullopt;
   }
@@ -125,8 +125,8 @@ std::optional<workload::Workload> read(Section& section, ModelCache* models,
 
 }  // namespace
 
-std::optional<workload::Workload> read_layers_of_model(Section& section) {
-  return read(section, nullptr, {});
+std::optional<workload::Workload> read_layers_of_model(Section& workload) {
+  return read(workload, nullptr, {});
 }
 
 std::unique_ptr<JobReader> make_layers_reader(const JobSetup& setup) {

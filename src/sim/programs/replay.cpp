@@ -146,7 +146,7 @@ trace::Summary run_all(Experiment& experiment, comm::Communicator& communicator,
     };
     use_micro_batches(experiment, few + 2 * step);
     note(few + 2 * step);
-    const trace::Summary summary = run(experiment, communicator, last);
+    trace::Summary summary = run(experiment, communicator, last);
     if (settled || summary.status != "finished") {
       return summary;
     }

@@ -166,7 +166,7 @@ Described read_described(Section& model) {
 std::vector<std::uint32_t> totals_of(const ServedTenant& made, const Described& described,
                                      Section& model) {
   const std::string& batch = described.batch;
-  if (described.model.options.dimensions.count(batch) > 0) {
+  if (described.model.options.dimensions.contains(batch)) {
     model.error("batch", "'" + batch + "' is one of the dimensions that are bound already");
     return {};
   }

@@ -54,11 +54,11 @@ class RegionClocks {
 
   // To be called before `sent` and `received` name a region in a window; `done` events it has
   // handled before that window. Windows never fall.
-  void come_to(std::uint32_t region, pdes::WindowNumber window, std::uint64_t done);
+  void come_to(std::uint32_t number, pdes::WindowNumber window, std::uint64_t done);
   void sent(std::uint32_t from);
   void received(std::uint32_t to, std::uint32_t from, const Stamp& stamp);
   // Now, with so many events handled.
-  Stamp now(std::uint32_t region, std::uint64_t done) const;
+  Stamp now(std::uint32_t number, std::uint64_t done) const;
 
   // With the number of events that each region handled.
   trace::ScalingClock perfect(std::span<const std::uint64_t> done) const;

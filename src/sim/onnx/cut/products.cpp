@@ -64,7 +64,7 @@ bool is_weight_product(const OnnxLook& look, NodeNumber number) {
   static const std::set<std::string> plain{"MatMul", "FusedMatMul", "TransposeMatMul", "Gemm",
                                            "FusedGemm"};
   const Node& node = look.node(number);
-  if (!std::holds_alternative<onnx::Product>(look.work(number)) || plain.count(node.op) == 0 ||
+  if (!std::holds_alternative<onnx::Product>(look.work(number)) || !plain.contains(node.op) ||
       node.inputs.size() < 2 || turns(node, "transA")) {
     return false;
   }
@@ -93,7 +93,7 @@ CutChoices cut_products(const OnnxLook& look, NodeNumber number, const Node& nod
   const bool constant = std::any_of(node.inputs.begin(), node.inputs.end(), [&](TensorIndex at) {
     return at != onnx::no_tensor && look.is_constant(at) && !is_epilogue_operand(node, at);
   });
-  return plain.count(node.op) > 0 && !constant ? by_batch(look, node) : CutChoices{};
+  return plain.contains(node.op) && !constant ? by_batch(look, node) : CutChoices{};
 }
 
 }  // namespace tessera::sim

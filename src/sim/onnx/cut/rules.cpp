@@ -71,7 +71,7 @@ CutChoices along(const OnnxLook& look, const Node& node, const CutPlace& place) 
 // First axis that a norm or softmax goes over.
 int first_row_axis(const Node& node, std::size_t rank) {
   const bool old_softmax = node.op.find("max") != std::string::npos && node.version < 13;
-  const bool by_axis = node.attributes.count("axis") > 0 || old_softmax;
+  const bool by_axis = node.attributes.contains("axis") || old_softmax;
   return by_axis ? axis_from_front(attribute(node, "axis", 1), rank) : static_cast<int>(rank) - 1;
 }
 
@@ -84,7 +84,7 @@ CutChoices rows(const OnnxLook& look, const Node& node, const onnx::RowWork& wor
     return attribute(node, "keepdims", 1) != 0 ? along(look, node, place) : CutChoices{};
   }
   const Shape* const input = shape_of(look, node.inputs, 0);
-  if (known.count(node.op) == 0 || input == nullptr) {
+  if (!known.contains(node.op) || input == nullptr) {
     return {};
   }
   const int first = first_row_axis(node, input->size());
@@ -105,7 +105,7 @@ bool is_broadcast(const Node& node) {
                                             "PRelu",
                                             "Resize",
                                             "Upsample"};
-  return others.count(node.op) == 0;
+  return !others.contains(node.op);
 }
 
 bool is_rotation(const Node& node) {

@@ -62,11 +62,11 @@ class Finder {
         continue;
       }
       if (axes[i] == whole) {
-        if (set.axes.count(at) > 0) {
+        if (set.axes.contains(at)) {
           return false;
         }
         set.whole_tensors.insert(at);
-      } else if (set.whole_tensors.count(at) > 0 ||
+      } else if (set.whole_tensors.contains(at) ||
                  set.axes.emplace(at, axes[i]).first->second != axes[i]) {
         return false;
       }
@@ -88,11 +88,11 @@ class Finder {
   std::optional<Next> next_of(const Set& set) const {
     for (const auto& [tensor, axis] : set.axes) {
       const NodeNumber maker = look_.maker(tensor);
-      if (maker != no_node && set.nodes.count(maker) == 0) {
+      if (maker != no_node && !set.nodes.contains(maker)) {
         return Next{maker, {false, place_in(look_.node(maker).outputs, tensor), axis}};
       }
       for (const NodeNumber reader : look_.readers(tensor)) {
-        if (set.nodes.count(reader) == 0) {
+        if (!set.nodes.contains(reader)) {
           return Next{reader, {true, place_in(look_.node(reader).inputs, tensor), axis}};
         }
       }
