@@ -12,9 +12,9 @@ GIB = 2 ** 30
 BOUND = 0.10
 LLAMA3 = {"8B": llama(32, 4096, 32, 8, 14336, 128256), "70B": llama(80, 8192, 64, 8, 28672, 128256),
           "405B": llama(126, 16384, 128, 8, 53248, 128256)}
-# What PyTorch finds on a GPU of "80 GB", whose HBM is 80 GiB less what the driver keeps: 79.25 GiB on A100
-# (levihsu/OOTDiffusion, issue 235: "79.25 GiB total capacity"), 79.1 GiB and more on H100 (nvidia-smi: 81559 MiB with
-# what the driver keeps). The least of those.
+# What a process finds on a GPU of "80 GB", as machine files have it: 79.25 GiB on A100
+# (levihsu/OOTDiffusion, issue 235), 79.1 GiB on H100 (pytorch/torchtitan, issue 1789).
+# The least of those.
 DEVICE = 79.1 * GIB
 # What is no tensor, and nothing that the allocator keeps.
 OUTSIDE = ("communicators", "context")
