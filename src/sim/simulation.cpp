@@ -55,7 +55,10 @@ class RankRun {
     request_.resume ? find_checkpoint() : prepare_folder();
     trace::Summary summary = described(experiment_, communicator_, models_.cut);
     summary.notes.insert(summary.notes.end(), losses_.begin(), losses_.end());
-    write_summary(summary, "running", "");
+    summary.status = "running";
+    if (writes_folder() && communicator_.rank() == 0) {
+      write_summary(summary);
+    }
     try {
       tell_partition();
       return simulate(summary);
@@ -85,20 +88,21 @@ class RankRun {
     const std::string stuck = complete ? deadlock_report(models_) : "";
     finish(summary, complete && stuck.empty(), wall_s);
     if (!complete) {
-      write_summary(summary, "stopped",
-                    writes_checkpoints() ? "a stop was requested; tessera run --resume " +
-                                               request_.folder + " goes on"
-                                         : "a stop was requested");
+      summary.status = "stopped";
+      summary.message = writes_checkpoints() ? "a stop was requested; tessera run --resume " +
+                                                   request_.folder + " goes on"
+                                             : "a stop was requested";
     } else if (!stuck.empty()) {
-      write_summary(summary, "deadlock", stuck);
+      summary.status = "deadlock";
+      summary.message = stuck;
     } else {
       summary.status = "finished";
       if (request_.complete_summary && !request_.complete_summary(summary)) {
         return summary;
       }
-      write_summary(summary, "finished", "");
+      summary.message = "";
     }
-    finish_folder();
+    finish_folder(summary);
     return summary;
   }
 
@@ -121,9 +125,10 @@ class RankRun {
     }
   }
 
-  static double since(WallClock::time_point start) {
-    return std::chrono::duration<double>(WallClock::now() - start).count();
+  static double seconds(WallClock::duration duration) {
+    return std::chrono::duration<double>(duration).count();
   }
+  static double since(WallClock::time_point start) { return seconds(WallClock::now() - start); }
 
   bool writes_folder() const { return !request_.folder.empty(); }
   bool writes_checkpoints() const { return writes_folder() && request_.resumable; }
@@ -309,7 +314,8 @@ class RankRun {
 
   void on_round(const pdes::RoundResult& round) {
     stopping_ = stopping_ || round.sums.stop_requests > 0;
-    const double wall_s = since(began_);
+    const WallClock::time_point reached = WallClock::now();
+    const double wall_s = seconds(reached - began_);
     if (base_ && !earlier_work_) {
       earlier_work_ = round.sums.work_done;
       reported_events_ = static_cast<std::uint64_t>(round.sums.events);
@@ -321,7 +327,7 @@ class RankRun {
       brief.wall_s = wall_s;
       request_.hooks.on_round(brief);
     }
-    if (since(reported_) < request_.hooks.progress_period_s) {
+    if (seconds(reached - reported_) < request_.hooks.progress_period_s) {
       return;
     }
     const SimTime now = models_.engine.last_event_time();
@@ -370,25 +376,26 @@ class RankRun {
     }
   }
 
-  void write_summary(trace::Summary& summary, const std::string& status,
-                     const std::string& message) {
-    summary.status = status;
-    summary.message = message;
-    if (writes_folder() && communicator_.rank() == 0) {
-      trace::write_file_atomically(in_folder("summary.json"), trace::to_json(summary));
-    }
+  void write_summary(const trace::Summary& summary) const {
+    trace::write_file_atomically(in_folder("summary.json"), trace::to_json(summary));
   }
 
-  void finish_folder() {
+  // The index comes before the summary that says that the run is over, and the manifest, which
+  // holds sums of both, right behind it: whoever ends the run in between leaves a folder that says
+  // "running", or one that can be read and gone on with.
+  void finish_folder(const trace::Summary& summary) {
     if (!writes_folder()) {
       return;
     }
-    detail("index and manifest of " + request_.folder);
+    detail("index, summary and manifest of " + request_.folder);
     const std::vector<trace::FileSum> sums = gather_sums(communicator_, trace_sum_);
     pause_watch(true);  // the others wait for rank 0
     on_first_rank(communicator_, [&] {
       if (writes_trace()) {
         trace::write_index(request_.folder, segments_);
+      }
+      write_summary(summary);
+      if (writes_trace()) {
         trace::write_manifest(request_.folder, segments_, sums);
       } else {
         trace::write_manifest(request_.folder, 0);

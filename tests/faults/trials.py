@@ -255,12 +255,46 @@ def requested_stop(bench, number):
         bench.count("finished before")
         return
     expect(status == "stopped", "status " + status)
-    expect((bench.folder / "manifest.json").exists(), "no manifest")
+    if expected == 1 and not (bench.folder / "manifest.json").exists():
+        bench.count("ended by mpirun before the manifest")
+    else:
+        expect((bench.folder / "manifest.json").exists(), "no manifest")
+    go_on_after_a_stop(bench, reference)
+
+
+def go_on_after_a_stop(bench, reference):
+    """What a folder promises that says that a stop was requested, with a manifest or without."""
+    expect((bench.folder / "index.h5").exists(), "no index")
     # A stop cuts the bins of links and channels short.
     bench.rows(bench.folder, "--among", reference.folder, "--tables", "operators", "messages")
     bench.call(bench.random.randint(1, 4), "--resume", bench.folder, "-q", *cut(bench))
     reference.expect_same(bench, "after a stop")
     expect(len(bench.summary()["segments"]) == 2, "segments")
+
+
+@trial
+def killed_while_stopping(bench, number):
+    """A stop that is cut short by force, as mpirun does a second after SIGTERM: the summary says "running" up to
+    its last moment, and once it says "stopped" the run can be read and goes on."""
+    reference = Reference.of(bench, EXPERIMENT, LONG)
+    ranks = bench.random.randint(2, 4)
+    with start_and_reach(bench, ranks, [*reference.settings, *cut(bench)], 0.4) as run:
+        send(run.pids[bench.random.randrange(ranks)], signal.SIGUSR1)
+        while run.process.poll() is None and bench.summary()["status"] == "running":
+            pass  # every millisecond counts
+        indexed = (bench.folder / "index.h5").exists()
+        for pid in run.pids.values():
+            send(pid, signal.SIGKILL)
+        run.wait(60)
+        run.wait_for_ranks_to_go(5)
+    status = bench.summary()["status"]
+    if status == "finished":
+        bench.count("finished before")
+        return
+    expect(status == "stopped", "status " + status)
+    expect(indexed, "stopped without an index")
+    bench.count("killed before the manifest", not (bench.folder / "manifest.json").exists())
+    go_on_after_a_stop(bench, reference)
 
 
 def newest_checkpoint(folder):

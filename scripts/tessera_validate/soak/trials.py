@@ -31,6 +31,8 @@ TRIALS = [
     ("suspended_run", "SIGSTOP of all ranks for longer than the watchdog: the run goes on", 10, 1),
     ("requested_stop", "SIGUSR1, SIGTERM, SIGINT to mpirun or a rank: stopped in order, same "
      "results when gone on with", 60, 3),
+    ("killed_while_stopping", "`kill -9` of all ranks once the summary says \"stopped\": an index is there, same "
+     "results when gone on with", 30, 3),
     ("interrupted_runs", "killed and stopped again and again, each time on 1 to 4 ranks: same "
      "results, same sorted trace", 60, 1),
     ("killed_in_checkpoint", "killed while a checkpoint is written: the one before is good, same "
