@@ -1,5 +1,6 @@
 #include "capacity.hpp"
 
+#include <utility>
 #include <vector>
 
 #include "tessera/core/error.hpp"
@@ -59,11 +60,12 @@ PeakFinder::PeakFinder(const machine::Framework& framework, const workload::Work
   }
 }
 
-std::vector<PhaseMemory> PeakFinder::passes_of(const std::vector<LayerRange>& chunks) const {
-  std::vector<PhaseMemory> passes;
+TurnMemory PeakFinder::passes_of(const std::vector<LayerRange>& chunks) const {
+  std::vector<std::pair<std::size_t, std::size_t>> ranges;
   for (const LayerRange& chunk : chunks) {
-    passes.push_back(memory_of_passes(strategy_, kinds_, kind_of_, chunk.first, chunk.end));
+    ranges.emplace_back(chunk.first, chunk.end);
   }
+  TurnMemory passes = memory_of_turns(strategy_, kinds_, kind_of_, ranges);
   if (framework_.pools_apart) {
     keep_pools(passes);
   }
@@ -71,21 +73,24 @@ std::vector<PhaseMemory> PeakFinder::passes_of(const std::vector<LayerRange>& ch
 }
 
 MemoryUse PeakFinder::peak(std::uint32_t stage, const StageMemory& memory,
-                           const std::vector<PhaseMemory>& passes) const {
+                           const TurnMemory& passes) const {
   const std::uint32_t groups = communicators_of(strategy_, stage, ties_);
   if (!strategy_.order.empty() || strategy_.v_shaped) {
     MemoryWalk walk(memory.state(strategy_.chunk_micro_batches()));
-    for (const Pass& pass : strategy_.passes(stage, workload_.training)) {
-      walk.take(pass, passes[pass.chunk][static_cast<std::size_t>(pass.phase)]);
+    for (const Turn& turn :
+         turns_of(strategy_.passes(stage, workload_.training), strategy_.pipeline_shape(true),
+                  stage, strategy_.overlap_passes)) {
+      walk.take(turn.pass, passes.of(turn));
     }
     return with_framework(framework_, groups, walk.peak().use);
   }
   const StageForm form{strategy_.schedule, strategy_.degrees.pipeline, stage,
                        strategy_.micro_batches, memory.in_flight};
-  return with_framework(framework_, groups,
-                        peak_in_closed_form(form, memory.state(strategy_.micro_batches),
-                                            memory.activations_per_micro_batch, mean_apart(passes),
-                                            largest_passes(passes)));
+  return with_framework(
+      framework_, groups,
+      peak_in_closed_form(form, memory.state(strategy_.micro_batches),
+                          memory.activations_per_micro_batch, mean_apart(passes.chunks),
+                          largest_passes(passes.chunks)));
 }
 
 MemoryWalk::Peak peak_over(const machine::Machine& machine, const Plan& plan, std::uint32_t stage,
@@ -94,8 +99,10 @@ MemoryWalk::Peak peak_over(const machine::Machine& machine, const Plan& plan, st
   StageMemory memory = of.memory;
   memory.boundaries.under_way = divided_up(most_in_flight(passes), of.chunks.size());
   MemoryWalk walk(memory.state(micro_batches_of_chunk(passes, plan.strategy.chunks)));
-  for (const Pass& pass : passes) {
-    walk.take(pass, of.pass_memory[pass.chunk][static_cast<std::size_t>(pass.phase)]);
+  const Strategy& strategy = plan.strategy;
+  for (const Turn& turn :
+       turns_of(passes, strategy.pipeline_shape(true), stage, strategy.overlap_passes)) {
+    walk.take(turn.pass, of.pass_memory.of(turn));
   }
   MemoryWalk::Peak peak = walk.peak();
   peak.use = with_framework(machine.framework, of.communicators, peak.use);

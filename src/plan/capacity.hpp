@@ -20,10 +20,9 @@ class PeakFinder {
   PeakFinder(const machine::Framework& framework, const workload::Workload& workload,
              const Strategy& strategy);
   // Of the chunks of a stage.
-  std::vector<PhaseMemory> passes_of(const std::vector<LayerRange>& chunks) const;
+  TurnMemory passes_of(const std::vector<LayerRange>& chunks) const;
   // `memory`: all but the peak.
-  MemoryUse peak(std::uint32_t stage, const StageMemory& memory,
-                 const std::vector<PhaseMemory>& passes) const;
+  MemoryUse peak(std::uint32_t stage, const StageMemory& memory, const TurnMemory& passes) const;
 
  private:
   const machine::Framework& framework_;

@@ -141,6 +141,10 @@ LayerMemory memory_of_layer(const workload::Workload& workload, const Strategy& 
       memory.copy = cutter.passing_forward(op);
       memory.copied = cutter.operands(op).inputs;
     }
+    if (op.exchange_elements > 0 && strategy.expert > 1) {
+      ++memory.exchanges_forward;
+      memory.exchanges_backward += cutter.recomputes(op) ? 2 : 1;
+    }
     if (op.weight_gradient_flops > Flops(0)) {
       memory.apart += cutter.operands(op).outputs;
     }
@@ -167,21 +171,26 @@ PhaseMemory memory_of_passes(const Strategy& strategy, const std::vector<LayerMe
   return passes;
 }
 
-void keep_pools(std::vector<PhaseMemory>& chunks) {
-  Bytes gathered;
-  Bytes scattered;
-  for (const PhaseMemory& chunk : chunks) {
-    for (const PassMemory& pass : chunk) {
-      gathered = std::max(gathered, pass.gathered);
-      scattered = std::max(scattered, pass.scattered);
+void keep_pools(TurnMemory& passes) {
+  std::vector<PassMemory*> all;
+  for (PhaseMemory& chunk : passes.chunks) {
+    for (PassMemory& pass : chunk) {
+      all.push_back(&pass);
     }
   }
-  for (PhaseMemory& chunk : chunks) {
-    for (PassMemory& pass : chunk) {
-      pass.most = pass.most_else;
-      pass.most[MemoryPart::gathered] += gathered;
-      pass.most[MemoryPart::scattered] += scattered;
-    }
+  for (PassMemory& pair : passes.pairs) {
+    all.push_back(&pair);
+  }
+  Bytes gathered;
+  Bytes scattered;
+  for (const PassMemory* const pass : all) {
+    gathered = std::max(gathered, pass->gathered);
+    scattered = std::max(scattered, pass->scattered);
+  }
+  for (PassMemory* const pass : all) {
+    pass->most = pass->most_else;
+    pass->most[MemoryPart::gathered] += gathered;
+    pass->most[MemoryPart::scattered] += scattered;
   }
 }
 

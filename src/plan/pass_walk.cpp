@@ -52,12 +52,7 @@ PassMemory PassWalk::forward() {
   for (std::size_t index = first_; index < end_; ++index) {
     kept += resident(index);
     if (is_corner(index)) {
-      MemoryUse use;
-      use[MemoryPart::activations] = kept + beside(index);
-      use[MemoryPart::gathered] =
-          gathered(index, strategy_.prefetch != Prefetch::none && index + 1 < end_, index + 1);
-      use[MemoryPart::working] = layer(index).working_forward + unfit(index);
-      take(use);
+      take(at_work_forward(index, kept));
     }
   }
   pass_.after = kept;
@@ -69,13 +64,31 @@ PassMemory PassWalk::backward() {
   pass_.before = kept;
   each_backward([&](std::size_t index) {
     if (is_corner(index)) {
-      MemoryUse use = at_work_backward(index, kept + beside(index));
-      use[MemoryPart::scattered] = scattered(index);
-      take(use);
+      take(at_work_whole(index, kept));
     }
     kept = kept - resident(index);
   });
   return pass_;
+}
+
+std::vector<LayerUse> PassWalk::forward_layers() const {
+  std::vector<LayerUse> layers;
+  Bytes kept;
+  for (std::size_t index = first_; index < end_; ++index) {
+    kept += resident(index);
+    layers.push_back({at_work_forward(index, kept), layer(index).exchanges_forward});
+  }
+  return layers;
+}
+
+std::vector<LayerUse> PassWalk::backward_layers() const {
+  std::vector<LayerUse> layers;
+  Bytes kept = sum([this](std::size_t index) { return resident(index); });
+  each_backward([&](std::size_t index) {
+    layers.push_back({at_work_whole(index, kept), layer(index).exchanges_backward});
+    kept = kept - resident(index);
+  });
+  return layers;
 }
 
 // What was offloaded is back from then on.
@@ -191,6 +204,15 @@ Bytes PassWalk::unfit(std::size_t index) const {
   return of.copy > others ? others : Bytes();
 }
 
+MemoryUse PassWalk::at_work_forward(std::size_t index, Bytes kept) const {
+  MemoryUse use;
+  use[MemoryPart::activations] = kept + beside(index);
+  use[MemoryPart::gathered] =
+      gathered(index, strategy_.prefetch != Prefetch::none && index + 1 < end_, index + 1);
+  use[MemoryPart::working] = layer(index).working_forward + unfit(index);
+  return use;
+}
+
 MemoryUse PassWalk::at_work_backward(std::size_t index, Bytes kept) const {
   MemoryUse use;
   use[MemoryPart::activations] = kept;
@@ -201,20 +223,27 @@ MemoryUse PassWalk::at_work_backward(std::size_t index, Bytes kept) const {
   return use;
 }
 
-void PassWalk::take(const MemoryUse& use) {
-  if (use.total() > pass_.most.total()) {
-    pass_.most = use;
+// With gradients of inputs and of weights.
+MemoryUse PassWalk::at_work_whole(std::size_t index, Bytes kept) const {
+  MemoryUse use = at_work_backward(index, kept + beside(index));
+  use[MemoryPart::scattered] = scattered(index);
+  return use;
+}
+
+void keep_most(const Strategy& strategy, const MemoryUse& use, PassMemory& pass) {
+  if (use.total() > pass.most.total()) {
+    pass.most = use;
   }
-  pass_.gathered = std::max(pass_.gathered, use[MemoryPart::gathered]);
+  pass.gathered = std::max(pass.gathered, use[MemoryPart::gathered]);
   MemoryUse others = use;
   others[MemoryPart::gathered] = Bytes();
   // Units are scattered from memory that serves all else as well.
-  if (!strategy_.has_units()) {
-    pass_.scattered = std::max(pass_.scattered, use[MemoryPart::scattered]);
+  if (!strategy.has_units()) {
+    pass.scattered = std::max(pass.scattered, use[MemoryPart::scattered]);
     others[MemoryPart::scattered] = Bytes();
   }
-  if (others.total() > pass_.most_else.total()) {
-    pass_.most_else = others;
+  if (others.total() > pass.most_else.total()) {
+    pass.most_else = others;
   }
 }
 

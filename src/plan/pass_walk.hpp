@@ -9,6 +9,15 @@
 
 namespace tessera::plan {
 
+// What is held while a pass is at work on a layer.
+struct LayerUse {
+  MemoryUse use;
+  std::uint32_t exchanges = 0;  // of tokens, in the layer
+};
+
+// Keeps what is most.
+void keep_most(const Strategy& strategy, const MemoryUse& use, PassMemory& pass);
+
 // Walks through the layers of one pass and keeps what is most.
 class PassWalk {
  public:
@@ -22,6 +31,10 @@ class PassWalk {
   // What was computed again, and gradients of outputs, stay for the gradients of weights.
   PassMemory input_gradient();
   PassMemory weight_gradient();
+
+  // Layer by layer, in the order of the pass.
+  std::vector<LayerUse> forward_layers() const;
+  std::vector<LayerUse> backward_layers() const;
 
  private:
   const LayerMemory& layer(std::size_t index) const { return kinds_[kind_of_[index]]; }
@@ -43,8 +56,10 @@ class PassWalk {
   Bytes offloaded(std::size_t index) const;
   Bytes resident(std::size_t index) const { return layer(index).stored - offloaded(index); }
   Bytes beside(std::size_t index) const;
+  MemoryUse at_work_forward(std::size_t index, Bytes kept) const;
   MemoryUse at_work_backward(std::size_t index, Bytes kept) const;
-  void take(const MemoryUse& use);
+  MemoryUse at_work_whole(std::size_t index, Bytes kept) const;
+  void take(const MemoryUse& use) { keep_most(strategy_, use, pass_); }
 
   const Strategy& strategy_;
   const std::vector<LayerMemory>& kinds_;

@@ -8,6 +8,7 @@
 #include "pieces/writer.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/plan/cutter.hpp"
+#include "tessera/plan/schedule/pairs.hpp"
 
 namespace tessera::plan {
 namespace {
@@ -47,18 +48,6 @@ class PieceTable {
   std::map<std::tuple<std::uint16_t, std::uint16_t, bool>, std::uint32_t> pairs_;
   std::vector<std::vector<Instruction>> pieces_;
 };
-
-// A forward pass and a whole backward one of the other chunk.
-bool are_pair(const Pass& one, const Pass& other) {
-  return one.phase == Phase::forward && other.phase == Phase::backward && one.chunk != other.chunk;
-}
-
-// Where parts turn round the first pair stays apart, to hand on sooner (as in DualPipe's published
-// code).
-bool turns_round(const Strategy& strategy, std::uint32_t stage) {
-  const std::uint32_t stages = strategy.degrees.pipeline;
-  return strategy.mirrored ? stage == stages / 2 || stage + 1 == stages / 2 : stage + 1 == stages;
-}
 
 bool makes_gradients(const Pass& pass) {
   return pass.phase == Phase::backward || pass.phase == Phase::weight_gradient;
@@ -188,27 +177,23 @@ Program build_program(const workload::Workload& workload, const Strategy& strate
                       std::uint32_t number, const Stage& stage, Bytes sram,
                       const GroupEstimates& estimates, Tables& tables) {
   PieceTable pieces(PieceWriter(workload, strategy, number, stage, sram, estimates, tables));
-  const std::vector<Pass> passes = strategy.passes(number, workload.training);
-  std::vector<std::size_t> last(strategy.chunks, passes.size());
-  for (std::size_t i = 0; i < passes.size(); ++i) {
-    if (makes_gradients(passes[i])) {
-      last[passes[i].chunk] = i;
+  const std::vector<Turn> turns =
+      turns_of(strategy.passes(number, workload.training), strategy.pipeline_shape(true), number,
+               strategy.overlap_passes);
+  std::vector<std::size_t> last(strategy.chunks, turns.size());
+  for (std::size_t i = 0; i < turns.size(); ++i) {
+    const Pass& pass = turns[i].beside.value_or(turns[i].pass);
+    if (makes_gradients(pass)) {
+      last[pass.chunk] = i;
     }
   }
   Program program;
-  bool apart = turns_round(strategy, number);
-  for (std::size_t i = 0; i < passes.size(); ++i) {
-    const Pass& pass = passes[i];
-    const bool pairs =
-        strategy.overlap_passes && i + 1 < passes.size() && are_pair(pass, passes[i + 1]);
-    if (pairs && apart) {
-      apart = false;
-    } else if (pairs) {
-      const Pass& other = passes[++i];
-      program.schedule.push_back({pass, pieces.pair(pass, other, last[other.chunk] == i), other});
-      continue;
-    }
-    program.schedule.push_back({pass, pieces.piece(pass, last[pass.chunk] == i)});
+  for (std::size_t i = 0; i < turns.size(); ++i) {
+    const Pass& pass = turns[i].pass;
+    const std::optional<Pass>& other = turns[i].beside;
+    const std::uint32_t piece = other ? pieces.pair(pass, *other, last[other->chunk] == i)
+                                      : pieces.piece(pass, last[pass.chunk] == i);
+    program.schedule.push_back({pass, piece, other});
   }
   if (workload.training) {
     const Pass update{Phase::update, 0, 0};

@@ -6,7 +6,9 @@
 // besides, of the largest of its operators, outputs and gradients; what is computed again; under
 // ZeRO 3 its weights, and those of the next layer where they are gathered ahead; under ZeRO 2 and 3
 // its whole gradients until they are scattered, and while sums go on beside it those of the layer
-// before. The software's own share (machine::Framework) is added to the sum.
+// before. Of two passes that take turns each is at work on a layer, or waits in one for tokens to
+// travel, while the other is at work: what both hold then is there at one time. The software's own
+// share (machine::Framework) is added to the sum.
 //
 // Sources: Rajbhandari et al., "ZeRO", SC 2020 (state of the optimizer); Korthikanti et al.,
 // arXiv:2205.05198 (activations); Zhao et al., "PyTorch FSDP", arXiv:2304.11277 (gathers). What
@@ -23,6 +25,7 @@
 #include "tessera/core/units.hpp"
 #include "tessera/machine/framework.hpp"
 #include "tessera/plan/program.hpp"
+#include "tessera/plan/schedule/pairs.hpp"
 #include "tessera/plan/strategy.hpp"
 #include "tessera/workload/workload.hpp"
 
@@ -89,6 +92,9 @@ struct LayerMemory {
   Bytes copied;
   bool repeats = false;
   bool has_loss = false;
+  // Of tokens over the expert group, in each pass: where passes take turns.
+  std::uint32_t exchanges_forward = 0;
+  std::uint32_t exchanges_backward = 0;  // with those that are computed again
 };
 LayerMemory memory_of_layer(const workload::Workload& workload, const Strategy& strategy,
                             const workload::Layer& layer);
@@ -108,9 +114,33 @@ PhaseMemory memory_of_passes(const Strategy& strategy, const std::vector<LayerMe
                              const std::vector<std::size_t>& kind_of, std::size_t first,
                              std::size_t end);
 
-// Of the chunks of a stage, where pools are apart (machine::Framework): what any of its passes
-// gathers and scatters is held in all of them.
-void keep_pools(std::vector<PhaseMemory>& chunks);
+// A forward pass through layers from `first` on and a whole backward one through `other`, each
+// [first, end), that take turns at exchanges over experts (Strategy::overlap_passes): `before` is
+// of the backward one, `after` of the forward one. O(layers + exchanges).
+PassMemory memory_of_pair(const Strategy& strategy, const std::vector<LayerMemory>& kinds,
+                          const std::vector<std::size_t>& kind_of,
+                          const std::pair<std::size_t, std::size_t>& forward,
+                          const std::pair<std::size_t, std::size_t>& backward);
+
+// What the turns of a stage hold.
+struct TurnMemory {
+  std::vector<PhaseMemory> chunks;
+  std::vector<PassMemory> pairs;  // by chunk of the forward pass; none: passes take no turns
+
+  const PassMemory& of(const Turn& turn) const {
+    return turn.beside ? pairs[turn.pass.chunk]
+                       : chunks[turn.pass.chunk][static_cast<std::size_t>(turn.pass.phase)];
+  }
+};
+
+// Of chunks of layers [first, end), with their pairs where the strategy has passes take turns.
+TurnMemory memory_of_turns(const Strategy& strategy, const std::vector<LayerMemory>& kinds,
+                           const std::vector<std::size_t>& kind_of,
+                           const std::vector<std::pair<std::size_t, std::size_t>>& chunks);
+
+// Of the passes of a stage, where pools are apart (machine::Framework): what any of them gathers
+// and scatters is held in all of them.
+void keep_pools(TurnMemory& passes);
 
 // What a stage holds of tensors between stages beside what its layers keep, where the software has
 // buffers for all micro-batches (Software::buffers_all_micro_batches).

@@ -61,8 +61,8 @@ struct Stage {
   std::vector<LayerRange> chunks;
   Program program;
   StageMemory memory;
-  std::vector<PhaseMemory> pass_memory;  // [chunks]
-  std::uint32_t communicators = 0;       // groups that one of its devices communicates in
+  TurnMemory pass_memory;
+  std::uint32_t communicators = 0;  // groups that one of its devices communicates in
   // Numbers in Machine::tiles() of what its tiles are, ascending. They run one program, which is
   // made for the slowest of them and for the least SRAM.
   std::vector<std::uint16_t> tile_types;

@@ -11,17 +11,9 @@ MemoryTracker::MemoryTracker(const plan::Plan& plan, const machine::Framework& f
   }
 }
 
-plan::MemoryUse MemoryTracker::take(std::uint32_t stage, const plan::Pass& pass) {
-  const plan::PhaseMemory& chunk = plan_.stages[stage].pass_memory[pass.chunk];
-  return walks_[stage].take(pass, chunk[static_cast<std::size_t>(pass.phase)]);
-}
-
-// Of two passes in turns, one after the other.
-void MemoryTracker::take(std::uint32_t stage, const plan::ScheduleEntry& entry) {
-  take(stage, entry.pass);
-  if (entry.beside) {
-    take(stage, *entry.beside);
-  }
+plan::MemoryUse MemoryTracker::take(std::uint32_t stage, const plan::ScheduleEntry& entry) {
+  const plan::TurnMemory& passes = plan_.stages[stage].pass_memory;
+  return walks_[stage].take(entry.pass, passes.of({entry.pass, entry.beside}));
 }
 
 plan::MemoryUse MemoryTracker::with_framework(std::uint32_t stage,
@@ -36,15 +28,13 @@ void MemoryTracker::end_pass(EntityId node, const TileState& tile, SimTime now,
   }
   const std::uint32_t stage = tile.role / roles_of_stage_;
   const plan::ScheduleEntry& entry = plan_.stages[stage].program.schedule[tile.entry];
-  const auto note = [&](const plan::Pass& pass) {
-    const plan::MemoryUse use = take(stage, pass);
-    if (observer != nullptr) {
-      observer->on_memory({node, pass, now, with_framework(stage, use)});
-    }
-  };
-  note(entry.pass);
-  if (entry.beside) {
-    note(*entry.beside);
+  const plan::MemoryUse use = take(stage, entry);
+  if (observer == nullptr) {
+    return;
+  }
+  observer->on_memory({node, entry.pass, now, with_framework(stage, use)});
+  if (entry.beside) {  // in both the same
+    observer->on_memory({node, *entry.beside, now, with_framework(stage, use)});
   }
 }
 

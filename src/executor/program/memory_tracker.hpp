@@ -29,10 +29,9 @@ class MemoryTracker {
   // Programs that were written by hand say nothing of memory.
   bool is_followed(const TileState& tile) const {
     return tile.role % roles_of_stage_ == 0 &&
-           !plan_.stages[tile.role / roles_of_stage_].pass_memory.empty();
+           !plan_.stages[tile.role / roles_of_stage_].pass_memory.chunks.empty();
   }
-  plan::MemoryUse take(std::uint32_t stage, const plan::Pass& pass);
-  void take(std::uint32_t stage, const plan::ScheduleEntry& entry);
+  plan::MemoryUse take(std::uint32_t stage, const plan::ScheduleEntry& entry);
   plan::MemoryUse with_framework(std::uint32_t stage, const plan::MemoryUse& use) const;
 
   const plan::Plan& plan_;

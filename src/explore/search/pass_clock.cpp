@@ -10,97 +10,128 @@ namespace {
 using plan::Pass;
 using plan::Phase;
 using plan::PipelineShape;
+using plan::Turn;
 
 bool goes_back(Phase phase) {
   return phase == Phase::backward || phase == Phase::input_gradient;
 }
 
-// Of the pass of the same micro-batch that one of `part` comes after; `part` itself where there is
-// none.
-std::uint32_t part_before(Phase phase, std::uint32_t part, std::size_t parts) {
-  return phase == Phase::forward && part > 0    ? part - 1
-         : goes_back(phase) && part + 1 < parts ? part + 1
-                                                : part;
-}
-
 }  // namespace
 
-std::vector<PassClock::Step> PassClock::steps_of(const std::string& schedule,
-                                                 const PipelineShape& shape) {
-  std::vector<std::vector<Pass>> passes;
-  for (std::uint32_t stage = 0; stage < shape.stages; ++stage) {
-    passes.push_back(plan::schedules().at(schedule).passes(shape, stage));
+// Puts the passes of all stages into an order.
+class PassClock::Steps {
+ public:
+  explicit Steps(const ClockedSchedule& schedule) : shape_(schedule.shape), next_(shape_.stages) {
+    for (std::uint32_t stage = 0; stage < shape_.stages; ++stage) {
+      turns_.push_back(plan::turns_of(plan::schedules().at(schedule.name).passes(shape_, stage),
+                                      shape_, stage, schedule.pairs));
+    }
+    places_.fill(
+        std::vector<std::uint32_t>(std::size_t{shape_.parts()} * shape_.micro_batches, nothing));
   }
-  // Where the step of each part and micro-batch is, forward and back.
-  const std::size_t parts = shape.parts();
-  std::array<std::vector<std::uint32_t>, 2> places;
-  places.fill(std::vector<std::uint32_t>(parts * shape.micro_batches, nothing));
-  const auto place = [&](bool back, std::uint32_t part, std::uint32_t micro) -> std::uint32_t& {
-    return places[back ? 1 : 0][part * std::size_t{shape.micro_batches} + micro];
-  };
-  std::vector<Step> steps;
-  std::vector<std::size_t> next(shape.stages);
-  for (bool any = true; any;) {
-    any = false;
-    for (std::uint32_t stage = 0; stage < shape.stages; ++stage) {
-      for (; next[stage] < passes[stage].size(); ++next[stage]) {
-        const Pass& pass = passes[stage][next[stage]];
-        const std::uint32_t part = shape.part_of(stage, pass.chunk);
-        const bool back = goes_back(pass.phase);
-        const bool forward = pass.phase == Phase::forward;
-        Step step{stage, pass.phase, pass.chunk};
-        const std::uint32_t from = part_before(pass.phase, part, parts);
-        if (from != part) {
-          step.before = place(back, from, pass.micro_batch);
-          if (step.before == nothing) {
-            break;  // later
-          }
-          const std::uint32_t other = shape.stage_of(from);
-          step.crossing = other == stage ? nothing : std::min(stage, other);
+
+  std::vector<Step> list() {
+    for (bool any = true; any;) {
+      any = false;
+      for (std::uint32_t stage = 0; stage < shape_.stages; ++stage) {
+        for (; next_[stage] < turns_[stage].size() && add(stage, turns_[stage][next_[stage]]);
+             ++next_[stage]) {
+          any = true;
         }
-        if (forward || back) {
-          place(back, part, pass.micro_batch) = static_cast<std::uint32_t>(steps.size());
-        }
-        steps.push_back(step);
-        any = true;
       }
     }
+    for (std::uint32_t stage = 0; stage < shape_.stages; ++stage) {
+      ensure(next_[stage] == turns_[stage].size(), "a schedule whose passes can be run");
+    }
+    return std::move(steps_);
   }
-  for (std::uint32_t stage = 0; stage < shape.stages; ++stage) {
-    ensure(next[stage] == passes[stage].size(), "a schedule whose passes can be run");
-  }
-  return steps;
-}
 
-std::vector<StageHours> PassClock::hours(const std::string& schedule, const PipelineShape& shape,
+ private:
+  // False where what it waits for is not there yet.
+  bool add(std::uint32_t stage, const Turn& turn) {
+    const std::optional<Wait> wait = wait_of(stage, turn.pass);
+    const std::optional<Wait> other = turn.beside ? wait_of(stage, *turn.beside) : Wait{};
+    if (!wait || !other) {
+      return false;
+    }
+    note(stage, turn.pass);
+    if (turn.beside) {
+      note(stage, *turn.beside);
+    }
+    steps_.push_back(
+        {stage, turn.pass.phase, turn.pass.chunk, *wait, turn.beside ? other : std::nullopt});
+    return true;
+  }
+
+  std::optional<Wait> wait_of(std::uint32_t stage, const Pass& pass) const {
+    const std::uint32_t part = shape_.part_of(stage, pass.chunk);
+    const bool back = goes_back(pass.phase);
+    const bool waits = back ? part + 1 < shape_.parts() : pass.phase == Phase::forward && part > 0;
+    if (!waits) {
+      return Wait{};
+    }
+    const std::uint32_t from = back ? part + 1 : part - 1;
+    const std::uint32_t before = places_[back ? 1 : 0][place(from, pass)];
+    if (before == nothing) {
+      return std::nullopt;
+    }
+    const std::uint32_t other = shape_.stage_of(from);
+    return Wait{before, other == stage ? nothing : std::min(stage, other)};
+  }
+
+  void note(std::uint32_t stage, const Pass& pass) {
+    const bool back = goes_back(pass.phase);
+    if (back || pass.phase == Phase::forward) {
+      places_[back ? 1 : 0][place(shape_.part_of(stage, pass.chunk), pass)] =
+          static_cast<std::uint32_t>(steps_.size());
+    }
+  }
+
+  std::size_t place(std::uint32_t part, const Pass& pass) const {
+    return part * std::size_t{shape_.micro_batches} + pass.micro_batch;
+  }
+
+  PipelineShape shape_;
+  std::vector<std::vector<Turn>> turns_;  // [stages]
+  std::vector<std::size_t> next_;         // [stages]
+  // Where the step of each part and micro-batch is, forward and back.
+  std::array<std::vector<std::uint32_t>, 2> places_;
+  std::vector<Step> steps_;
+};
+
+std::vector<StageHours> PassClock::hours(const ClockedSchedule& schedule,
                                          const std::vector<PassTimes>& times,
                                          const std::vector<double>& crossings) {
-  PipelineShape filled = shape;
-  filled.micro_batches = std::min(shape.micro_batches, 2 * shape.stages + 2);
-  const auto [entry, fresh] = known_.try_emplace({schedule, filled.stages, filled.micro_batches});
+  const PipelineShape& shape = schedule.shape;
+  ClockedSchedule filled = schedule;
+  filled.shape.micro_batches = std::min(shape.micro_batches, 2 * shape.stages + 2);
+  const auto [entry, fresh] =
+      known_.try_emplace({schedule.name, shape.stages, filled.shape.micro_batches, schedule.pairs});
   if (fresh) {
-    entry->second = steps_of(schedule, filled);
+    entry->second = Steps(filled).list();
   }
   const std::vector<Step>& steps = entry->second;
   done_.resize(steps.size());
   std::vector<StageHours> hours(shape.stages, StageHours{-1, 0});
   std::vector<double> busy(shape.stages);
+  const auto there = [&](const Wait& wait) {
+    return wait.before == nothing
+               ? 0
+               : done_[wait.before] + (wait.crossing == nothing ? 0 : crossings[wait.crossing]);
+  };
   for (std::size_t number = 0; number < steps.size(); ++number) {
     const Step& step = steps[number];
     StageHours& stage = hours[step.stage];
-    double start = stage.end;
-    if (step.before != nothing) {
-      start = std::max(
-          start, done_[step.before] + (step.crossing == nothing ? 0 : crossings[step.crossing]));
-    }
-    const double time = times[step.stage].at(step.phase, step.chunk);
+    const double start =
+        std::max({stage.end, there(step.wait), step.other ? there(*step.other) : 0});
+    const double time = step.time(times[step.stage]);
     stage.begin = stage.begin < 0 ? start : stage.begin;
     stage.end = start + time;
     busy[step.stage] += time;
     done_[number] = stage.end;
   }
-  const double more = static_cast<double>(shape.micro_batches - filled.micro_batches) /
-                      filled.micro_batches * *std::max_element(busy.begin(), busy.end());
+  const double more = static_cast<double>(shape.micro_batches - filled.shape.micro_batches) /
+                      filled.shape.micro_batches * *std::max_element(busy.begin(), busy.end());
   for (StageHours& stage : hours) {
     stage.end += more;
   }

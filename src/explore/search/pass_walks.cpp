@@ -11,7 +11,8 @@ bool is_as_much(const HeldBeside& a, const HeldBeside& b) {
     return a.apart[chunk] >= b.apart[chunk] &&
            a.whole[chunk] + a.apart[chunk] >= b.whole[chunk] + b.apart[chunk];
   };
-  return a.phase == b.phase && a.chunk == b.chunk && of_chunk(0) && of_chunk(1);
+  return a.phase == b.phase && a.chunk == b.chunk && a.pairs == b.pairs && of_chunk(0) &&
+         of_chunk(1);
 }
 
 void note(const HeldBeside& held, std::vector<HeldBeside>& most) {
@@ -29,13 +30,18 @@ Bytes after(const plan::PhaseMemory& chunk, plan::Phase phase) {
 
 }  // namespace
 
-StageWalk walk_of(const std::vector<plan::Pass>& passes) {
+StageWalk walk_of(const std::vector<plan::Turn>& turns) {
   StageWalk walk;
-  walk.in_flight = plan::most_in_flight(passes);
   HeldBeside held;
-  for (const plan::Pass& pass : passes) {
+  for (const plan::Turn& turn : turns) {
+    const plan::Pass& pass = turn.pass;
     held.phase = pass.phase;
     held.chunk = pass.chunk;
+    held.pairs = turn.beside.has_value();
+    if (turn.beside) {
+      --held.whole[turn.beside->chunk];
+      ++walk.pairs[pass.chunk];
+    }
     std::uint32_t& whole = held.whole[pass.chunk];
     std::uint32_t& apart = held.apart[pass.chunk];
     // What the pass itself works on is not held beside it.
@@ -50,11 +56,13 @@ StageWalk walk_of(const std::vector<plan::Pass>& passes) {
 }
 
 plan::MemoryUse StageWalk::peak(const plan::MemoryUse& state,
-                                const std::vector<plan::PhaseMemory>& chunks) const {
+                                const plan::TurnMemory& passes) const {
+  const std::vector<plan::PhaseMemory>& chunks = passes.chunks;
   plan::MemoryUse peak;
   for (const HeldBeside& held : most) {
     plan::MemoryUse use = state;
-    use += chunks[held.chunk][static_cast<std::size_t>(held.phase)].most;
+    use += held.pairs ? passes.pairs[held.chunk].most
+                      : chunks[held.chunk][static_cast<std::size_t>(held.phase)].most;
     for (std::size_t chunk = 0; chunk < chunks.size(); ++chunk) {
       use[plan::MemoryPart::activations] +=
           after(chunks[chunk], plan::Phase::forward) * held.whole[chunk] +
@@ -66,12 +74,17 @@ plan::MemoryUse StageWalk::peak(const plan::MemoryUse& state,
 }
 
 const std::vector<StageWalk>& PassWalks::of(const std::string& schedule,
-                                            const plan::PipelineShape& shape) {
+                                            const plan::PipelineShape& shape, bool pairs) {
   plan::PipelineShape filled = shape;
   filled.micro_batches = std::min(shape.micro_batches, 2 * shape.stages + 2);
-  const auto [entry, fresh] = known_.try_emplace({schedule, filled.stages, filled.micro_batches});
+  const auto [entry, fresh] =
+      known_.try_emplace({schedule, filled.stages, filled.micro_batches, pairs});
   for (std::uint32_t stage = 0; fresh && stage < filled.stages; ++stage) {
-    entry->second.push_back(walk_of(plan::schedules().at(schedule).passes(filled, stage)));
+    const std::vector<plan::Pass> passes = plan::schedules().at(schedule).passes(filled, stage);
+    StageWalk& walk =
+        entry->second.emplace_back(walk_of(plan::turns_of(passes, filled, stage, pairs)));
+    walk.in_flight = plan::most_in_flight(passes);
+    walk.micro_batches = filled.micro_batches;
   }
   return entry->second;
 }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tessera/plan/memory.hpp"
-#include "tessera/plan/schedule/schedule.hpp"
+#include "tessera/plan/schedule/pairs.hpp"
 
 namespace tessera::explore {
 
@@ -18,6 +18,7 @@ namespace tessera::explore {
 struct HeldBeside {
   plan::Phase phase = plan::Phase::forward;
   std::uint16_t chunk = 0;
+  bool pairs = false;  // a backward pass of the other chunk takes turns with it
   std::array<std::uint32_t, 2> whole{};
   std::array<std::uint32_t, 2> apart{};
 };
@@ -29,23 +30,31 @@ struct HeldBeside {
 struct StageWalk {
   std::vector<HeldBeside> most;
   std::uint32_t in_flight = 0;  // plan::most_in_flight
+  std::uint32_t micro_batches = 0;
+  // Passes that take turns, by chunk of the forward one: so many of as many micro-batches.
+  std::array<std::uint32_t, 2> pairs{};
 
   // As plan::MemoryWalk has it at its peak. `state`: what is held all the time.
-  plan::MemoryUse peak(const plan::MemoryUse& state,
-                       const std::vector<plan::PhaseMemory>& chunks) const;
+  plan::MemoryUse peak(const plan::MemoryUse& state, const plan::TurnMemory& passes) const;
+  // Of as many micro-batches as fill the pipeline, or more: each further one has all its passes in
+  // pairs.
+  std::uint32_t pairs_of(std::uint32_t chunk, std::uint32_t count) const {
+    return pairs[chunk] == 0 ? 0 : pairs[chunk] + (count - micro_batches);
+  }
 };
-StageWalk walk_of(const std::vector<plan::Pass>& passes);
+StageWalk walk_of(const std::vector<plan::Turn>& turns);
 
 // Each shape is walked through once.
 class PassWalks {
  public:
   // [stages] More micro-batches than fill the pipeline add nothing but repetition: as many are
   // walked through.
-  const std::vector<StageWalk>& of(const std::string& schedule, const plan::PipelineShape& shape);
+  const std::vector<StageWalk>& of(const std::string& schedule, const plan::PipelineShape& shape,
+                                   bool pairs);
 
  private:
-  using Key = std::tuple<std::string, std::uint32_t, std::uint32_t>;
-  std::map<Key, std::vector<StageWalk>> known_;  // by schedule, stages, micro-batches
+  using Key = std::tuple<std::string, std::uint32_t, std::uint32_t, bool>;
+  std::map<Key, std::vector<StageWalk>> known_;  // by schedule, stages, micro-batches, pairs
 };
 
 }  // namespace tessera::explore

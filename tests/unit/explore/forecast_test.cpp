@@ -207,6 +207,29 @@ TEST(Forecast, BoundsSchedulesInAV) {
   expect_bounds(lab, 8);
 }
 
+// Tokens travel to experts while the other pass computes: passes take less than they would alone.
+TEST(Forecast, BoundsPassesThatTakeTurns) {
+  Files files = with_machine(
+      "topology: {kind: mesh, rows: 2, columns: 4, bandwidth: 2 GB/s, latency: 1 ns}\n"
+      "tile: {peak: {fp16: 1 TFLOP/s}, sram: 64 MB}\n");
+  files.at("lab/experiment.yaml") =
+      "machine: machine.yaml\n"
+      "workload: {kind: transformer, layers: 4, hidden: 64, heads: 4, sequence: 32,\n"
+      "  vocabulary: 64, batch: 128, experts: {count: 4, top_k: 2}}\n"
+      "strategy: {pipeline: 2, chunks: 2, schedule: dualpipe-v, overlap_passes: true}\n";
+  Laboratory lab(files);
+  lab.limits.given = {{"pipeline", {"2", "4"}},
+                      {"tensor", {"1"}},
+                      {"context", {"1"}},
+                      {"chunks", {"1", "2"}},
+                      {"schedule", {"1f1b", "dualpipe-v"}},
+                      {"recompute", {"none", "full"}},
+                      {"zero", {"0", "2"}},
+                      {"micro_batch", {"1", "4"}},
+                      {"placement", {"linear"}}};
+  expect_bounds(lab, 40);
+}
+
 TEST(Forecast, OfOneTileIsExact) {
   Laboratory lab(testing::small_sweep());
   Candidate candidate;

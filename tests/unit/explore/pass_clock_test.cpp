@@ -35,7 +35,7 @@ TEST(PassClock, HasNoBubblesInAFilledZbV) {
     for (const std::uint32_t count :
          {2 * stages - 1, 2 * stages, 2 * stages + 2, 2 * stages + 31}) {
       for (const StageHours& stage :
-           clock.hours("zb-v", v_of(stages, count), alike(stages), crossings(stages, 0))) {
+           clock.hours({"zb-v", v_of(stages, count)}, alike(stages), crossings(stages, 0))) {
         EXPECT_DOUBLE_EQ(stage.end - stage.begin, 6.0 * count) << stages << ", " << count;
       }
     }
@@ -47,7 +47,7 @@ TEST(PassClock, LeavesStagesIdleWithFewMicroBatches) {
   PassClock clock;
   for (const std::uint32_t stages : {2U, 3U, 8U}) {
     const auto first = [&](double crossing) {
-      return clock.hours("zb-v", v_of(stages, 1), alike(stages), crossings(stages, crossing))[0];
+      return clock.hours({"zb-v", v_of(stages, 1)}, alike(stages), crossings(stages, crossing))[0];
     };
     EXPECT_GE(first(0).end, 4.0 * stages + 1);
     EXPECT_LE(first(0).end, 4.0 * stages + 2);
@@ -55,7 +55,7 @@ TEST(PassClock, LeavesStagesIdleWithFewMicroBatches) {
     double before = 0;
     for (std::uint32_t count = 1; count < 2 * stages; ++count) {
       const double end =
-          clock.hours("zb-v", v_of(stages, count), alike(stages), crossings(stages, 0))[0].end;
+          clock.hours({"zb-v", v_of(stages, count)}, alike(stages), crossings(stages, 0))[0].end;
       EXPECT_GE(end, before);
       before = end;
     }
@@ -70,7 +70,7 @@ TEST(PassClock, HasTheBubblesOfDualPipe) {
     for (const std::uint32_t count : {2 * stages, 2 * stages + 2, 4 * stages + 5}) {
       double end = 0;
       for (const StageHours& stage :
-           clock.hours("dualpipe-v", v_of(stages, count), alike(stages), crossings(stages, 0))) {
+           clock.hours({"dualpipe-v", v_of(stages, count)}, alike(stages), crossings(stages, 0))) {
         end = std::max(end, stage.end);
       }
       EXPECT_GE(end, 6.0 * count) << stages << ", " << count;

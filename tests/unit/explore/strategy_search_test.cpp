@@ -74,6 +74,34 @@ TEST(StrategySearch, KeepsTurnsForSchedulesThatHaveThem) {
       sim::read_experiment("lab/experiment.yaml", {"strategy=best.yaml"}, loader_of(files)));
 }
 
+// Bounds that counted such passes one after the other were above what they took, and might have
+// ruled out the fastest.
+TEST(StrategySearch, BoundsOfPassesThatTakeTurnsHoldByBruteForce) {
+  Files files = small_sweep();
+  files["lab/experiment.yaml"] =
+      "name: turns\n"
+      "machine: {name: mesh, topology: {kind: mesh, rows: 2, columns: 4, bandwidth: 4 GB/s,\n"
+      "  latency: 1 ns}, tile: {peak: {fp16: 1 TFLOP/s}, sram: 64 MB}}\n"
+      "workload: {kind: transformer, layers: 4, hidden: 64, heads: 4, sequence: 32,\n"
+      "  vocabulary: 64, batch: 128, experts: {count: 4, top_k: 2}}\n"
+      "strategy: {pipeline: 2, chunks: 2, data: 4, expert: 2, schedule: dualpipe-v,\n"
+      "  overlap_passes: true, placement: {layout: linear}}\n";
+  SearchRequest some = request();
+  some.kept = {"tensor=1",  "context=1",        "schedule=1f1b,dualpipe-v", "recompute=none",
+               "zero=0",    "placement=linear", "overlap_gradients=false",  "micro_batch=1,2",
+               "expert=2,4"};
+  SearchRequest every = some;
+  every.all = true;
+  const SearchOutcome all = search(every, files);
+  EXPECT_EQ(all.violated, 0U);
+  EXPECT_EQ(all.proposals.size(), all.fitting);
+  const SearchOutcome found = search(some, files);
+  EXPECT_EQ(found.violated, 0U);
+  EXPECT_EQ(found.proposals.front().iteration, all.proposals.front().iteration);
+  ASSERT_TRUE(all.proposals.front().candidate);
+  EXPECT_EQ(all.proposals.front().candidate->schedule, "dualpipe-v");
+}
+
 TEST(StrategySearch, ComparesWithTheExperimentsOwn) {
   const SearchOutcome outcome = search(request());
   const auto own = std::find_if(outcome.proposals.begin(), outcome.proposals.end(),

@@ -126,7 +126,7 @@ TEST(PeakMemory, ZeroThreeGathersTheLayerAndTheNext) {
   const auto gathered = [](const std::string& prefetch) {
     const Planned work = planned("data: 2\nzero: 3\nprefetch: " + prefetch + "\n");
     const PassMemory& pass =
-        work.plan.stages[0].pass_memory[0][static_cast<std::size_t>(Phase::backward)];
+        work.plan.stages[0].pass_memory.chunks[0][static_cast<std::size_t>(Phase::backward)];
     return pass.most[MemoryPart::gathered];
   };
   EXPECT_GT(gathered("both"), gathered("forward"));
@@ -138,7 +138,9 @@ TEST(PeakMemory, ZeroThreeGathersTheLayerAndTheNext) {
 TEST(PeakMemory, GathersByOperatorHoldOneAtATime) {
   const auto gathered = [](const std::string& more) {
     const Planned work = planned("data: 2\nzero: 3\nprefetch: none\n" + more);
-    return work.plan.stages[0].pass_memory[0][static_cast<std::size_t>(Phase::backward)].gathered;
+    return work.plan.stages[0]
+        .pass_memory.chunks[0][static_cast<std::size_t>(Phase::backward)]
+        .gathered;
   };
   EXPECT_LT(gathered("gather: operator\n"), gathered(""));
   // What is computed with again soon stays for it, a whole layer at most.
@@ -196,7 +198,7 @@ TEST(PeakMemory, PoolsByStreamKeepWhatTheyOnceHeld) {
   const Planned apart = planned(strategy, machine_text() + "framework: {pools: by_stream}\n");
   const MemoryUse peak = walked(apart, 0).use;
   EXPECT_GE(peak.total(), walked(shared, 0).use.total());
-  const PhaseMemory& passes = shared.plan.stages[0].pass_memory[0];
+  const PhaseMemory& passes = shared.plan.stages[0].pass_memory.chunks[0];
   const PassMemory& backward = passes[static_cast<std::size_t>(Phase::backward)];
   EXPECT_EQ(peak[MemoryPart::scattered], backward.scattered);
   EXPECT_EQ(peak[MemoryPart::gathered], backward.gathered);

@@ -22,7 +22,7 @@ LayerMemory of_layer(const Planned& work, std::size_t layer) {
 }
 
 const PassMemory& pass_of(const Planned& work, Phase phase, std::uint32_t stage = 0) {
-  return work.plan.stages[stage].pass_memory[0][static_cast<std::size_t>(phase)];
+  return work.plan.stages[stage].pass_memory.chunks[0][static_cast<std::size_t>(phase)];
 }
 
 MemoryUse walked(const Planned& work, std::uint32_t stage) {

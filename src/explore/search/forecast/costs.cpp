@@ -24,6 +24,7 @@ std::size_t number_of(const plan::Holding& holding) {
 Forecaster::PassCost& Forecaster::PassCost::operator+=(const PassCost& other) {
   compute += other.compute;
   blocking += other.blocking;
+  exchanges += other.exchanges;
   beside += other.beside;
   accessed += other.accessed;
   events += other.events;
@@ -52,8 +53,9 @@ Forecaster::PassCost Forecaster::cost_of(Ways& ways, const plan::PassOutline& ou
   for (const plan::PassOutline::Collective& each : outline.collectives) {
     const bool over_replicas = plan::is_over_replicas(each.group);
     const collective::Algorithm& algorithm = over_replicas ? *data_algorithm_ : *tensor_algorithm_;
-    (each.background ? cost.beside : cost.blocking) +=
-        ways.time(each.shape, algorithm, each.kind, each.bytes);
+    const Span time = ways.time(each.shape, algorithm, each.kind, each.bytes);
+    (each.background ? cost.beside : cost.blocking) += time;
+    cost.exchanges += !each.background && each.group == Group::expert ? time : Span{};
     cost.events += events_of_a_message * ways.steps(each.shape, algorithm, each.kind);
   }
   cost.accessed = static_cast<double>(outline.accessed.count());

@@ -59,7 +59,9 @@ struct Forecast {
 //   the passes of the first micro-batch through the stages before it, all passes of its own, and
 //   those of the last micro-batch back through the stages before it, and the first one's update; or
 //   its own passes and update, after the first of these (shared by the iterations);
-// and no less than all accesses to any channel of DRAM take.
+// and no less than all accesses to any channel of DRAM take. Two passes that take turns take no
+// less than what both compute and wait for, nor than all their exchanges over experts, which are
+// done one after the other.
 //
 // The estimate (likely) has every part of that. The bound (least) leaves out what may be hidden or
 // met faster: messages that meet, and tied weights. Boundaries count the fastest way between two
@@ -82,17 +84,23 @@ class Forecaster {
   // Of one layer, or summed over several.
   struct PassCost {
     Span compute;
-    Span blocking;  // collectives that are waited for
-    Span beside;    // others
+    Span blocking;   // collectives that are waited for
+    Span exchanges;  // of these, those of tokens over experts
+    Span beside;     // others
     double accessed = 0;
     double events = 0;
     PassCost& operator+=(const PassCost& other);
     friend PassCost operator-(const PassCost& a, const PassCost& b) {
-      return {a.compute - b.compute, a.blocking - b.blocking, a.beside - b.beside,
-              a.accessed - b.accessed, a.events - b.events};
+      return {a.compute - b.compute, a.blocking - b.blocking, a.exchanges - b.exchanges,
+              a.beside - b.beside,   a.accessed - b.accessed, a.events - b.events};
     }
   };
   using PassCosts = std::array<PassCost, pass_kinds>;
+  // With the time that it is counted as where it is alone.
+  struct CountedPass {
+    PassCost cost;
+    Span time;
+  };
   // [layers + 1] of the layers before.
   struct CostSums {
     std::vector<PassCosts> before;
@@ -123,6 +131,7 @@ class Forecaster {
     Span all_forward;  // of all chunks, one micro-batch
     Span all_backward;
     Span weight_gradients;  // of all, where they are apart
+    Span hidden;            // by pairs of passes that take turns, in an iteration
     Span last;              // what the last backward pass takes longer
     Span update;
     double accessed = 0;  // in an iteration
@@ -139,13 +148,13 @@ class Forecaster {
 
   // What the passes of a stage hold beside what is held all the time.
   struct StagePasses {
-    std::vector<plan::PhaseMemory> chunks;  // in a V alone
+    plan::TurnMemory turns;  // in a V alone
     plan::PhaseMemory largest;
     Bytes apart;
   };
   // Stages, chunks, in a V; whether weights are gathered, gradients scattered, and beside others;
-  // whether by fully_shard.
-  using PassesKey = std::tuple<std::uint32_t, std::uint32_t, bool, bool, bool, bool, bool>;
+  // whether by fully_shard; whether passes take turns.
+  using PassesKey = std::tuple<std::uint32_t, std::uint32_t, bool, bool, bool, bool, bool, bool>;
 
   using DegreesKey = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>;
   using CutKey = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, bool, std::uint32_t,
@@ -187,6 +196,12 @@ class Forecaster {
   StageTimes times_of(PerLayout& layout, const std::vector<std::size_t>& cuts, std::uint32_t stage,
                       const plan::StageMemory& memory);
   static Span pass_time(const PassCost& cost, double access);
+  static Span pair_time(const PassCost& one, const PassCost& other);
+  void pair_up(const std::vector<CountedPass>& forward, const std::vector<CountedPass>& backward,
+               const StageWalk& walk, StageTimes& times) const;
+  const std::vector<StageWalk>& stage_walks() {
+    return walks_.of(strategy_.schedule, shape(), strategy_.overlap_passes);
+  }
   static bool is_kept_alike(const PerLayout& layout, const std::vector<plan::StageMemory>& memory,
                             std::uint32_t stage);
   Span crossing_of(PerLayout& layout, std::uint32_t stage) const;

@@ -15,7 +15,7 @@ using plan::LayerState;
 // plan::most_in_flight of the schedules, in closed form but for those in a V.
 std::uint32_t Forecaster::in_flight(const Candidate& candidate, std::uint32_t stage) {
   if (strategy_.v_shaped) {
-    return walks_.of(strategy_.schedule, shape())[stage].in_flight;
+    return stage_walks()[stage].in_flight;
   }
   const std::uint64_t count = strategy_.micro_batches;
   const std::uint64_t stages = strategy_.degrees.pipeline;
@@ -112,19 +112,20 @@ const std::vector<plan::LayerMemory>& Forecaster::layer_memory() {
 
 Forecaster::StagePasses Forecaster::passes_of_stage(const std::vector<std::size_t>& cuts,
                                                     std::uint32_t stage) {
-  StagePasses passes;
+  std::vector<std::pair<std::size_t, std::size_t>> chunks;
   for (std::uint32_t chunk = 0; chunk < strategy_.chunks; ++chunk) {
     const std::uint32_t part = shape().part_of(stage, chunk);
-    passes.chunks.push_back(
-        plan::memory_of_passes(strategy_, layer_memory(), kinds_, cuts[part], cuts[part + 1]));
+    chunks.emplace_back(cuts[part], cuts[part + 1]);
   }
+  StagePasses passes;
+  passes.turns = plan::memory_of_turns(strategy_, layer_memory(), kinds_, chunks);
   if (experiment_.machine.framework.pools_apart) {
-    plan::keep_pools(passes.chunks);
+    plan::keep_pools(passes.turns);
   }
-  passes.largest = plan::largest_passes(passes.chunks);
-  passes.apart = plan::mean_apart(passes.chunks);
+  passes.largest = plan::largest_passes(passes.turns.chunks);
+  passes.apart = plan::mean_apart(passes.turns.chunks);
   if (!strategy_.v_shaped) {
-    passes.chunks.clear();
+    passes.turns = {};
   }
   return passes;
 }
@@ -136,7 +137,7 @@ const std::vector<Forecaster::StagePasses>& Forecaster::passes_of(const Cuts& cu
   const std::uint32_t stages = strategy_.degrees.pipeline;
   const auto [entry, fresh] = passes_.try_emplace(
       {stages, strategy_.chunks, strategy_.v_shaped, replicas && strategy_.zero == 3, scatters,
-       scatters && strategy_.overlap_gradients, strategy_.has_units()});
+       scatters && strategy_.overlap_gradients, strategy_.has_units(), strategy_.overlap_passes});
   std::vector<StagePasses>& passes = entry->second;
   for (std::uint32_t stage = 0; fresh && stage < stages; ++stage) {
     passes.push_back(repeats(cuts, stage) ? passes.back() : passes_of_stage(cuts.first, stage));
@@ -148,10 +149,10 @@ plan::MemoryUse Forecaster::peak_of(const StagePasses& passes, std::uint32_t sta
                                     const plan::StageMemory& memory) {
   const std::uint32_t communicators = plan::communicators_of(strategy_, stage, ties_);
   if (strategy_.v_shaped) {
-    const StageWalk& walk = walks_.of(strategy_.schedule, shape())[stage];
+    const StageWalk& walk = stage_walks()[stage];
     return plan::with_framework(
         experiment_.machine.framework, communicators,
-        walk.peak(memory.state(strategy_.chunk_micro_batches()), passes.chunks));
+        walk.peak(memory.state(strategy_.chunk_micro_batches()), passes.turns));
   }
   const plan::StageForm form{strategy_.schedule, strategy_.degrees.pipeline, stage,
                              strategy_.micro_batches, memory.in_flight};

@@ -97,6 +97,8 @@ Forecaster::StageTimes Forecaster::times_of(PerLayout& layout, const std::vector
   const bool shares_gradients = strategy_.zero >= 2 && !memory.holds_weights &&
                                 strategy_.sram == plan::SramAllocation::resident;
   StageTimes times;
+  std::vector<CountedPass> forward_passes;
+  std::vector<CountedPass> backward_passes;
   LayerState all;
   for (std::uint32_t chunk = 0; chunk < strategy_.chunks; ++chunk) {
     const std::uint32_t part = shape().part_of(stage, chunk);
@@ -148,6 +150,8 @@ Forecaster::StageTimes Forecaster::times_of(PerLayout& layout, const std::vector
         back_least = std::min(back_least, whole_least);
         weights_time.least = std::min(weights_time.least, whole_least - back_time.least);
         accessed = std::min(accessed, accessed_ahead + whole.accessed);
+        forward_passes.push_back({ahead, time});
+        backward_passes.push_back({whole, back_time + weights_time});
       }
       times.weight_gradients += weights_time;
     }
@@ -170,6 +174,9 @@ Forecaster::StageTimes Forecaster::times_of(PerLayout& layout, const std::vector
       // Beside several last passes those of others may be done.
       times.last += {strategy_.chunks > 1 ? 0 : longer.least, longer.likely};
     }
+  }
+  if (strategy_.overlap_passes) {
+    pair_up(forward_passes, backward_passes, stage_walks()[stage], times);
   }
   if (workload_.training) {
     times.update = update_of(ways, all, memory, access);
@@ -210,7 +217,7 @@ double Forecaster::likely_in_a_v(PerLayout& layout, const std::vector<StageTimes
     crossings.push_back(crossing_of(layout, static_cast<std::uint32_t>(number)).likely);
   }
   const std::vector<StageHours> hours =
-      clock_.hours(strategy_.schedule, shape(), passes, crossings);
+      clock_.hours({strategy_.schedule, shape(), strategy_.overlap_passes}, passes, crossings);
   const double iterations = experiment_.options.iterations;
   double longest_stage = 0;
   for (std::size_t number = 0; number < stages.size(); ++number) {
@@ -231,7 +238,7 @@ Span Forecaster::iteration(PerLayout& layout, const std::vector<StageTimes>& sta
   for (std::size_t number = 0; number < stages.size(); ++number) {
     const StageTimes& stage = stages[number];
     const Span own = (stage.all_forward + stage.all_backward + stage.weight_gradients) * count -
-                     Span{number > 0 ? stage.early : 0, 0};
+                     stage.hidden - Span{number > 0 ? stage.early : 0, 0};
     // Those that come after the last pass that other stages wait for; the first stage's update
     // waits for one of its own.
     const double put_off = std::min(count, static_cast<double>(number) + 1);
