@@ -130,8 +130,15 @@ std::vector<StageHours> PassClock::hours(const ClockedSchedule& schedule,
     busy[step.stage] += time;
     done_[number] = stage.end;
   }
-  const double more = static_cast<double>(shape.micro_batches - filled.shape.micro_batches) /
-                      filled.shape.micro_batches * *std::max_element(busy.begin(), busy.end());
+  const auto of_one_more = [&](std::size_t stage) {
+    return schedule.pairs ? times[stage].pairs[0] + times[stage].pairs[1]
+                          : busy[stage] / filled.shape.micro_batches;
+  };
+  double longest = 0;
+  for (std::size_t stage = 0; stage < shape.stages; ++stage) {
+    longest = std::max(longest, of_one_more(stage));
+  }
+  const double more = (shape.micro_batches - filled.shape.micro_batches) * longest;
   for (StageHours& stage : hours) {
     stage.end += more;
   }

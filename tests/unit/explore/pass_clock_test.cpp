@@ -62,6 +62,31 @@ TEST(PassClock, LeavesStagesIdleWithFewMicroBatches) {
   }
 }
 
+// Two that take turns are begun when what both need is there: with as much time as both have alone
+// nothing ends sooner, and what pairs hide every micro-batch gains.
+TEST(PassClock, HasPassesTakeTurns) {
+  PassClock clock;
+  for (const std::uint32_t stages : {2U, 3U, 5U}) {
+    const std::uint32_t count = 4 * stages + 5;
+    const auto end = [&](bool pairs, double of_pair) {
+      std::vector<PassTimes> times = alike(stages);
+      for (PassTimes& of : times) {
+        of.pairs = {of_pair, of_pair};
+      }
+      double last = 0;
+      for (const StageHours& stage :
+           clock.hours({"dualpipe-v", v_of(stages, count), pairs}, times, crossings(stages, 0))) {
+        last = std::max(last, stage.end);
+      }
+      return last;
+    };
+    EXPECT_GE(end(true, 3), end(false, 3)) << stages;
+    // Two pairs a micro-batch, but for those that fill and empty the pipeline.
+    EXPECT_LE(end(true, 2), end(true, 3) - 2.0 * (count - 2 * stages)) << stages;
+    EXPECT_GE(end(true, 2), 4.0 * count) << stages;
+  }
+}
+
 // DeepSeek-V3, arXiv:2412.19437, table 2: at most (stages - 1) (F + 2 B - W), where forward and
 // backward passes beside each other take as long as one after the other.
 TEST(PassClock, HasTheBubblesOfDualPipe) {
