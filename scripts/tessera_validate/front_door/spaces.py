@@ -40,10 +40,11 @@ class Space:
     about: str
     fewer: dict = field(default_factory=dict)
     settings: tuple = ()
+    strategy: str = "pipeline: 1, tensor: 1, data: 1"
 
     def experiment(self):
         return (f"name: {self.name}\nmachine: {self.machine}\nworkload: {self.workload}\n"
-                "strategy: {pipeline: 1, tensor: 1, data: 1, placement: {layout: linear}}\n")
+                f"strategy: {{{self.strategy}, placement: {{layout: linear}}}}\n")
 
     def words(self, reduced):
         kept = {**self.keep, **self.fewer} if reduced else self.keep
@@ -93,6 +94,12 @@ SPACES = (
           {"context": "1", "sequence_parallel": "false", "zero": "0,1", "recompute": "none,full", "chunks": "1,2",
            "schedule": "1f1b,zb-h1,interleaved,zb-v,dualpipe-v"},
           "schedules whose chunks lie in a V beside others, and overlaps"),
+    Space("turns", CLUSTER.replace("NODES", "2").replace("CAPACITY", "1 GB"),
+          EXPERTS.replace("batch: 32", "batch: 128"),
+          {**PLAIN, "zero": "0,2", "recompute": "none,full", "chunks": "1,2", "micro_batch": "1,2,4",
+           "schedule": "1f1b,interleaved,dualpipe-v"},
+          "a mixture of experts whose passes take turns, so that exchanges are hidden",
+          strategy="pipeline: 2, chunks: 2, schedule: dualpipe-v, overlap_passes: true"),
 )
 REDUCED = ("mesh", "experts", "hybrid")
 

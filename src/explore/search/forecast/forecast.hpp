@@ -196,6 +196,11 @@ class Forecaster {
   StageTimes times_of(PerLayout& layout, const std::vector<std::size_t>& cuts, std::uint32_t stage,
                       const plan::StageMemory& memory);
   static Span pass_time(const PassCost& cost, double access);
+  // Whether a forward pass follows each backward one, as long as there are any.
+  bool alternates() const {
+    return strategy_.schedule == "1f1b" || strategy_.schedule == "interleaved";
+  }
+  double carried_over(const PassCost& ahead, const PassCost& back) const;
   static Span pair_time(const PassCost& one, const PassCost& other);
   void pair_up(const std::vector<CountedPass>& forward, const std::vector<CountedPass>& backward,
                const StageWalk& walk, StageTimes& times) const;

@@ -155,6 +155,11 @@ Forecaster::StageTimes Forecaster::times_of(PerLayout& layout, const std::vector
       }
       times.weight_gradients += weights_time;
     }
+    // What is reduced beside a backward pass and takes longer goes on beside the forward pass that
+    // follows, but for the last one.
+    const double carried = alternates() && replicas ? carried_over(ahead, back) : 0;
+    back_time.likely -= carried;
+    times.last.likely += carried;
     times.all_backward += back_time;
     if (chunk == 0) {
       times.first_backward = {back_least, back_time.likely};
@@ -185,6 +190,15 @@ Forecaster::StageTimes Forecaster::times_of(PerLayout& layout, const std::vector
     }
   }
   return times;
+}
+
+double Forecaster::carried_over(const PassCost& ahead, const PassCost& back) const {
+  if (!strategy_.overlap_gradients || strategy_.zero < 2) {
+    return 0;
+  }
+  const double more = back.beside.likely - (back.compute + back.blocking).likely;
+  const double room = (ahead.compute + ahead.blocking).likely - ahead.beside.likely;
+  return std::max(0.0, std::min(more, room));
 }
 
 // From this stage to the next one. Adapters send for others, which the bound leaves open.
