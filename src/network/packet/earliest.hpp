@@ -1,7 +1,8 @@
 // Times under numbers, of which the earliest is asked for now and then.
 //
-// A tree of minima over blocks of 64. Changes mark their block, and only what is marked is looked
-// at again before the next question: many changes at one instant cost little more than one.
+// A tree of minima over blocks of 8: in larger ones most of the time goes into looking at numbers
+// that nothing has happened to. Changes mark their block, and only what is marked is looked at
+// again before the next question: many changes at one instant cost little more than one.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +30,7 @@ class Earliest {
   void collect(SimTime time, std::vector<std::uint32_t>& numbers);
 
  private:
-  static constexpr std::uint32_t fan = 64;
+  static constexpr std::uint32_t fan = 8;
   struct Level {
     std::vector<std::int64_t> times = std::vector<std::int64_t>(fan, SimTime::never().ps());
     // Blocks whose minimum is not known one level up.
