@@ -8,6 +8,7 @@
 #include <iostream>
 
 #include "command_tables.hpp"
+#include "signals.hpp"
 #include "terminal.hpp"
 #include "tessera/cli/commands.hpp"
 #include "tessera/core/error.hpp"
@@ -129,6 +130,7 @@ config::TextLoader shared_loader(comm::Communicator& world) {
 }
 
 int run_program(int argc, char** argv) {
+  keep_requests();
   // A write beyond the file-size limit shall fail, and be reported, instead of killing the process.
   std::signal(SIGXFSZ, SIG_IGN);
   const PlainText results(std::cout);

@@ -23,19 +23,23 @@ void on_status(int) {
 
 }  // namespace
 
-SignalWatch::SignalWatch() {
-  stop_flag = 0;
-  status_flag = 0;
-  std::signal(SIGINT, on_stop);
-  std::signal(SIGTERM, on_stop);
+void keep_requests() {
   std::signal(SIGUSR1, on_stop);
   std::signal(SIGUSR2, on_status);
 }
 
+SignalWatch::SignalWatch() {
+  std::signal(SIGINT, on_stop);
+  std::signal(SIGTERM, on_stop);
+  keep_requests();
+}
+
 SignalWatch::~SignalWatch() {
-  for (const int signal : {SIGINT, SIGTERM, SIGUSR1, SIGUSR2}) {
+  for (const int signal : {SIGINT, SIGTERM}) {
     std::signal(signal, SIG_DFL);
   }
+  stop_flag = 0;
+  status_flag = 0;
 }
 
 bool SignalWatch::stop_requested() const {

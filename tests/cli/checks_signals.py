@@ -1,4 +1,5 @@
 """What signals do."""
+import pathlib
 import re
 import signal
 import subprocess
@@ -45,6 +46,30 @@ def stop_by_usr1(program):
 @check
 def stop_two_ranks_by_usr1(program):
     stop_with(program, signal.SIGUSR1, 2)
+
+
+def wait_until_main(process):
+    """Into its first lines, which have SIGXFSZ ignored: before MPI starts, long before anything is simulated."""
+    status = pathlib.Path("/proc/%d/status" % process.pid)
+    ignored = 1 << (signal.SIGXFSZ - 1)
+    deadline = time.time() + 60
+    while time.time() < deadline:
+        text = status.read_text(encoding="utf-8")
+        found = re.search(r"^SigIgn:\s*([0-9a-f]+)", text, re.MULTILINE)
+        if "Name:\ttessera\n" in text and int(found.group(1), 16) & ignored:
+            return
+    raise AssertionError("does not begin")
+
+
+@check
+def stop_asked_for_before_the_run(program):
+    """As a scheduler may that is in a hurry: the run begins, and stops at once; it was ended by the signal."""
+    process = program.start(["run", HERE / "long.yaml", "-o", program.folder])
+    wait_until_main(process)
+    process.send_signal(signal.SIGUSR1)
+    _, err = process.communicate(timeout=60)
+    expect(process.returncode == 75, "exit code %d: %s" % (process.returncode, err))
+    expect(program.summary()["status"] == "stopped", program.summary()["status"])
 
 
 @check
