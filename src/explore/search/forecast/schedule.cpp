@@ -169,8 +169,16 @@ Forecaster::StageTimes Forecaster::times_of(PerLayout& layout, const std::vector
       // The update waits for what the last pass has to share out.
       times.last.likely += between(sharing.reduce, end - 1, end).likely;
     }
-    if (replicas && strategy_.zero >= 2) {  // in the last pass alone, in part beside it
-      times.last.likely += between(sharing.copies, first, end).likely;
+    if (replicas && strategy_.zero >= 2) {  // in the last pass alone
+      const Span copies = between(sharing.copies, first, end);
+      if (strategy_.overlap_gradients) {  // beside it, but for those of the last layer
+        PassCost with = last;
+        with.beside += copies;
+        times.last.likely += std::max((pass_time(with, access) - pass_time(last, access)).likely,
+                                      between(sharing.copies, end - 1, end).likely);
+      } else {
+        times.last.likely += copies.likely;
+      }
     }
     if (replicas && strategy_.overlap_gradients && strategy_.zero < 2) {
       const Span before = pass_time(last, access);
