@@ -20,11 +20,16 @@ tessera_precompiled(tessera_precompiled precompiled.hpp)
 
 # tessera_together(TARGET BATCH SOURCES...): compiles the sources together, BATCH at a time, where
 # TESSERA_TOGETHER says so: most of a source's time goes into headers and templates that its neighbours use
-# too. Sources with a `Registration registration` stay alone: they are alike, down to the names that only they
+# too; rooms of TESSERA_APART are compiled source by source all the same. Sources with a `Registration registration` stay alone: they are alike, down to the names that only they
 # see. One whose names are its own (`mesh_registration`) is compiled with others.
 function(tessera_together target batch)
+  set(together ${TESSERA_TOGETHER})
+  string(REGEX REPLACE "^tessera_|_fast$" "" room ${target})
+  if(room IN_LIST TESSERA_APART)
+    set(together OFF)
+  endif()
   set_target_properties(${target} PROPERTIES
-    UNITY_BUILD ${TESSERA_TOGETHER} UNITY_BUILD_BATCH_SIZE ${batch})
+    UNITY_BUILD ${together} UNITY_BUILD_BATCH_SIZE ${batch})
   # Places in messages are named from the root of the tree, wherever it is.
   target_compile_options(${target} PRIVATE -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
   list(FILTER ARGN EXCLUDE REGEX "^[$]<")

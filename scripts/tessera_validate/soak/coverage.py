@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import made
 from catalogue import PAGES
-from page import ROOT, version
+from page import ROOT, text_of, version
 
 BOUND = 90  # % of the lines of these rooms
 HELD = ("pdes", "network", "memory", "executor", "trace")
@@ -53,14 +53,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "coverage")
     parser.add_argument("--what", default="all tests of the preset `coverage`")
+    parser.add_argument("--failed", type=Path, help="where ctest names tests that failed, if any did")
+    parser.add_argument("--began", type=float, default=time.time(), help="when the call began [s since 1970]")
     options = parser.parse_args()
-    began = time.time()
     files = summary(options.folder)
     rooms = by_room(files)
     lines = [f"Reached by {options.what}, without optimisation. Bound: {BOUND} % of the lines of "
              f"{', '.join(HELD)}.", "", "| room | lines | reached | branches | reached | least reached files |",
              "|---|---|---|---|---|---|"]
-    missed = []
+    missed = [f"{line.partition(':')[2]} failed" for line in text_of(options.failed).splitlines()] if options.failed else []
     for room, (covered, total, taken, branches) in sorted(rooms.items()):
         least = sorted((file for file in files if room_of(file["filename"]) == room and file["line_total"] >= 20),
                        key=lambda file: file["line_covered"] / file["line_total"])[:2]
@@ -72,7 +73,7 @@ def main():
     lines.append(f"| all | {sums[1]} | {share(*sums[:2])} | {sums[3]} | {share(*sums[2:])} | |")
     program = version(options.folder / "tessera")
     made.put(PAGES["trust"], "coverage",
-             [*lines, "", made.footer(time.time() - began, program, missed), ""])
+             [*lines, "", made.footer(time.time() - options.began, program, missed), ""])
     print("\n".join(lines))
     return 1 if missed else 0
 

@@ -2,7 +2,8 @@
 """Fuzzes the readers of files, guided by coverage, and writes its part of results/trust.md.
 
 Each reader gets mutated inputs until there have been so many of them, over as many sittings as it takes:
-build/fuzz/ledger.json remembers counts, build/fuzz/corpus what was found. An input must be read or refused
+build/fuzz/ledger.json remembers counts, build/fuzz/corpus what was found; an interrupt (SIGINT, SIGTERM) ends a
+sitting in order, and it counts. An input must be read or refused
 as bad input within the time and memory allowed; experiments, which may ask for both, are counted.
 """
 
@@ -12,9 +13,11 @@ import json
 import os
 import random
 import re
+import signal
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -34,6 +37,7 @@ READERS = {
     "requests": ("logs of requests, CSV and JSON", 4096),
     "stored": ("checkpoint.json, manifest, summary, state and logs of sweeps, with sums made right", 4096),
     "import": ("configurations of ASTRA-sim, SCALE-Sim and ONNXim", 8192)}
+WANTED = 1_000_000  # inputs for each reader
 MOST_MEMORY_MB = 2048
 LONGEST_S = 20
 KEPT_FILES, KEPT_BYTES = 100, 2048  # of a corpus in the tree
@@ -42,7 +46,7 @@ KEPT_FILES, KEPT_BYTES = 100, 2048  # of a corpus in the tree
 def options():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "fuzz")
-    parser.add_argument("--count", type=int, default=1_000_000, help="inputs for each reader, in all")
+    parser.add_argument("--count", type=int, default=WANTED, help="inputs for each reader, in all")
     parser.add_argument("--minutes", type=float, default=0, help="of this sitting, for each reader")
     parser.add_argument("--reader", action="append", choices=READERS)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1, 1 << 31))
@@ -64,8 +68,16 @@ def fill(reader, folder):
             (folder / hashlib.sha1(content).hexdigest()).write_bytes(content)
 
 
+@dataclass(frozen=True)
+class Sitting:
+    counts: dict
+    text: str  # what the fuzzer said
+    found: bool  # an input that is neither read nor refused
+    interrupted: bool
+
+
 def sit(given, reader, left):
-    """Runs the fuzzer; its inputs, what it counted, and its output where it found something."""
+    """Runs the fuzzer for what is left."""
     corpus = given.folder / "corpus" / reader
     findings = given.folder / "findings" / reader
     findings.mkdir(parents=True, exist_ok=True)
@@ -77,9 +89,19 @@ def sit(given, reader, left):
         command.append(f"-max_total_time={int(60 * given.minutes)}")
     if reader == "experiment":
         command += ["-fork=1", "-ignore_timeouts=1", "-ignore_ooms=1"]
-    done = subprocess.run([*map(str, command), str(corpus)], capture_output=True, text=True, errors="replace",
-                          stdin=subprocess.DEVNULL, env=environment(reader), check=False)
-    return counts_of(done.stderr), done
+    process = subprocess.Popen([*map(str, command), str(corpus)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                               stderr=subprocess.PIPE, text=True, errors="replace", env=environment(reader))
+    interrupted = []
+
+    def interrupt(*_):
+        interrupted.append(True)
+        process.send_signal(signal.SIGINT)  # which libFuzzer takes as an end, with what it counted
+
+    before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
+    text = process.communicate()[1]
+    for number, handler in before.items():
+        signal.signal(number, handler)
+    return Sitting(counts_of(text), text, process.returncode != 0 and not interrupted, bool(interrupted))
 
 
 def counts_of(text):
@@ -96,22 +118,31 @@ def counts_of(text):
 
 
 class Ledger:
+    """Counts of all sittings, also of those that go on beside this one for other readers."""
+
     def __init__(self, path):
         self.path = path
-        self.entries = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        self.entries = self.read()
+
+    def read(self):
+        return json.loads(self.path.read_text(encoding="utf-8")) if self.path.exists() else {}
 
     def of(self, reader):
         empty = {"inputs": 0, "edges": 0, "too_long": 0, "too_large": 0, "seconds": 0, "programs": []}
         return self.entries.setdefault(reader, empty)
 
     def add(self, reader, counts, seconds, program):
-        entry = self.of(reader)
-        for name, value in counts.items():
-            entry[name] = max(entry[name], value) if name == "edges" else entry[name] + value
-        entry["seconds"] += seconds
-        if program not in entry["programs"]:
-            entry["programs"].append(program)
-        self.path.write_text(json.dumps(self.entries, indent=1) + "\n", encoding="utf-8")
+        with made.alone_in(self.path.parent):
+            self.entries = self.read()
+            entry = self.of(reader)
+            for name, value in counts.items():
+                entry[name] = max(entry[name], value) if name == "edges" else entry[name] + value
+            entry["seconds"] += seconds
+            if program not in entry["programs"]:
+                entry["programs"].append(program)
+            new = self.path.with_suffix(".new")
+            new.write_text(json.dumps(self.entries, indent=1) + "\n", encoding="utf-8")
+            new.replace(self.path)
 
 
 def keep(given, reader):
@@ -135,21 +166,36 @@ def keep(given, reader):
     print(f"{reader}: {len(list(target.iterdir()))} files kept", flush=True)
 
 
-def part_of_page(ledger, program):
+def open_findings(given, reader):
+    """How many inputs that once were neither read nor refused still are not, when they are given again."""
+    kinds = ("crash-*", "leak-*") if reader == "experiment" else ("crash-*", "leak-*", "timeout-*", "oom-*")
+    count = 0
+    for path in [path for kind in kinds for path in (given.folder / "findings" / reader).glob(kind)]:
+        done = subprocess.run([str(given.folder / "tests" / "fuzz_readers"), f"-timeout={LONGEST_S}",
+                               f"-rss_limit_mb={MOST_MEMORY_MB}", str(path)], capture_output=True,
+                              env=environment(reader), check=False)
+        count += done.returncode != 0
+    return count
+
+
+def part_of_page(given, ledger, program):
     lines = ["libFuzzer, under AddressSanitizer and UndefinedBehaviorSanitizer, guided by coverage and compared "
              f"values. An input must be read or refused as bad input within {LONGEST_S} s and "
              f"{MOST_MEMORY_MB} MiB. Experiments may ask for more; those that did are counted, their messages "
              "are not looked at. Counts are over all sittings, by the programs named; after a finding the count "
-             "goes on from where it was.", "",
-             "| reader | reads | inputs | edges covered | longer than allowed | larger | hours | programs |",
-             "|---|---|---|---|---|---|---|---|"]
-    total = 0
+             f"goes on from where it was. Bound: {WANTED} inputs for each reader, and no finding that is open.", "",
+             "| reader | reads | inputs | edges covered | longer than allowed | larger | open findings | hours | programs |",
+             "|---|---|---|---|---|---|---|---|---|"]
+    total, missed = 0, []
     for reader, (what, _) in READERS.items():
         entry = ledger.of(reader)
         total += entry["seconds"]
+        open_ones = open_findings(given, reader)
+        missed += [f"{reader}: {open_ones} findings"] if open_ones else []
+        missed += [f"{reader}: {entry['inputs']} inputs"] if entry["inputs"] < WANTED else []
         lines.append(f"| {reader} | {what} | {entry['inputs']} | {entry['edges']} | {entry['too_long']} | "
-                     f"{entry['too_large']} | {entry['seconds'] / 3600:.2f} | {', '.join(entry['programs'])} |")
-    return [*lines, "", made.footer(total, program, ()), ""]
+                     f"{entry['too_large']} | {open_ones} | {entry['seconds'] / 3600:.2f} | {', '.join(entry['programs'])} |")
+    return [*lines, "", made.footer(total, program, missed), ""]
 
 
 def main():
@@ -162,18 +208,20 @@ def main():
         left = given.count - ledger.of(reader)["inputs"]
         if left > 0:
             began = time.time()
-            counts, done = sit(given, reader, left)
-            ledger.add(reader, counts, time.time() - began, commit)
-            print(f"{reader}: {counts}", flush=True)
-            if done.returncode != 0:
+            sitting = sit(given, reader, left)
+            ledger.add(reader, sitting.counts, time.time() - began, commit)
+            print(f"{reader}: {sitting.counts}", flush=True)
+            if sitting.found:
                 failed = True
-                print(f"error: {reader}: a finding, in {given.folder}/findings/{reader}\n{done.stderr[-6000:]}",
+                print(f"error: {reader}: a finding, in {given.folder}/findings/{reader}\n{sitting.text[-6000:]}",
                       file=sys.stderr)
+            if sitting.interrupted:
+                break
         if given.keep:
             keep(given, reader)
     if failed:
         return 1
-    made.put(PAGES["trust"], "fuzzers", part_of_page(ledger, program))
+    made.put(PAGES["trust"], "fuzzers", part_of_page(given, ledger, program))
     return 0
 
 

@@ -1,6 +1,9 @@
 """Small faults that a mutator plants in C++: one operator or constant of one line at a time."""
 
+import hashlib
 import re
+from collections import Counter
+from dataclasses import dataclass
 
 # What is found, and what is put in its place. Templates, includes, arrows and streams are spared by the pattern.
 OPERATORS = [
@@ -21,20 +24,48 @@ SPARED = re.compile(r"^\s*(//|#|static_assert|template|using|namespace|ensure\(|
                     r"operator|reserve\(|constexpr const char|throw |resident_bytes|_bytes\(\) const")
 
 
+@dataclass(frozen=True)
+class Fault:
+    """One place of a file, and what is put there. Its name holds while the line stays, wherever it moves."""
+    file: str
+    line: int
+    operator: str
+    code: str  # the line, without what is before it
+    number: int  # among those with the same operator in lines that read the same
+    begin: int
+    end: int
+    replacement: str
+
+    @property
+    def name(self):
+        return f"{self.file} | {self.operator} | {self.number} | {self.code}"
+
+    def place_in_draw(self, seed):
+        """Faults are tried in this order: at random, but the same whatever becomes of other lines."""
+        return hashlib.sha256(f"{seed}:{self.name}".encode()).digest()
+
+    def planted_in(self, text):
+        lines = text.split("\n")
+        line = lines[self.line - 1]
+        lines[self.line - 1] = line[:self.begin] + self.replacement + line[self.end:]
+        return "\n".join(lines)
+
+
 def code_of(line):
     """The line without strings, characters and remarks, which become blanks."""
     blank = re.sub(r'"(\\.|[^"\\])*"|\'(\\.|[^\'\\])*\'', lambda found: "\x00" * len(found[0]), line)
     return re.sub(r"//.*$", lambda found: "\x00" * len(found[0]), blank)
 
 
-def mutants_of(text):
-    """(line number, operator, the whole mutated text) of every fault that can be planted."""
-    lines = text.split("\n")
-    for number, line in enumerate(lines):
+def faults_of(file, text):
+    """Every fault that can be planted in a file with this text."""
+    seen = Counter()
+    for number, line in enumerate(text.split("\n"), start=1):
         if SPARED.search(line):
             continue
         code = code_of(line)
-        for name, pattern, replacement in OPERATORS:
+        for operator, pattern, replacement in OPERATORS:
             for found in pattern.finditer(code):
-                changed = line[:found.start()] + replacement + line[found.end():]
-                yield number + 1, name, "\n".join([*lines[:number], changed, *lines[number + 1:]])
+                same = (operator, line.strip())
+                yield Fault(file, number, operator, line.strip(), seen[same], found.start(), found.end(), replacement)
+                seen[same] += 1

@@ -1,19 +1,22 @@
 #!/usr/bin/env python3
-"""Plants faults in the sources of rooms, one at a time, and counts those that the tests of the room notice.
+"""Plants faults in the sources of rooms, one at a time, and counts those that tests notice.
 
-Faults are drawn at random over all places of a room. For each the room is compiled in a copy of the tree, with its unit
-tests; where these pass, a few runs of whole experiments follow. A fault that does not compile is none. Which
-were not noticed is kept in the ledger, and named in the part mutation of results/trust.md.
+Faults are drawn at random over all places of a room. For each the room is compiled in a copy of the tree, and the
+unit tests of the room run, then those of the rooms that stand on it, then a few runs of whole experiments, until one
+of them fails. A fault that does not compile is none; one that cannot change what a run does is named in
+equivalent_faults.json, with the reason. The ledger remembers what was tried over all sittings; what was not noticed is
+named in the part mutation of results/trust.md.
 """
 
 import argparse
+import filecmp
 import json
-import random
 import re
 import shutil
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -21,147 +24,242 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import made
 from catalogue import PAGES
 from page import ROOT, version
-from soak.mutants import mutants_of
+from soak.mutants import faults_of
 
-BOUND = 85  # %
+BOUND = 85  # % of the faults of a room
+# Unit tests in the order in which they run, and experiments that follow.
+PROGRAMS = {"pdes": ("pdes", "comm", "executor"), "network": ("network", "executor", "sim")}
 EXPERIMENTS = {"pdes": ("parallel.mesh_packet", "parallel.ring_slow_link", "parallel.analytical"),
-               "network": ("parallel.mesh_packet", "parallel.mesh_flit", "parallel.graph_flow",
-                           "parallel.analytical", "golden.")}
+               "network": ("golden\\..*", "parallel.mesh_packet", "parallel.mesh_flit", "parallel.graph_flow",
+                           "parallel.analytical")}
 ENVIRONMENT = ["env", "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
                "OMPI_MCA_rmaps_base_oversubscribe=1"]
+PATIENCE = 5  # times what a test takes without a fault, and at least:
+LEAST_S = 30
+LONG_S = 0.3  # a unit test that takes longer comes after those that do not
+COPIED = ("CMakeLists.txt", "CMakePresets.json", "cmake", "include", "src", "tests", "configs", "workloads", "scripts",
+          "python", "docs", "README.md", "LICENSE", "bench", "results", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md",
+          ".tool-versions")
 
 
-def copy_tree(folder):
-    """The sources, beside which there is a build of their own."""
-    for name in ("CMakeLists.txt", "CMakePresets.json", "cmake", "include", "src", "tests", "configs", "workloads",
-                 "scripts", "python", "docs", "README.md", "LICENSE", "bench"):
+def files_of(folder):
+    for name in COPIED:
+        path = folder / name
+        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+            if file.is_file() and "__pycache__" not in file.parts:
+                yield file.relative_to(folder)
+
+
+def make_same(folder):
+    """The tree as it is now, also after sittings with another; what did not change keeps its time."""
+    now = set(files_of(ROOT))
+    for name in set(files_of(folder)) - now:
+        (folder / name).unlink()
+    for name in now:
         source, target = ROOT / name, folder / name
-        if source.is_dir():
-            shutil.copytree(source, target, dirs_exist_ok=True, symlinks=True,
-                            ignore=shutil.ignore_patterns("__pycache__"))
-        elif source.exists():
-            shutil.copy2(source, target)
+        if not target.exists() or not filecmp.cmp(source, target, shallow=False):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, target)
+            shutil.copymode(source, target)
 
 
 class Tree:
+    """A copy of the sources beside which there is a build of its own."""
+
     def __init__(self, folder, lock):
         self.folder = folder
         self.build = folder / "build" / "o0"
         self.lock = ["flock", lock] if lock else []
+        self.patience = {}
+        self.long = {}  # unit tests of a program that take long
+        make_same(folder)
+        subprocess.run(["cmake", "--preset", "o0", "-DTESSERA_BENCH=OFF", f"-DTESSERA_APART={';'.join(PROGRAMS)}"],
+                       cwd=folder, check=True, stdout=subprocess.DEVNULL)
 
     def make(self, targets):
-        return subprocess.run([*self.lock, "nice", "ninja", "-C", str(self.build), "-j2", *targets],
+        """Whether they can be made, and what the compiler says."""
+        done = subprocess.run([*self.lock, "nice", "ninja", "-C", str(self.build), "-j2", *targets],
                               capture_output=True, text=True, check=False)
+        return done.returncode == 0, done.stdout[-3000:]
 
-    def prepare(self):
-        if not (self.build / "build.ninja").exists():
-            copy_tree(self.folder)
-            subprocess.run(["cmake", "--preset", "o0", "-DTESSERA_BENCH=OFF", "-DTESSERA_TOGETHER=OFF"], cwd=self.folder,
-                           check=True, stdout=subprocess.DEVNULL)
-
-    def tests(self, room):
-        listed = subprocess.run(["ninja", "-C", str(self.build), "-t", "targets", "all"], capture_output=True, text=True,
-                                check=True).stdout
-        return re.findall(rf"^(tests/{room}_\w+): CXX_EXECUTABLE_LINKER", listed, re.MULTILINE)
-
-    def passes(self, room, programs):
-        for program in programs:
-            try:
-                done = subprocess.run([str(self.build / program)], capture_output=True, timeout=120, check=False,
-                                      cwd=self.build)
-            except subprocess.TimeoutExpired:
-                return False
-            if done.returncode != 0:
-                return False
-        return self.runs_pass(room)
-
-    def runs_pass(self, room):
-        if self.make(["tessera"]).returncode != 0:
+    def ends_well(self, name, command):
+        began = time.time()
+        try:
+            done = subprocess.run(command, capture_output=True, timeout=self.patience.get(name), check=False,
+                                  stdin=subprocess.DEVNULL, cwd=self.build)
+        except subprocess.TimeoutExpired:
             return False
-        for name in EXPERIMENTS.get(room, ()):
-            done = subprocess.run([*ENVIRONMENT, "ctest", "--test-dir", str(self.build), "-R", f"^{re.escape(name)}",
-                                   "--stop-on-failure", "--timeout", "200", "-j2"], capture_output=True, check=False)
-            if done.returncode != 0:
+        if name not in self.patience:
+            self.patience[name] = max(LEAST_S, PATIENCE * (time.time() - began))
+        return done.returncode == 0
+
+    def unit_tests_pass(self, target):
+        command = [*ENVIRONMENT, str(self.build / target), "--gtest_brief=1", "--gtest_fail_fast"]
+        if target not in self.long:
+            times = self.build / "unit_tests.json"
+            if not self.ends_well(target, [*command, f"--gtest_output=json:{times}"]):
                 return False
-        return True
+            suites = json.loads(times.read_text(encoding="utf-8"))["testsuites"]
+            self.long[target] = ":".join(f"{suite['name']}.{test['name']}" for suite in suites
+                                         for test in suite["testsuite"] if float(test["time"].rstrip("s")) > LONG_S)
+            return True
+        return (self.ends_well(target, [*command, f"--gtest_filter=-{self.long[target]}"]) and
+                (not self.long[target] or self.ends_well(target, [*command, f"--gtest_filter={self.long[target]}"])))
+
+    def first_that_notices(self, room):
+        """The name of the first test that fails, or `the compiler`; none: all pass."""
+        for program in PROGRAMS[room]:
+            target = f"tests/{program}_tests"
+            if not self.make([target])[0]:
+                return "the compiler"
+            if not self.unit_tests_pass(target):
+                return f"unit.{program}"
+        if not self.make(["tessera"])[0]:
+            return "the compiler"
+        for name in EXPERIMENTS[room]:
+            # ctest ends each test, and all that it began, in time.
+            limit = str(int(self.patience.get(name, 600)))
+            if not self.ends_well(name, [*ENVIRONMENT, "ctest", "--test-dir", str(self.build), "-R", f"^{name}$",
+                                         "--stop-on-failure", "--no-tests=error", "--timeout", limit]):
+                return name.replace("\\..*", "")
+        return None
+
+    def notices(self, room, fault):
+        """What notices a fault that is planted for as long as it takes."""
+        path = self.folder / fault.file
+        original = path.read_text(encoding="utf-8")
+        path.write_text(fault.planted_in(original), encoding="utf-8")
+        try:
+            return self.first_that_notices(room)
+        finally:
+            path.write_text(original, encoding="utf-8")
 
 
-def places_of(room):
-    """Every fault of a room that can be planted: file, and its place among those of the file."""
-    places = []
-    for path in sorted((ROOT / "src" / room).rglob("*.[ch]pp")) + sorted((ROOT / "include/tessera" / room).rglob("*.[hi]*")):
-        for index, _ in enumerate(mutants_of(path.read_text(encoding="utf-8"))):
-            places.append((str(path.relative_to(ROOT)), index))
-    return places
+def program_of_tree(scratch):
+    """What a program that is built from the tree says of itself; that of the copy knows no commit."""
+    output = scratch / "git_hash.inc"
+    subprocess.run(["cmake", f"-DSOURCE_DIR={ROOT}", f"-DOUTPUT={output}", "-P", str(ROOT / "cmake/git_hash.cmake")],
+                   check=True)
+    commit = json.loads(output.read_text(encoding="utf-8"))
+    return re.sub(r"\(\w+\)", f"({commit})", version(scratch / "build/o0/tessera")), commit
 
 
-def try_one(tree, room, place, programs):
-    """noticed, survived, or not compiled; with the line and what was changed."""
-    name, index = place
-    path = tree.folder / name
-    original = (ROOT / name).read_text(encoding="utf-8")
-    line, operator, text = list(mutants_of(original))[index]
-    path.write_text(text, encoding="utf-8")
-    try:
-        built = tree.make(programs)
-        if built.returncode != 0:
-            outcome = "not compiled"
-        else:
-            outcome = "survived" if tree.passes(room, programs) else "noticed"
-    finally:
-        path.write_text(original, encoding="utf-8")
-    return {"file": name, "line": line, "operator": operator, "outcome": outcome}
+def faults_of_room(room, seed):
+    """Every fault of a room that can be planted, in the order of the draw."""
+    files = sorted((ROOT / "src" / room).rglob("*.[ch]pp")) + sorted((ROOT / "include/tessera" / room).rglob("*.[hi]*"))
+    faults = [fault for path in files
+              for fault in faults_of(str(path.relative_to(ROOT)), path.read_text(encoding="utf-8"))]
+    return sorted(faults, key=lambda fault: fault.place_in_draw(seed))
 
 
-def part_of_page(ledger, program, seconds):
+def equivalent():
+    """Why some faults are none, by name."""
+    listed = json.loads((Path(__file__).parent / "equivalent_faults.json").read_text(encoding="utf-8"))
+    return {name: why for why, names in listed.items() for name in names}
+
+
+class Ledger:
+    """What was tried in all sittings: by room and name of the fault what noticed it, and the program."""
+
+    def __init__(self, path):
+        self.path = path
+        self.rooms = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+    def add(self, room, fault, by, seconds, commit):
+        self.rooms.setdefault(room, {})[fault.name] = {"by": by or "none", "seconds": round(seconds, 1), "commit": commit}
+        new = self.path.with_suffix(".new")
+        new.write_text(json.dumps(self.rooms, indent=1) + "\n", encoding="utf-8")
+        new.replace(self.path)
+
+    def of(self, room, fault):
+        return self.rooms.get(room, {}).get(fault.name)
+
+
+def rows_of(ledger, room, faults, reasons):
+    """A row of the table, what was not noticed, the seconds and the programs of what is in the ledger."""
+    tried = [(fault, ledger.of(room, fault)) for fault in faults if ledger.of(room, fault)]
+    told = {fault.name: entry["by"] for fault, entry in tried}
+    not_compiled = sum(by == "the compiler" for by in told.values())
+    same = [fault for fault, entry in tried if entry["by"] == "none" and fault.name in reasons]
+    survived = [fault for fault, entry in tried if entry["by"] == "none" and fault.name not in reasons]
+    planted = len(tried) - not_compiled - len(same)
+    noticed = planted - len(survived)
+    share = 100 * noticed / planted if planted else 0
+    by = Counter(by for by in told.values() if by not in ("none", "the compiler"))
+    row = (f"| {room} | {len(faults)} | {planted} | {noticed} | {share:.1f} % | {len(same)} | {not_compiled} | "
+           f"{', '.join(f'{name} {count}' for name, count in by.most_common())} |")
+    return row, share, survived, [entry for _, entry in tried]
+
+
+def part_of_page(ledger, seed, program):
     lines = ["Faults planted one at a time (an operator or a constant of a line, `scripts/tessera_validate/soak/"
-             "mutants.py`), drawn at random over a room; noticed by its unit tests, or by runs of whole experiments "
-             f"({'; '.join(f'{room}: ' + ', '.join(names) for room, names in EXPERIMENTS.items())}). Bound: {BOUND} %.", "",
-             "| room | places | planted | noticed | share | not compiled |", "|---|---|---|---|---|---|"]
-    missed, survivors = [], []
-    for room, entry in sorted(ledger.items()):
-        count = {outcome: sum(one["outcome"] == outcome for one in entry["tried"])
-                 for outcome in ("noticed", "survived", "not compiled")}
-        planted = count["noticed"] + count["survived"]
-        share = 100 * count["noticed"] / planted if planted else 0
-        lines.append(f"| {room} | {entry['places']} | {planted} | {count['noticed']} | {share:.0f} % | "
-                     f"{count['not compiled']} |")
+             "mutants.py`), drawn at random over a room. Without effect are those that cannot change what a run does: "
+             "`equivalent_faults.json` beside it says why, one by one; they count as not planted. "
+             f"Bound: {BOUND} % noticed.", "",
+             "| room | places | planted | noticed | share | without effect | not compiled | first noticed by |",
+             "|---|---|---|---|---|---|---|---|"]
+    missed, survivors, entries, reasons = [], [], [], equivalent()
+    for room in sorted(ledger.rooms):
+        row, share, survived, of_room = rows_of(ledger, room, faults_of_room(room, seed), reasons)
+        lines.append(row)
         if share < BOUND:
-            missed.append(f"{room}: {share:.0f} % noticed")
-        survivors += [f"`{one['file']}:{one['line']}` ({one['operator']})" for one in entry["tried"]
-                      if one["outcome"] == "survived"]
-    return [*lines, "", f"Not noticed: {', '.join(survivors) or 'none'}.", "", made.footer(seconds, program, missed), ""]
+            missed.append(f"{room}: {share:.1f} % noticed")
+        survivors += [f"`{fault.file}:{fault.line}` ({fault.operator})" for fault in survived]
+        entries += of_room
+    commits = ", ".join(sorted({entry["commit"] for entry in entries}))
+    return [*lines, "", f"Not noticed: {', '.join(survivors) or 'none'}.", "", f"Tried with the programs of {commits}.",
+            "", made.footer(sum(entry["seconds"] for entry in entries), program, missed), ""]
 
 
-def main():
+def options():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--room", action="append")
+    parser.add_argument("--room", action="append", choices=PROGRAMS)
     parser.add_argument("--count", type=int, default=200, help="faults of each room, over all sittings")
-    parser.add_argument("--minutes", type=float, default=0, help="of this sitting")
+    parser.add_argument("--minutes", type=float, default=0, help="of this sitting, for each room")
+    parser.add_argument("--again", action="store_true", help="try again what was not noticed, and nothing new")
+    parser.add_argument("--list", action="store_true", help="print what was not noticed, and try nothing")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "mutants")
     parser.add_argument("--lock", help="a file that is locked while something is compiled")
-    options = parser.parse_args()
-    options.folder.mkdir(parents=True, exist_ok=True)
-    tree = Tree(options.folder, options.lock)
-    tree.prepare()
-    path = options.folder / "ledger.json"
-    ledger = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    began = time.time()
-    for room in options.room or EXPERIMENTS:
-        places = places_of(room)
-        random.Random(f"{options.seed}:{room}").shuffle(places)
-        programs = tree.tests(room)
-        entry = ledger.setdefault(room, {"places": len(places), "tried": []})
-        if tree.make(programs).returncode != 0 or not tree.passes(room, programs):
-            sys.exit(f"error: the tests of {room} fail without a fault")
-        for place in places[len(entry["tried"]):options.count]:
-            if options.minutes and time.time() - began > 60 * options.minutes:
+    return parser.parse_args()
+
+
+def chosen(given, room, ledger):
+    """The faults of a room that this sitting is to try."""
+    faults, reasons = faults_of_room(room, given.seed), equivalent()
+    survived = [fault for fault in faults if (ledger.of(room, fault) or {}).get("by") == "none"
+                and fault.name not in reasons]
+    if given.again or given.list:
+        return survived
+    return [fault for fault in faults[:given.count] if not ledger.of(room, fault)]
+
+
+def main():
+    given = options()
+    given.folder.mkdir(parents=True, exist_ok=True)
+    ledger = Ledger(given.folder / "ledger.json")
+    rooms = given.room or list(PROGRAMS)
+    if given.list:
+        for room in rooms:
+            for fault in chosen(given, room, ledger):
+                print(f"{fault.file}:{fault.line}: {fault.operator}\n{fault.name}")
+        return 0
+    tree = Tree(given.folder, given.lock)
+    for room in rooms:
+        began = time.time()
+        if by := tree.first_that_notices(room):
+            sys.exit(f"error: without a fault {by} fails for {room}\n{tree.make(['tessera'])[1]}")
+        print(f"{room}: all tests without a fault take {time.time() - began:.0f} s", flush=True)
+        program, commit = program_of_tree(given.folder)
+        for fault in chosen(given, room, ledger):
+            if given.minutes and time.time() - began > 60 * given.minutes:
                 break
-            entry["tried"].append(try_one(tree, room, place, programs))
-            path.write_text(json.dumps(ledger, indent=1) + "\n", encoding="utf-8")
-            print(f"{room} {len(entry['tried'])}: {entry['tried'][-1]}", flush=True)
-    made.put(PAGES["trust"], "mutation", part_of_page(ledger, version(tree.build / "tessera"), time.time() - began))
+            start = time.time()
+            by = tree.notices(room, fault)
+            ledger.add(room, fault, by, time.time() - start, commit)
+            print(f"{fault.file}:{fault.line}: {fault.operator}: {by or 'NOT NOTICED'}, {time.time() - start:.0f} s",
+                  flush=True)
+    made.put(PAGES["trust"], "mutation", part_of_page(ledger, given.seed, program))
     return 0
 
 
