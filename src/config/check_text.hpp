@@ -1,4 +1,4 @@
-// What is refused before the YAML parser sees a text.
+// What a text is made of, before the YAML parser sees it.
 #pragma once
 
 #include <string>
@@ -12,9 +12,6 @@ std::string_view without_byte_order_mark(std::string_view text);
 
 // Line and column, from 1, of the byte at `offset`; columns count bytes, without a byte order mark.
 Place place_at(const std::string& file, std::string_view text, std::size_t offset);
-
-// False, with one diagnostic, for a text that is too big, not UTF-8, or holds control characters.
-bool check_text(const std::string& file, std::string_view text, Diagnostics& diagnostics);
 
 // A scalar as yaml-cpp 0.7 gives it, in UTF-8: of the escapes \N (U+0085) and \_ (U+00A0) it makes
 // a lone byte each.

@@ -14,7 +14,11 @@ std::string shown(const std::string& path, const config::Value& value) {
                      : value.kind == config::Value::Kind::scalar ? value.text
                                                                  : config::to_inline_yaml(value);
   if (text.size() > longest_shown) {
-    text = text.substr(0, longest_shown) + "…";
+    std::size_t end = longest_shown;
+    while ((static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) {  // inside a character
+      --end;
+    }
+    text = text.substr(0, end) + "…";
   }
   return path + (text.empty() ? "" : ": " + text);
 }
@@ -23,7 +27,12 @@ std::string shown(const std::string& path, const config::Value& value) {
 
 std::string read_text(const std::string& path, Request& request, Migrated& migrated) {
   migrated.sources.push_back(path);
-  return config::load_named(path, request.load);
+  std::string text = config::load_named(path, request.load);
+  // Words of it go into what is written.
+  config::Diagnostics own;
+  config::check_text(path, text, own);
+  own.throw_if_any();
+  return text;
 }
 
 config::Value read_yaml(const std::string& path, Request& request, Migrated& migrated) {

@@ -16,7 +16,7 @@ namespace tessera::migration {
 // their place, after which the value is null.
 config::Value read_yaml(const std::string& path, Request& request, Migrated& migrated);
 config::Value read_json(const std::string& path, Request& request, Migrated& migrated);
-// The text of a source, which is noted as one.
+// The text of a source, which is noted as one. Throws ConfigError where it is no plain text.
 std::string read_text(const std::string& path, Request& request, Migrated& migrated);
 
 class Source {

@@ -147,9 +147,8 @@ class TiledStream final : public TiledOperator {
       throw CoreTooSmall(core(), "vector work of " + to_string(Bytes(of_one)) + " an element");
     }
     const std::uint64_t fair = quotient_up(spec_.rows * spec_.columns, target.cores * tiles_a_core);
-    const std::uint64_t wanted =
-        std::clamp<std::uint64_t>(fair, quotient_up(least_tile_bytes, of_one), most);
-    const std::uint64_t elements = std::min(wanted, most);
+    const std::uint64_t elements =
+        std::min(std::max(fair, quotient_up(least_tile_bytes, of_one)), most);
     // Rows stay whole where they can: sums over a cut one take two passes.
     const bool keeps_rows = spec_.columns <= (spec_.work.trees > 0 ? most : elements);
     if (keeps_rows && !spec_.transposes) {

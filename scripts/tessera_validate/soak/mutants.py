@@ -21,7 +21,8 @@ OPERATORS = [
 ]
 # Lines that say nothing about what a run does.
 SPARED = re.compile(r"^\s*(//|#|static_assert|template|using|namespace|ensure\(|class|struct|enum|friend)|"
-                    r"operator|reserve\(|constexpr const char|throw |resident_bytes|_bytes\(\) const")
+                    r"operator|reserve\(|constexpr const char|throw |resident_bytes|_bytes\(\) const|"
+                    r"\) (const )?= 0;$")
 
 
 @dataclass(frozen=True)

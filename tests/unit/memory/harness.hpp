@@ -6,11 +6,13 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "../kept_run.hpp"
 #include "tessera/comm/communicator.hpp"
 #include "tessera/machine/machine.hpp"
 #include "tessera/machine/partition/partition.hpp"
@@ -104,8 +106,8 @@ class Driver final : public pdes::Component {
   static constexpr unsigned network_slot = 1;
   static constexpr unsigned memory_slot = 2;
   static constexpr unsigned coherent_slot = 3;
-  Driver(const std::vector<Access>& accesses, unsigned target)
-      : accesses_(accesses), target_(target) {}
+  Driver(const std::vector<Access>& accesses, unsigned target, std::span<const EntityId> members)
+      : accesses_(accesses), target_(target), members_(members) {}
   void start(pdes::Context& context) override {
     for (std::uint32_t i = 0; i < accesses_.size(); ++i) {
       if (accesses_[i].tile == context.self().value()) {
@@ -122,15 +124,37 @@ class Driver final : public pdes::Component {
       done.push_back({context.now().ps(), context.self().value(), event.tag});
     }
   }
+  void save(std::uint32_t index, pdes::StateWriter& writer) const override {
+    std::vector<Done> here;
+    for (const Done& one : done) {
+      if (one.tile == members_[index].value()) {
+        here.push_back(one);
+      }
+    }
+    writer.put_all(here);
+  }
+  void restore(std::uint32_t /*index*/, pdes::StateReader& reader) override {
+    const std::vector<Done> here = reader.get_all<Done>();
+    done.insert(done.end(), here.begin(), here.end());
+  }
   std::vector<Done> done;
 
  private:
   const std::vector<Access>& accesses_;
   unsigned target_;
+  std::span<const EntityId> members_;
 };
 
+// A run at its first cut.
+struct Cut {
+  std::int64_t at_ps = 0;
+  tessera::testing::KeptRun run;
+  std::vector<Use> bins;  // told before
+};
+
+// With `kept` the run is kept at the cut that it names; with `from` it goes on from one.
 inline Outcome run(const Described& described, const std::vector<Access>& accesses, int ranks = 1,
-                   std::int64_t bin_ps = 0) {
+                   std::int64_t bin_ps = 0, Cut* kept = nullptr, const Cut* from = nullptr) {
   Outcome outcome;
   std::mutex mutex;
   const machine::Topology& topology = *described.machine.topology;
@@ -145,7 +169,8 @@ inline Outcome run(const Described& described, const std::vector<Access>& access
     const SimTime lookahead = topology.smallest_latency();
     pdes::Engine engine(communicator, {partition.owner, members, std::move(delays)},
                         reach ? std::min(*reach, lookahead) : lookahead);
-    Driver driver(accesses, described.coherence ? Driver::coherent_slot : Driver::memory_slot);
+    Driver driver(accesses, described.coherence ? Driver::coherent_slot : Driver::memory_slot,
+                  members);
     const auto network =
         described.network->build({described.machine, members, Driver::network_slot});
     const auto memory = described.memory->build(
@@ -163,9 +188,10 @@ inline Outcome run(const Described& described, const std::vector<Access>& access
                                        Driver::memory_slot});
       engine.attach(*coherent);
     }
-    const auto noted_in = [&](std::vector<Use>& uses) {
-      return [&](const ChannelUse& use) {
-        const std::scoped_lock lock(mutex);
+    std::vector<Use> bins;
+    std::vector<Use> totals;
+    const auto noted_in = [](std::vector<Use>& uses) {
+      return [&uses](const ChannelUse& use) {
         uses.push_back({use.channel, use.begin.ps(), use.end.ps(), use.read.count(),
                         use.written.count(), use.busy.ps(), use.longest_wait.ps(), use.row_hits,
                         use.row_conflicts});
@@ -173,18 +199,38 @@ inline Outcome run(const Described& described, const std::vector<Access>& access
     };
     if (bin_ps > 0) {
       engine.set_boundaries(SimTime::from_ps(bin_ps), 1000);
-      memory->report_bins(noted_in(outcome.bins));
+      memory->report_bins(noted_in(bins));
     }
-    engine.run();
+    pdes::EngineHooks hooks;
+    bool is_kept = false;
+    if (kept != nullptr) {
+      engine.set_cuts(SimTime::from_ps(kept->at_ps));
+      hooks.on_cut = [&](SimTime) {
+        if (!std::exchange(is_kept, true)) {
+          kept->run.keep(engine);
+          const std::scoped_lock lock(mutex);
+          kept->bins.insert(kept->bins.end(), bins.begin(), bins.end());
+        }
+      };
+    }
+    if (from != nullptr) {
+      from->run.put_back(engine, communicator.rank() == 0);
+    }
+    engine.run(hooks);
     std::vector<std::uint64_t> last{static_cast<std::uint64_t>(engine.last_event_time().ps())};
     communicator.reduce_max(last);
     const SimTime end = SimTime::from_ps(static_cast<std::int64_t>(last[0]));
     engine.finish_boundaries(end);
     memory->pass_boundary(end);
-    memory->visit_channels(end, noted_in(outcome.totals));
+    memory->visit_channels(end, noted_in(totals));
     const std::scoped_lock lock(mutex);
+    outcome.bins.insert(outcome.bins.end(), bins.begin(), bins.end());
+    outcome.totals.insert(outcome.totals.end(), totals.begin(), totals.end());
     outcome.done.insert(outcome.done.end(), driver.done.begin(), driver.done.end());
   });
+  if (from != nullptr) {
+    outcome.bins.insert(outcome.bins.end(), from->bins.begin(), from->bins.end());
+  }
   std::sort(outcome.done.begin(), outcome.done.end());
   std::sort(outcome.totals.begin(), outcome.totals.end());
   std::sort(outcome.bins.begin(), outcome.bins.end());

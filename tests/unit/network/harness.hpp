@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <cstdint>
 #include <mutex>
+#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "../kept_run.hpp"
 #include "tessera/comm/communicator.hpp"
 #include "tessera/machine/machine.hpp"
 #include "tessera/machine/partition/partition.hpp"
@@ -86,7 +88,8 @@ class Driver final : public pdes::Component {
  public:
   static constexpr unsigned slot = 0;
   static constexpr unsigned network_slot = 1;
-  explicit Driver(const std::vector<Send>& sends) : sends_(sends) {}
+  Driver(const std::vector<Send>& sends, std::span<const EntityId> members)
+      : sends_(sends), members_(members) {}
 
   void start(pdes::Context& context) override {
     for (std::uint32_t i = 0; i < sends_.size(); ++i) {
@@ -111,10 +114,24 @@ class Driver final : public pdes::Component {
     arrivals.push_back({context.now().ps(), context.self().value(), arrival.source.value(),
                         event.tag, arrival.word});
   }
+  void save(std::uint32_t index, pdes::StateWriter& writer) const override {
+    std::vector<Arrived> here;
+    for (const Arrived& arrived : arrivals) {
+      if (arrived.at == members_[index].value()) {
+        here.push_back(arrived);
+      }
+    }
+    writer.put_all(here);
+  }
+  void restore(std::uint32_t /*index*/, pdes::StateReader& reader) override {
+    const std::vector<Arrived> here = reader.get_all<Arrived>();
+    arrivals.insert(arrivals.end(), here.begin(), here.end());
+  }
   std::vector<Arrived> arrivals;
 
  private:
   const std::vector<Send>& sends_;
+  std::span<const EntityId> members_;
 };
 
 struct RunSettings {
@@ -123,6 +140,13 @@ struct RunSettings {
   std::int64_t bin_ps = 0;                  // 0: no bins
   bool learns = false;                      // the network, who sends to whom
   std::vector<std::uint32_t> tenants = {};  // [nodes]; empty: none
+};
+
+// A run at its first cut.
+struct Cut {
+  std::int64_t at_ps = 0;
+  tessera::testing::KeptRun run;
+  std::vector<Use> bins;  // told before
 };
 
 // Between regions, of a network that may send from anywhere to anywhere.
@@ -135,8 +159,10 @@ inline RegionDelays delays_of(const Described& described, const machine::Partiti
   return delays;
 }
 
+// With `kept` the run is kept at the cut that it names; with `from` it goes on from one.
 inline Traffic carry(const Described& described, const std::vector<Send>& sends,
-                     const RunSettings& settings = {}) {
+                     const RunSettings& settings = {}, Cut* kept = nullptr,
+                     const Cut* from = nullptr) {
   Traffic traffic;
   std::mutex mutex;
   const machine::Topology& topology = *described.machine.topology;
@@ -151,7 +177,7 @@ inline Traffic carry(const Described& described, const std::vector<Send>& sends,
         communicator,
         {partition.owner, members, delays_of(described, partition, communicator.rank())},
         lookahead);
-    Driver driver(sends);
+    Driver driver(sends, members);
     const std::unique_ptr<Network> network = described.network->build(
         {described.machine, members, Driver::network_slot, nullptr, settings.tenants});
     if (settings.learns) {
@@ -163,30 +189,51 @@ inline Traffic carry(const Described& described, const std::vector<Send>& sends,
     }
     engine.attach(driver);
     engine.attach(*network);
-    const auto noted_in = [&](std::vector<Use>& uses) {
-      return [&](const LinkUse& use) {
-        const std::scoped_lock lock(mutex);
+    std::vector<Use> bins;
+    std::vector<Use> totals;
+    const auto noted_in = [](std::vector<Use>& uses) {
+      return [&uses](const LinkUse& use) {
         uses.push_back({use.node.value(), use.port, use.begin.ps(), use.end.ps(), use.bytes.count(),
                         use.busy.ps(), use.largest_queue.count()});
       };
     };
     if (settings.bin_ps > 0) {
       engine.set_boundaries(SimTime::from_ps(settings.bin_ps), 1000);
-      network->report_bins(noted_in(traffic.bins));
+      network->report_bins(noted_in(bins));
     }
-    engine.run();
+    pdes::EngineHooks hooks;
+    bool is_kept = false;
+    if (kept != nullptr) {
+      engine.set_cuts(SimTime::from_ps(kept->at_ps));
+      hooks.on_cut = [&](SimTime) {
+        if (!std::exchange(is_kept, true)) {
+          kept->run.keep(engine);
+          const std::scoped_lock lock(mutex);
+          kept->bins.insert(kept->bins.end(), bins.begin(), bins.end());
+        }
+      };
+    }
+    if (from != nullptr) {
+      from->run.put_back(engine, communicator.rank() == 0);
+    }
+    engine.run(hooks);
     std::vector<std::uint64_t> last{static_cast<std::uint64_t>(engine.last_event_time().ps())};
     communicator.reduce_max(last);
     const SimTime end = SimTime::from_ps(static_cast<std::int64_t>(last[0]));
     engine.finish_boundaries(end);
     network->pass_boundary(end);
-    network->visit_links(end, noted_in(traffic.totals));
+    network->visit_links(end, noted_in(totals));
     const std::scoped_lock lock(mutex);
+    traffic.bins.insert(traffic.bins.end(), bins.begin(), bins.end());
+    traffic.totals.insert(traffic.totals.end(), totals.begin(), totals.end());
     traffic.arrivals.insert(traffic.arrivals.end(), driver.arrivals.begin(), driver.arrivals.end());
     traffic.hops += network->packet_hops();
     traffic.messages += network->messages();
     traffic.end_ps = end.ps();
   });
+  if (from != nullptr) {
+    traffic.bins.insert(traffic.bins.end(), from->bins.begin(), from->bins.end());
+  }
   std::stable_sort(traffic.arrivals.begin(), traffic.arrivals.end(),
                    [](const Arrived& a, const Arrived& b) { return a.at < b.at; });
   std::sort(traffic.totals.begin(), traffic.totals.end());

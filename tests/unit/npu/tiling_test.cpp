@@ -352,6 +352,24 @@ std::uint64_t cycles_of_array(const std::string& keys, const CoreConfig& core) {
 }
 
 // As many neighbours in a row of the kernel as the array has room for.
+// Tiles are of some size where they can be, and as large as the scratchpad allows where it is
+// smaller.
+TEST(Tiles, OfVectorWorkFillASmallScratchpad) {
+  const CoreConfig core =
+      core_from("{array: [16, 16], vector_width: 256, scratchpad: 16 KiB, accumulator: 4 KiB}");
+  for (const std::string text : {"{kind: elementwise, operation: add, inputs: 2, elements: 100000}",
+                                 "{kind: norm, type: rms, rows: 500, columns: 64}",
+                                 "{kind: softmax, rows: 400, columns: 100}"}) {
+    SCOPED_TRACE(text);
+    const auto op = operator_from(text, core, 16);
+    look_at(*op, 16);
+    const TileProgram first = op->program(op->tile(0, 0).shape);
+    const Bytes taken = std::accumulate(first.scratchpad.begin(), first.scratchpad.end(), Bytes());
+    EXPECT_LE(taken, core.scratchpad_half());
+    EXPECT_GT(taken * 4, core.scratchpad_half() * 3);
+  }
+}
+
 TEST(Convolutions, SeeWhatAnyWindowLooksAt) {
   Numbers numbers(7);
   std::size_t stepped_over = 0;

@@ -1,0 +1,66 @@
+// A run's state at a cut, in memory, and runs that go on from it on any number of ranks.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "tessera/pdes/engine.hpp"
+
+namespace tessera::testing {
+
+class KeptRun {
+ public:
+  // In on_cut, on every rank of the run that is kept.
+  void keep(const pdes::Engine& engine) {
+    const std::scoped_lock lock(mutex_);
+    for (std::uint32_t index = 0; index < engine.local_entities(); ++index) {
+      pdes::StateWriter writer;
+      engine.save(index, writer);
+      state_[engine.entity_of(index).value()] = bytes_of(writer);
+    }
+    pdes::StateWriter totals;
+    engine.save_totals(totals);
+    totals_.push_back(bytes_of(totals));
+    engine.visit_pending([this](const pdes::Event& event) { pending_.push_back(event); });
+  }
+
+  // Before the run that goes on, on every rank; the first one has the totals of all.
+  void put_back(pdes::Engine& engine, bool is_first) const {
+    std::map<std::uint32_t, std::uint32_t> index_of;
+    for (std::uint32_t index = 0; index < engine.local_entities(); ++index) {
+      index_of[engine.entity_of(index).value()] = index;
+      pdes::StateReader reader(state_.at(engine.entity_of(index).value()));
+      engine.restore(index, reader);
+      EXPECT_TRUE(reader.at_end()) << "less is read than was written";
+    }
+    for (const pdes::Event& event : pending_) {
+      if (index_of.contains(event.target)) {
+        engine.restore_pending(event);
+      }
+    }
+    for (const std::vector<std::byte>& totals : totals_) {
+      pdes::StateReader reader(totals);
+      engine.restore_totals(reader, is_first);
+    }
+  }
+
+  bool is_empty() const { return state_.empty(); }
+  const std::vector<pdes::Event>& pending() const { return pending_; }
+
+ private:
+  static std::vector<std::byte> bytes_of(const pdes::StateWriter& writer) {
+    return {writer.bytes().begin(), writer.bytes().end()};
+  }
+
+  std::mutex mutex_;
+  std::map<std::uint32_t, std::vector<std::byte>> state_;  // by entity
+  std::vector<std::vector<std::byte>> totals_;             // of each rank
+  std::vector<pdes::Event> pending_;
+};
+
+}  // namespace tessera::testing
