@@ -140,7 +140,8 @@ GraphWork work_on(const machine::Machine& machine, std::vector<std::vector<Graph
 }
 
 Outcome run(const machine::Machine& machine, const GraphWork& work, int ranks = 1,
-            std::uint32_t iterations = 1, SimTime overhead = SimTime::zero()) {
+            std::uint32_t iterations = 1, SimTime overhead = SimTime::zero(),
+            testing::Cut* kept = nullptr, const testing::Cut* from = nullptr) {
   return testing::execute_by(
       machine, {}, "network: {model: analytical}", ranks,
       [&](std::span<const EntityId> members, testing::Noted* noted,
@@ -160,7 +161,8 @@ Outcome run(const machine::Machine& machine, const GraphWork& work, int ranks = 
                return SimTime::from_ps(static_cast<std::int64_t>(bytes.count()));
              },
              iterations, overhead, SimTime::zero(), network.lumps_rings(), 3, 0, 1, noted});
-      });
+      },
+      kept, from);
 }
 
 std::map<std::string, std::pair<std::int64_t, std::int64_t>> times_of(const GraphWork& work,
@@ -588,6 +590,28 @@ TEST(Graph, Iterations) {
   const Outcome outcome = run(machine, work_on(machine, graphs), 2, 3);
   EXPECT_EQ(outcome.end.ps(), 3 * (all_reduce_of_four(40'000) + us));
   EXPECT_EQ(outcome.instructions, 24U);
+}
+
+// Computing, messages that wait for their receiver and collectives, under way at the cut.
+TEST(Graph, GoesOnFromACheckpoint) {
+  const machine::Machine machine = stack("Ring(4)");
+  std::vector<std::vector<GraphNode>> graphs;
+  for (std::uint32_t npu = 0; npu < 4; ++npu) {
+    const std::uint32_t next = (npu + 1) % 4;
+    const std::uint32_t last = (npu + 3) % 4;
+    graphs.push_back({compute(1, (npu + 1) * 3 * us), collective(2, 40'000, {1}),
+                      compute(3, 7 * us, {1}),
+                      message(4, GraphAction::send, next, 30'000 + npu, {1}),
+                      message(5, GraphAction::receive, last, 30'000 + last, {3}),
+                      host(6, 2 * us, {3}), collective(7, 20'000, {2, 6}, Kind::all_gather),
+                      collective(8, 9'000, {3}, Kind::all_to_all), compute(9, us, {5, 7, 8})});
+  }
+  const GraphWork work = work_on(machine, graphs);
+  testing::expect_goes_on(
+      [&](int ranks, testing::Cut* kept, const testing::Cut* from) {
+        return run(machine, work, ranks, 2, SimTime::from_ps(300'000), kept, from);
+      },
+      "a graph");
 }
 
 TEST(Graph, OppositeOrdersEndWithoutLimits) {

@@ -1,6 +1,7 @@
 // Executes plans on a machine described in YAML and notes what happens.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -9,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "../kept_run.hpp"
 #include "tessera/comm/communicator.hpp"
 #include "tessera/compute/compute.hpp"
 #include "tessera/executor/program/executor.hpp"
@@ -23,6 +25,10 @@ struct Noted final : Observer {
   void on_operator(const OperatorRecord& record) override { operators.push_back(record); }
   void on_message(const MessageRecord& record) override { messages.push_back(record); }
   bool hears_messages_of_graphs() const override { return true; }
+  void append(const Noted& more) {
+    operators.insert(operators.end(), more.operators.begin(), more.operators.end());
+    messages.insert(messages.end(), more.messages.begin(), more.messages.end());
+  }
   std::vector<OperatorRecord> operators;
   std::vector<MessageRecord> messages;
 };
@@ -54,11 +60,20 @@ struct Outcome {
   }
 };
 
+// A run at its first cut.
+struct Cut {
+  SimTime at;
+  tessera::testing::KeptRun run;
+  Noted noted;  // before
+};
+
 // Runs what `make` makes for the members of a rank and an observer. `models` holds the sections
-// network, memory and compute.
+// network, memory and compute. With `kept` the run is kept at the cut that it names; with `from` it
+// goes on from one.
 template <class Make>
 Outcome execute_by(const machine::Machine& machine, std::span<const workload::Operation> operations,
-                   const std::string& models, int ranks, const Make& make) {
+                   const std::string& models, int ranks, const Make& make, Cut* kept = nullptr,
+                   const Cut* from = nullptr) {
   config::Diagnostics diagnostics;
   config::Section section(config::parse("models.yaml", models, diagnostics), "", diagnostics);
   const auto network_model = network::read_network(section.section("network"), machine);
@@ -87,7 +102,22 @@ Outcome execute_by(const machine::Machine& machine, std::span<const workload::Op
     engine.attach(*memory);
     engine.attach(*compute);
     engine.attach(*executor);
-    engine.run();
+    pdes::EngineHooks hooks;
+    bool is_kept = false;
+    if (kept != nullptr) {
+      engine.set_cuts(kept->at);
+      hooks.on_cut = [&](SimTime) {
+        if (!std::exchange(is_kept, true)) {
+          kept->run.keep(engine);
+          const std::scoped_lock lock(mutex);
+          kept->noted.append(noted);
+        }
+      };
+    }
+    if (from != nullptr) {
+      from->run.put_back(engine, communicator.rank() == 0);
+    }
+    engine.run(hooks);
     const std::scoped_lock lock(mutex);
     outcome.end = std::max(outcome.end, engine.last_event_time());
     executor->visit_results([&](const TileResult& result) { outcome.tiles.push_back(result); });
@@ -103,24 +133,73 @@ Outcome execute_by(const machine::Machine& machine, std::span<const workload::Op
       outcome.balances[i].out += balances[i].out;
       outcome.balances[i].in += balances[i].in;
     }
-    const auto append = [](auto& to, const auto& from) {
-      to.insert(to.end(), from.begin(), from.end());
-    };
-    append(outcome.noted.operators, noted.operators);
-    append(outcome.noted.messages, noted.messages);
+    outcome.noted.append(noted);
   });
+  if (from != nullptr) {
+    outcome.noted.append(from->noted);
+  }
   return outcome;
 }
 
 inline Outcome execute(const machine::Machine& machine, const plan::Plan& plan,
-                       const std::string& models = "", std::uint32_t iterations = 1,
-                       int ranks = 1) {
+                       const std::string& models = "", std::uint32_t iterations = 1, int ranks = 1,
+                       Cut* kept = nullptr, const Cut* from = nullptr) {
   return execute_by(
       machine, plan.operations, models, ranks,
       [&](std::span<const EntityId> members, Noted* noted, const network::NetworkModel&,
           const compute::ComputeModel&) {
         return make_executor({machine, plan, members, iterations, 3, 0, 1, 2, noted, {}});
-      });
+      },
+      kept, from);
+}
+
+// All that an outcome says, as text in an order of its own.
+inline std::vector<std::string> facts_of(const Outcome& outcome) {
+  std::vector<std::string> facts;
+  const auto text = [](const auto&... numbers) { return (... + (" " + std::to_string(numbers))); };
+  for (const TileResult& tile : outcome.tiles) {
+    facts.push_back("tile" + text(tile.tile.value(), tile.role, tile.finished, tile.end.ps(),
+                                  tile.first_output.ps(), tile.last_output.ps(), tile.over.ps()));
+    for (const SimTime time : tile.time) {
+      facts.back() += text(time.ps());
+    }
+  }
+  for (const OperatorRecord& one : outcome.noted.operators) {
+    facts.push_back("operator" + text(one.tile.value(), one.name, static_cast<int>(one.phase),
+                                      static_cast<int>(one.activity), one.micro_batch,
+                                      one.start.ps(), one.end.ps()));
+  }
+  for (const MessageRecord& one : outcome.noted.messages) {
+    facts.push_back("message" + text(one.source.value(), one.target.value(),
+                                     static_cast<int>(one.traffic), one.bytes.count(),
+                                     one.sent.ps(), one.arrived.ps(), one.taken.ps()));
+  }
+  for (const Balance& balance : outcome.balances) {
+    facts.push_back(balance.what + text(balance.out, balance.in));
+  }
+  std::sort(facts.begin(), facts.end());
+  facts.push_back("all" + text(outcome.end.ps(), outcome.unfinished, outcome.instructions));
+  return facts;
+}
+
+// Cuts `run(ranks, kept, from)` at three times, on one rank and on two, and goes on from there on
+// one to three: what it says stays the same.
+template <class Run>
+void expect_goes_on(const Run& run, const std::string& what) {
+  const Outcome undisturbed = run(1, nullptr, nullptr);
+  const std::vector<std::string> expected = facts_of(undisturbed);
+  EXPECT_EQ(undisturbed.unfinished, 0U) << what;
+  for (const std::int64_t part : {7, 40, 83}) {
+    for (const int before : {1, 2}) {
+      Cut cut{SimTime::from_ps(undisturbed.end.ps() / 100 * part), {}, {}};
+      EXPECT_EQ(facts_of(run(before, &cut, nullptr)), expected) << what << ": cut";
+      ASSERT_FALSE(cut.run.is_empty()) << what;
+      for (const int after : {1, 3}) {
+        EXPECT_EQ(facts_of(run(after, nullptr, &cut)), expected)
+            << what << ": " << part << " %, " << before << " to " << after << " ranks";
+      }
+    }
+  }
 }
 
 }  // namespace tessera::executor::testing
