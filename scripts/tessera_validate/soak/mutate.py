@@ -66,8 +66,9 @@ def make_same(folder):
 class Tree:
     """A copy of the sources beside which there is a build of its own."""
 
-    def __init__(self, folder, lock):
+    def __init__(self, folder, lock, units_alone):
         self.folder = folder
+        self.units_alone = units_alone
         self.build = folder / "build"
         self.lock = ["flock", lock] if lock else []
         self.patience = {}
@@ -79,7 +80,8 @@ class Tree:
                        check=True, stdout=subprocess.DEVNULL)
 
     def make(self, targets):
-        """Whether they can be made, and what the compiler says."""
+        """Whether they can be made, and what the compiler says. The lock is for all that a sitting begins with: a
+        fault is a source or few."""
         done = subprocess.run([*self.lock, "nice", "ninja", "-C", str(self.build), "-j2", *targets],
                               capture_output=True, text=True, check=False)
         return done.returncode == 0, done.stdout[-3000:]
@@ -116,6 +118,8 @@ class Tree:
                 return "the compiler"
             if not self.unit_tests_pass(target):
                 return f"unit.{program}"
+        if self.units_alone:
+            return None
         if not self.make(["tessera"])[0]:
             return "the compiler"
         for name in EXPERIMENTS[room]:
@@ -143,7 +147,8 @@ def program_of_tree(scratch):
     subprocess.run(["cmake", f"-DSOURCE_DIR={ROOT}", f"-DOUTPUT={output}", "-P", str(ROOT / "cmake/git_hash.cmake")],
                    check=True)
     commit = json.loads(output.read_text(encoding="utf-8"))
-    return re.sub(r"\(\w+\)", f"({commit})", version(scratch / "build/tessera")), commit
+    program = scratch / "build/tessera"
+    return re.sub(r"\(\w+\)", f"({commit})", version(program) if program.exists() else "tests ()"), commit
 
 
 def faults_of_room(room, seed):
@@ -219,10 +224,11 @@ def options():
     parser.add_argument("--count", type=int, default=200, help="faults of each room, over all sittings")
     parser.add_argument("--minutes", type=float, default=0, help="of this sitting, for each room")
     parser.add_argument("--again", action="store_true", help="try again what was not noticed, and nothing new")
+    parser.add_argument("--units", action="store_true", help="unit tests alone: quicker, for a first look")
     parser.add_argument("--list", action="store_true", help="print what was not noticed, and try nothing")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "mutants")
-    parser.add_argument("--lock", help="a file that is locked while something is compiled")
+    parser.add_argument("--lock", help="a file that is locked while all is compiled")
     return parser.parse_args()
 
 
@@ -246,11 +252,16 @@ def main():
             for fault in chosen(given, room, ledger):
                 print(f"{fault.file}:{fault.line}: {fault.operator}\n{fault.name}")
         return 0
-    tree = Tree(given.folder, given.lock)
+    tree = Tree(given.folder, given.lock, given.units)
+    programs = {f"tests/{program}_tests" for room in rooms for program in PROGRAMS[room]}
+    built, said = tree.make([*sorted(programs), *([] if given.units else ["tessera"])])
+    if not built:
+        sys.exit(f"error: without a fault the tests cannot be made\n{said}")
+    tree.lock = []
     for room in rooms:
         began = time.time()
         if by := tree.first_that_notices(room):
-            sys.exit(f"error: without a fault {by} fails for {room}\n{tree.make(['tessera'])[1]}")
+            sys.exit(f"error: without a fault {by} fails for {room}")
         print(f"{room}: all tests without a fault take {time.time() - began:.0f} s", flush=True)
         program, commit = program_of_tree(given.folder)
         for fault in chosen(given, room, ledger):
@@ -261,6 +272,8 @@ def main():
             ledger.add(room, fault, by, time.time() - start, commit)
             print(f"{fault.file}:{fault.line}: {fault.operator}: {by or 'NOT NOTICED'}, {time.time() - start:.0f} s",
                   flush=True)
+    if given.units:
+        return 0  # a page is of all tests
     made.put(PAGES["trust"], "mutation", part_of_page(ledger, given.seed, program))
     return 0
 

@@ -25,10 +25,10 @@ std::vector<Access> random_accesses(const Described& machine, bool addressed) {
   RandomStream random(23, EntityId(0), 0);
   const auto tiles = machine.machine.topology->computing_nodes();
   std::vector<Access> accesses;
-  for (std::uint16_t i = 0; i < 150; ++i) {
+  for (std::uint16_t i = 0; i < 60; ++i) {
     Access access{static_cast<std::int64_t>(random.next_below(400)) * 10'000,
                   static_cast<std::uint32_t>(random.next_below(tiles)),
-                  random.next_below(12'000),
+                  random.next_below(6000),
                   random.next_below(2) == 0,
                   i,
                   Address::next()};

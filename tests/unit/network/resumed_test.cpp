@@ -106,7 +106,7 @@ TEST(ResumedNetworks, WithoutPackets) {
 
 TEST(ResumedNetworks, OfFlits) {
   for (const std::string keys :
-       {"", ", buffer: 4, vcs: 2", ", tail_credit: true, credit_delay: 2", ", speculative: true"}) {
+       {"", ", buffer: 4, virtual_channels: 2", ", tail_credit: true, credit_delay: 2", ", speculative: true"}) {
     expect_goes_on(mesh(3, 3, "32 GB/s", "1 ns"), "model: flit, packet_size: 256 B" + keys, 12'000);
   }
   expect_goes_on(chain({"32 GB/s", "10 GB/s", "32 GB/s"}), "model: flit, packet_size: 1 KiB",
