@@ -3,8 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <random>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "harness.hpp"
 
@@ -48,7 +52,8 @@ class Driver final : public pdes::Component {
   static constexpr unsigned step_kind = 2;
   static constexpr unsigned arrival_kind = 3;
 
-  Driver(const Case& of, bool announces) : case_(of), announces_(announces) {}
+  Driver(const Case& of, bool announces, std::span<const EntityId> members)
+      : case_(of), announces_(announces), members_(members) {}
 
   void start(pdes::Context& context) override {
     for (std::uint32_t r = 0; r < case_.rings.size(); ++r) {
@@ -93,9 +98,54 @@ class Driver final : public pdes::Component {
     }
   }
 
+  void save(std::uint32_t index, pdes::StateWriter& writer) const override {
+    const std::uint32_t here = members_[index].value();
+    std::vector<Saved> parts;
+    for (const auto& [name, part] : parts_) {
+      if (name.second == here) {
+        const auto end = outcome.ends_ps.find(name);
+        parts.push_back({name.first, end == outcome.ends_ps.end() ? -1 : end->second, part.member,
+                         part.has_begun ? 1U : 0U, part.received, part.sent});
+      }
+    }
+    writer.put_all(parts);
+    std::vector<std::int64_t> arrivals;
+    for (const Send& one : case_.sends) {
+      const auto arrival = outcome.arrivals_ps.find(one.tag);
+      if (one.to == here && arrival != outcome.arrivals_ps.end()) {
+        arrivals.insert(arrivals.end(), {one.tag, arrival->second});
+      }
+    }
+    writer.put_all(arrivals);
+  }
+  void restore(std::uint32_t index, pdes::StateReader& reader) override {
+    const std::uint32_t here = members_[index].value();
+    for (const Saved& saved : reader.get_all<Saved>()) {
+      const auto ring = std::find_if(case_.rings.begin(), case_.rings.end(),
+                                     [&](const RingOf& one) { return one.word == saved.word; });
+      parts_[{saved.word, here}] = {&*ring, saved.member, saved.has_begun != 0, saved.received,
+                                    saved.sent};
+      if (saved.end_ps >= 0) {
+        outcome.ends_ps[{saved.word, here}] = saved.end_ps;
+      }
+    }
+    const auto arrivals = reader.get_all<std::int64_t>();
+    for (std::size_t i = 0; i < arrivals.size(); i += 2) {
+      outcome.arrivals_ps[static_cast<std::uint16_t>(arrivals[i])] = arrivals[i + 1];
+    }
+  }
+
   Outcome outcome;
 
  private:
+  struct Saved {
+    std::uint64_t word = 0;
+    std::int64_t end_ps = 0;
+    std::uint32_t member = 0;
+    std::uint32_t has_begun = 0;
+    std::uint32_t received = 0;
+    std::uint32_t sent = 0;
+  };
   struct Part {
     const RingOf* ring = nullptr;
     std::uint32_t member = 0;
@@ -138,11 +188,13 @@ class Driver final : public pdes::Component {
 
   const Case& case_;
   bool announces_;
+  std::span<const EntityId> members_;
   std::map<std::pair<std::uint64_t, std::uint32_t>, Part> parts_;
 };
 
+// With `kept` and `from` as of testing::carry.
 Outcome run(const Case& of, const std::string& topology, const std::string& keys, bool lumps,
-            int ranks = 1) {
+            int ranks = 1, testing::Cut* kept = nullptr, const testing::Cut* from = nullptr) {
   const Described described = testing::network_of(
       topology, "model: flow, uncontended_steps: " + std::string(lumps ? "lumped" : "each") + keys);
   Outcome outcome;
@@ -156,12 +208,25 @@ Outcome run(const Case& of, const std::string& topology, const std::string& keys
         communicator,
         {partition.owner, members, testing::delays_of(described, partition, communicator.rank())},
         lookahead);
-    Driver driver(of, lumps);
+    Driver driver(of, lumps, members);
     const std::unique_ptr<Network> network =
         described.network->build({described.machine, members, Driver::network_slot});
     engine.attach(driver);
     engine.attach(*network);
-    engine.run();
+    pdes::EngineHooks hooks;
+    bool is_kept = false;
+    if (kept != nullptr) {
+      engine.set_cuts(SimTime::from_ps(kept->at_ps));
+      hooks.on_cut = [&](SimTime) {
+        if (!std::exchange(is_kept, true)) {
+          kept->run.keep(engine);
+        }
+      };
+    }
+    if (from != nullptr) {
+      from->run.put_back(engine, communicator.rank() == 0);
+    }
+    engine.run(hooks);
     std::vector<std::uint64_t> last{static_cast<std::uint64_t>(engine.last_event_time().ps())};
     communicator.reduce_max(last);
     const SimTime end = SimTime::from_ps(static_cast<std::int64_t>(last[0]));
@@ -308,6 +373,28 @@ TEST(LumpedRings, AreTheSameOnAnyNumberOfRanks) {
     const Outcome alone = run(one, same_links(), pair_modes()[0], true);
     for (const int ranks : {2, 3, 4}) {
       expect_same(alone, run(one, same_links(), pair_modes()[0], true, ranks));
+    }
+  }
+}
+
+// Rings that are lumped, and such as have been disturbed and go on message by message.
+TEST(LumpedRings, GoOnFromACheckpoint) {
+  for (std::uint32_t seed = 0; seed < 24 && !HasFailure(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Case one = random_case(seed);
+    const std::string& keys = pair_modes()[seed % 4];
+    const std::string topology = seed % 8 < 4 ? same_links() : unequal_links();
+    const Outcome alone = run(one, topology, keys, true);
+    std::int64_t end = 0;
+    for (const auto& [name, at] : alone.ends_ps) {
+      end = std::max(end, at);
+    }
+    for (const std::int64_t part : {1, 3, 6}) {
+      testing::Cut cut{std::max<std::int64_t>(end * part / 8, 1), {}, {}};
+      expect_same(alone, run(one, topology, keys, true, 2, &cut));
+      ASSERT_FALSE(cut.run.is_empty());
+      expect_same(alone, run(one, topology, keys, true, 1, nullptr, &cut));
+      expect_same(alone, run(one, topology, keys, true, 3, nullptr, &cut));
     }
   }
 }
