@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "tessera/config/document.hpp"
+#include "tessera/config/plain_text.hpp"
 
 namespace tessera::config {
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "tessera/config/plain_text.hpp"
 #include "text.hpp"
 
 namespace tessera::migration {

@@ -87,9 +87,6 @@ std::string path_beside(const Place& place, const std::string& path);
 // The text of a file that the user named: one that cannot be read is bad input, a ConfigError.
 std::string load_named(const std::string& path, const TextLoader& load);
 
-// False, with one diagnostic, for a text that is too big, not UTF-8, or holds control characters.
-bool check_text(const std::string& file, std::string_view text, Diagnostics& diagnostics);
-
 // Parses one YAML document. Syntax errors, duplicate keys, anchors, aliases, tags, keys that are
 // not plain text, more than 64 levels, several documents in a file, text that is not UTF-8, control
 // characters, and more than 16 MiB, a million values or two million punctuation marks are
