@@ -127,8 +127,9 @@ TEST(WithoutEffect, OfTrainingAlone) {
 }
 
 TEST(WithoutEffect, StoppingEarlyIsOfFullRecomputation) {
-  EXPECT_THAT(notes_of("recompute: selective\nsoftware: {early_stop: true}\n"),
-              ElementsAre("strategy.software.early_stop has no effect with any recompute but full"));
+  EXPECT_THAT(
+      notes_of("recompute: selective\nsoftware: {early_stop: true}\n"),
+      ElementsAre("strategy.software.early_stop has no effect with any recompute but full"));
   EXPECT_THAT(notes_of("recompute: full\nsoftware: {early_stop: true}\n"), IsEmpty());
 }
 
