@@ -3,8 +3,8 @@
 
 namespace tessera::cli {
 
-// From here on SIGUSR1 and SIGUSR2 end nothing. What is asked for before there is a SignalWatch, while
-// MPI starts and input is read, the next one is told; what comes after it is too late.
+// From here on SIGUSR1 and SIGUSR2 end nothing. What is asked for before there is a SignalWatch,
+// while MPI starts and input is read, the next one is told; what comes after it is too late.
 void keep_requests();
 
 // While it lives: the first SIGINT, SIGTERM or SIGUSR1 asks for a stop (a second SIGINT or SIGTERM
