@@ -1,6 +1,7 @@
 #include "model_tables.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <utility>
 
@@ -38,7 +39,7 @@ std::string change(std::uint64_t now, std::uint64_t before) {
     return "";
   }
   const double share = static_cast<double>(now) / static_cast<double>(before);
-  const auto thousandths = static_cast<std::int64_t>(share * 1000 + 0.5);
+  const auto thousandths = std::llround(share * 1000);
   return std::to_string(thousandths / 10) + "." + std::to_string(thousandths % 10) + " %";
 }
 
