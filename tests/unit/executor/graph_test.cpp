@@ -141,7 +141,7 @@ GraphWork work_on(const machine::Machine& machine, std::vector<std::vector<Graph
 
 Outcome run(const machine::Machine& machine, const GraphWork& work, int ranks = 1,
             std::uint32_t iterations = 1, SimTime overhead = SimTime::zero(),
-            testing::Cut* kept = nullptr, const testing::Cut* from = nullptr) {
+            testing::Cut* kept = nullptr, const testing::Cut* resumed = nullptr) {
   return testing::execute_by(
       machine, {}, "network: {model: analytical}", ranks,
       [&](std::span<const EntityId> members, testing::Noted* noted,
@@ -162,7 +162,7 @@ Outcome run(const machine::Machine& machine, const GraphWork& work, int ranks = 
              },
              iterations, overhead, SimTime::zero(), network.lumps_rings(), 3, 0, 1, noted});
       },
-      kept, from);
+      kept, resumed);
 }
 
 std::map<std::string, std::pair<std::int64_t, std::int64_t>> times_of(const GraphWork& work,
