@@ -514,9 +514,7 @@ TEST(ChromeExport, LeavesNothingOnAFullDisk) {
   const TempFolder folder;
   write_run(folder, {busy_rows()});
   const pid_t child = start_child([&] {
-    std::signal(SIGXFSZ, SIG_IGN);
-    const rlimit limit{1000, 1000};
-    ::setrlimit(RLIMIT_FSIZE, &limit);
+    limit_file_size(1000);
     ChromeExportOptions options;
     options.folder = folder.path();
     const std::string message = message_of<IoError>([&] { export_chrome(options); });

@@ -83,13 +83,6 @@ TEST(TraceFault, KilledWriterLosesNoCommittedRow) {
 // What a child that meets a full disk reports in its exit code.
 enum Outcome : int { all_written = 10, failed_once = 11, failed_to_create = 12, wrong = 13 };
 
-// Files of this process may not grow beyond `bytes`; a write that would gets EFBIG.
-void limit_file_size(rlim_t bytes) {
-  std::signal(SIGXFSZ, SIG_IGN);
-  const rlimit limit{bytes, bytes};
-  ::setrlimit(RLIMIT_FSIZE, &limit);
-}
-
 int write_until_full(const std::string& path, rlim_t bytes) {
   limit_file_size(bytes);
   std::unique_ptr<TraceFile> file;

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -88,6 +90,23 @@ inline std::string contents_of(const std::string& path) {
 inline void write_contents(const std::string& path, const std::string& contents) {
   std::ofstream(path, std::ios::binary) << contents;
 }
+
+// Files of this process may not grow beyond `bytes`; a write that would gets EFBIG.
+inline void limit_file_size(rlim_t bytes) {
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit limit{};
+  ::getrlimit(RLIMIT_FSIZE, &limit);
+  limit.rlim_cur = bytes;
+  ::setrlimit(RLIMIT_FSIZE, &limit);
+}
+// Known before all other handlers, so that it runs after them: counts of coverage, which are
+// written at the very end, are cut by no limit.
+inline const int lifts_the_limit_at_exit = std::atexit([] {
+  rlimit limit{};
+  ::getrlimit(RLIMIT_FSIZE, &limit);
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_FSIZE, &limit);
+});
 
 // Starts `body` in a child; its result is the exit code. An exception ends the child with 99, more
 // than `seconds` with SIGALRM.
