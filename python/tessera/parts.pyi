@@ -56,7 +56,7 @@ StrategyCollectives = TypedDict("StrategyCollectives", {"tensor": Literal["halvi
 
 StrategyOffload = TypedDict("StrategyOffload", {"layers": int, "fraction": float | str}, total=False)
 
-StrategySoftware = TypedDict("StrategySoftware", {"sharding": Literal["plain", "fsdp2"], "compiled": bool, "gathered_inputs": Literal["again", "kept"], "narrow_inputs": Literal["as_they_come", "narrow"], "boundary_buffers": Literal["passing", "all"], "freed_blocks": Literal["any", "fitting"]}, total=False)
+StrategySoftware = TypedDict("StrategySoftware", {"sharding": Literal["plain", "fsdp2"], "compiled": bool, "gathered_inputs": Literal["again", "kept"], "narrow_inputs": Literal["as_they_come", "narrow"], "boundary_buffers": Literal["passing", "all"], "freed_blocks": Literal["any", "fitting"], "early_stop": bool}, total=False)
 
 StrategyPlacement = TypedDict("StrategyPlacement", {"layout": Literal["given", "line", "linear", "optimized", "replicas", "s-shape"], "group": Any, "tensor_group": Any, "tensor_members": Literal["near", "far"], "band": int, "replica_order": Literal["rows", "columns", "ring"], "tiles": Any, "seed": int, "moves": int, "start": Literal["best", "line", "linear", "s-shape"]}, total=False)
 
@@ -448,6 +448,8 @@ class LanguageModel(Section):
     """plain: an operation at a time over logits in fp32; fused: one kernel each way; eager: in fp32 and nothing in place, as PyTorch's cross_entropy; name, one of plain, fused, eager; default: plain"""
     loss_metrics: int | None
     """losses over the same logits beside the loss, without gradients, in fp32 as PyTorch's cross_entropy: what a framework logs of each batch; integer, 0 to 4; default: 0"""
+    join_gradients: bool | None
+    """gradients of queries, keys and values are made one by one, and put together for the product that made all three (PyTorch's split and chunk); boolean; default: false"""
     product_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None
     """of the inputs of a layer's products with weights, cast to it before each; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8; default: data_type"""
     pattern: Sequence[str | int | float] | None
@@ -500,6 +502,7 @@ class LanguageModel(Section):
         dropout: bool | None = ...,
         loss: Literal["plain", "fused", "eager"] | None = ...,
         loss_metrics: int | None = ...,
+        join_gradients: bool | None = ...,
         product_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None = ...,
         pattern: Sequence[str | int | float] | None = ...,
         window: int | None = ...,

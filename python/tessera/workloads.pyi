@@ -319,6 +319,8 @@ class Transformer(Workload):
     """plain: an operation at a time over logits in fp32; fused: one kernel each way; eager: in fp32 and nothing in place, as PyTorch's cross_entropy; name, one of plain, fused, eager; default: plain"""
     loss_metrics: int | None
     """losses over the same logits beside the loss, without gradients, in fp32 as PyTorch's cross_entropy: what a framework logs of each batch; integer, 0 to 4; default: 0"""
+    join_gradients: bool | None
+    """gradients of queries, keys and values are made one by one, and put together for the product that made all three (PyTorch's split and chunk); boolean; default: false"""
     product_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None
     """of the inputs of a layer's products with weights, cast to it before each; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8; default: data_type"""
     pattern: Sequence[str | int | float] | None
@@ -367,6 +369,7 @@ class Transformer(Workload):
         dropout: bool | None = ...,
         loss: Literal["plain", "fused", "eager"] | None = ...,
         loss_metrics: int | None = ...,
+        join_gradients: bool | None = ...,
         product_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None = ...,
         pattern: Sequence[str | int | float] | None = ...,
         window: int | None = ...,

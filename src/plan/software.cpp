@@ -54,7 +54,7 @@ const config::Members software_keys{Member{sharding_key, &Software::sharding},
                                     Member{narrow_inputs, &Software::keeps_narrow_inputs},
                                     Member{boundary_buffers, &Software::buffers_all_micro_batches},
                                     Member{freed_blocks, &Software::reuses_fitting_blocks_only},
-                                     Member{early_stop, &Software::stops_early}};
+                                    Member{early_stop, &Software::stops_early}};
 
 }  // namespace
 

@@ -1,14 +1,13 @@
 // A run's state at a cut, in memory, and runs that go on from it on any number of ranks.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <mutex>
 #include <vector>
 
+#include "tessera/core/error.hpp"
 #include "tessera/pdes/engine.hpp"
 
 namespace tessera::testing {
@@ -36,7 +35,7 @@ class KeptRun {
       index_of[engine.entity_of(index).value()] = index;
       pdes::StateReader reader(state_.at(engine.entity_of(index).value()));
       engine.restore(index, reader);
-      EXPECT_TRUE(reader.at_end()) << "less is read than was written";
+      ensure(reader.at_end(), "as much is read as was written");
     }
     for (const pdes::Event& event : pending_) {
       if (index_of.contains(event.target)) {

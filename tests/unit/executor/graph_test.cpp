@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "goes_on.hpp"
 #include "graph/tasks.hpp"
 #include "harness.hpp"
 #include "tessera/collective/compat/astra.hpp"

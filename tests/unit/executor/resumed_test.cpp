@@ -5,6 +5,7 @@
 #include <string>
 
 #include "../plan/planning.hpp"
+#include "goes_on.hpp"
 #include "harness.hpp"
 
 namespace tessera::executor::resumed_test {

@@ -170,7 +170,7 @@ TEST(Program, AllReducesTwiceALayerAndPass) {
 TEST(Program, RecomputationMayStopBeforeTheLastProduct) {
   const auto made = [](const std::string& software, const std::string& dropout) {
     const Planned work = planned(degrees(1, 4, 1, "recompute: full\n" + software), machine_text(),
-                                 workload_text() + "dropout: " + dropout + "\n");
+                                 testing::workload_text() + "dropout: " + dropout + "\n");
     const Plan& plan = work.plan;
     std::uint64_t flops = 0;
     std::uint64_t sums = 0;
