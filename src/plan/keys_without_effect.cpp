@@ -110,6 +110,13 @@ void note_software_of_training(Section& section, const Software& software) {
   }
 }
 
+// With dropout behind the last product, experts in it, or a kind of work that does not say.
+bool needs_all_again(const workload::Workload& workload) {
+  return std::ranges::all_of(workload.layers, [](const workload::Layer& layer) {
+    return std::ranges::all_of(layer.operators, &workload::Operator::needed_again);
+  });
+}
+
 void note_software(Section software, const workload::Workload& workload, const Strategy& strategy) {
   if (strategy.software.keeps_gathered_inputs && !strategy.sequence_parallel) {
     note_without_effect(software, "gathered_inputs", "sequence_parallel: false");
@@ -126,6 +133,8 @@ void note_software(Section software, const workload::Workload& workload, const S
   }
   if (strategy.software.stops_early && strategy.recompute != Recompute::full) {
     note_without_effect(software, "early_stop", "any recompute but full");
+  } else if (strategy.software.stops_early && needs_all_again(workload)) {
+    note_without_effect(software, "early_stop", "layers of which backward passes need all");
   }
   if (strategy.software.keeps_narrow_inputs && workload.product_type == workload.data_type) {
     note_without_effect(software, "narrow_inputs", "products in the workload's data_type");

@@ -118,7 +118,7 @@ def verbose_says_more(program):
                     r"plan: pipeline [0-9]+, tensor .* [1-9][0-9]* instructions",
                     r"partition [a-z]+, .* 2 regions, [0-9]+ directed links cut, imbalance [0-9.]+",
                     r"lookahead [0-9]+ [mun]s", r"trace full in .*trace\.00000\.h5",
-                    r"index and manifest of "):
+                    r"index, summary and manifest of "):
         found = re.findall("^debug: " + pattern, done.stderr_text, re.MULTILINE)
         expect(len(found) == 1 or pattern.startswith("read"), "%r in %s" % (pattern, done.stderr_text))
         expect(found, "%r not in %s" % (pattern, done.stderr_text))

@@ -116,7 +116,8 @@ void PieceWriter::find_backward_uses(const std::vector<Operator>& operators) {
   std::uint64_t behind = 0;
   for (auto op = operators.rbegin(); op != operators.rend(); ++op) {
     add_use(*op, !cutter_.computes_again(*op) || behind > strategy_.reuse_distance);
-    behind += is_gathered(*op) ? 2 * cutter_.held_parameters(*op) : 0;
+    const std::uint64_t passes = cutter_.computes_again(*op) ? 2 : 1;
+    behind += is_gathered(*op) ? passes * cutter_.held_parameters(*op) : 0;
   }
 }
 

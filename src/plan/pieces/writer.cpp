@@ -33,6 +33,10 @@ bool inside_tensor_group(Group group) {
   return group == Group::tensor || group >= Group::first_cut;
 }
 
+bool is_nothing(const workload::Operation& operation) {
+  return operation.flops == Flops() && operation.bytes + operation.added == Bytes();
+}
+
 }  // namespace
 
 std::vector<Instruction> PieceWriter::write(Phase phase, std::uint16_t chunk, bool final) {
@@ -206,7 +210,9 @@ void PieceWriter::forward_operator(std::size_t index, const Operator& op,
     collective(Action::collective, Kind::all_gather, Group::tensor,
                cutter_.tensor_bytes(op.backward_all_reduce_elements));
   }
-  execute(name, operation);
+  if (!is_nothing(operation)) {
+    execute(name, operation);
+  }
   sum_forward(index, op);
   exchange_tokens(op);
 }

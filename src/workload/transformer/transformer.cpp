@@ -303,6 +303,19 @@ std::optional<TransformerShape> read_shape(config::Section& section) {
   return complete ? std::optional(shape) : std::nullopt;
 }
 
+bool joins_gradients(config::Section& section, const TransformerShape& shape, bool training) {
+  if (!shape.join_gradients) {
+    return false;
+  }
+  const char* why = !training      ? "inference"
+                    : shape.latent ? "latent, whose queries, keys and values are products of their own"
+                                   : nullptr;
+  if (why) {
+    config::note_without_effect(section, "join_gradients", why);
+  }
+  return !why;
+}
+
 bool refuse_too_large(config::Section& section, const TransformerShape& shape) {
   if (flops_bound(shape) > most_flops_per_sample) {
     section.error("layers", "the model is too large: one sample takes more than 2^62 FLOP");
@@ -326,9 +339,7 @@ std::optional<Workload> read_transformer(config::Section& section) {
   if (!workload->training && shape->loss_metrics > 0) {
     config::note_without_effect(section, "loss_metrics", "inference");
   }
-  if (!workload->training && shape->join_gradients) {
-    config::note_without_effect(section, "join_gradients", "inference");
-  }
+  shape->join_gradients = joins_gradients(section, *shape, workload->training);
   shape->data_type = workload->data_type;
   shape->dropout = shape->dropout && workload->training;
   shape->loss = workload->training;
@@ -384,6 +395,7 @@ std::optional<TransformerShape> read_transformer_shape(config::Section& section)
   shape->data_type = type;
   shape->dropout = false;
   shape->loss = false;
+  shape->join_gradients = joins_gradients(section, *shape, false);
   return shape;
 }
 

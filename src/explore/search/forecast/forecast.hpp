@@ -131,7 +131,8 @@ class Forecaster {
     Span all_forward;  // of all chunks, one micro-batch
     Span all_backward;
     Span weight_gradients;  // of all, where they are apart
-    Span hidden;            // by pairs of passes that take turns, in an iteration
+    // By each pair of passes that take turns, one of this chunk forward.
+    std::array<Span, 2> hidden_by_pair{};
     Span last;              // what the last backward pass takes longer
     Span update;
     double accessed = 0;  // in an iteration
@@ -202,8 +203,9 @@ class Forecaster {
   }
   double carried_over(const PassCost& ahead, const PassCost& back) const;
   static Span pair_time(const PassCost& one, const PassCost& other);
-  void pair_up(const std::vector<CountedPass>& forward, const std::vector<CountedPass>& backward,
-               const StageWalk& walk, StageTimes& times) const;
+  static void pair_up(const std::vector<CountedPass>& forward,
+                      const std::vector<CountedPass>& backward, StageTimes& times);
+  Span hidden_in(std::size_t stage, const StageTimes& times);
   const std::vector<StageWalk>& stage_walks() {
     return walks_.of(strategy_.schedule, shape(), strategy_.overlap_passes);
   }

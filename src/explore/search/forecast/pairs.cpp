@@ -14,19 +14,29 @@ Span Forecaster::pair_time(const PassCost& one, const PassCost& other) {
 }
 
 void Forecaster::pair_up(const std::vector<CountedPass>& forward,
-                         const std::vector<CountedPass>& backward, const StageWalk& walk,
-                         StageTimes& times) const {
+                         const std::vector<CountedPass>& backward, StageTimes& times) {
   for (std::uint32_t chunk = 0; chunk < forward.size(); ++chunk) {
     const CountedPass& one = forward[chunk];
     const CountedPass& other = backward[1 - chunk];
     const Span together = pair_time(one.cost, other.cost);
     const Span apart = one.time + other.time;
-    const double count = walk.pairs_of(chunk, strategy_.micro_batches);
-    times.hidden += Span{std::max(0.0, apart.least - together.least),
-                         std::max(0.0, apart.likely - together.likely)} *
-                    count;
+    times.hidden_by_pair[chunk] = {std::max(0.0, apart.least - together.least),
+                                   std::max(0.0, apart.likely - together.likely)};
     times.passes.pairs[chunk] = together.likely;
   }
+}
+
+// In an iteration. Stages with the same layers have as many pairs as their place asks for.
+Span Forecaster::hidden_in(std::size_t stage, const StageTimes& times) {
+  if (!strategy_.overlap_passes) {
+    return {};
+  }
+  Span hidden;
+  for (std::uint32_t chunk = 0; chunk < times.hidden_by_pair.size(); ++chunk) {
+    const double count = stage_walks()[stage].pairs_of(chunk, strategy_.micro_batches);
+    hidden += times.hidden_by_pair[chunk] * count;
+  }
+  return hidden;
 }
 
 }  // namespace tessera::explore

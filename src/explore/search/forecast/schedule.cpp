@@ -189,7 +189,7 @@ Forecaster::StageTimes Forecaster::times_of(PerLayout& layout, const std::vector
     }
   }
   if (strategy_.overlap_passes) {
-    pair_up(forward_passes, backward_passes, stage_walks()[stage], times);
+    pair_up(forward_passes, backward_passes, times);
   }
   if (workload_.training) {
     times.update = update_of(ways, all, memory, access);
@@ -260,7 +260,7 @@ Span Forecaster::iteration(PerLayout& layout, const std::vector<StageTimes>& sta
   for (std::size_t number = 0; number < stages.size(); ++number) {
     const StageTimes& stage = stages[number];
     const Span own = (stage.all_forward + stage.all_backward + stage.weight_gradients) * count -
-                     stage.hidden - Span{number > 0 ? stage.early : 0, 0};
+                     hidden_in(number, stage) - Span{number > 0 ? stage.early : 0, 0};
     // Those that come after the last pass that other stages wait for; the first stage's update
     // waits for one of its own.
     const double put_off = std::min(count, static_cast<double>(number) + 1);
