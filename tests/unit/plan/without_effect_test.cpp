@@ -130,7 +130,10 @@ TEST(WithoutEffect, StoppingEarlyIsOfFullRecomputation) {
   EXPECT_THAT(
       notes_of("recompute: selective\nsoftware: {early_stop: true}\n"),
       ElementsAre("strategy.software.early_stop has no effect with any recompute but full"));
-  EXPECT_THAT(notes_of("recompute: full\nsoftware: {early_stop: true}\n"), IsEmpty());
+  const std::string early = "recompute: full\nsoftware: {early_stop: true}\n";
+  EXPECT_THAT(notes_of(early), ElementsAre("strategy.software.early_stop has no effect with layers "
+                                           "of which backward passes need all"));
+  EXPECT_THAT(notes_of(early, testing::workload_text() + "dropout: false\n"), IsEmpty());
 }
 
 // What resolved configurations state for every key says nothing.
