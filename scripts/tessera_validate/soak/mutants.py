@@ -45,6 +45,11 @@ class Fault:
         """Faults are tried in this order: at random, but the same whatever becomes of other lines."""
         return hashlib.sha256(f"{seed}:{self.name}".encode()).digest()
 
+    def is_in(self, text):
+        """Whether its line is where it was when faults were read."""
+        lines = text.split("\n")
+        return self.line <= len(lines) and lines[self.line - 1].strip() == self.code
+
     def planted_in(self, text):
         lines = text.split("\n")
         line = lines[self.line - 1]

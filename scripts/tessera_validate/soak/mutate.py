@@ -11,12 +11,15 @@ named in the part mutation of results/trust.md.
 import argparse
 import filecmp
 import json
+import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -36,6 +39,7 @@ ENVIRONMENT = ["env", "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIR
                "OMPI_MCA_rmaps_base_oversubscribe=1"]
 PATIENCE = 5  # times what a test takes without a fault, and at least:
 LEAST_S = 30
+FIRST_S = 600  # of each test, while it is not known what it takes
 LONG_S = 0.3  # a unit test that takes longer comes after those that do not
 COPIED = ("CMakeLists.txt", "CMakePresets.json", "cmake", "include", "src", "tests", "configs", "workloads", "scripts",
           "python", "docs", "README.md", "LICENSE", "bench", "results", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md",
@@ -63,6 +67,38 @@ def make_same(folder):
             shutil.copymode(source, target)
 
 
+def of_session(leader):
+    """The processes of a session that still run, by the state, parent, group and session in their stat."""
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # gone meanwhile
+            state, _, _, session = path.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[:4]
+            if int(session) == leader and state != "Z":
+                yield int(path.parent.name)
+
+
+def end_session(leader):
+    """Ends all of a session. Its group alone would leave the ranks of a run, which have groups of their own."""
+    with suppress(ProcessLookupError):
+        os.killpg(leader, signal.SIGKILL)
+    while left := list(of_session(leader)):
+        for process in left:
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        time.sleep(0.01)
+
+
+def exit_code_of(command, limit, folder):
+    """The exit code of a command, none where it takes longer than `limit` [s]. All that it began ends with it."""
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                          cwd=folder, start_new_session=True) as process:
+        try:
+            return process.wait(limit)
+        except subprocess.TimeoutExpired:
+            return None
+        finally:
+            end_session(process.pid)
+
+
 class Tree:
     """A copy of the sources beside which there is a build of its own."""
 
@@ -73,6 +109,8 @@ class Tree:
         self.lock = ["flock", lock] if lock else []
         self.patience = {}
         self.long = {}  # unit tests of a program that take long
+        self.tests = {}  # how many of ctest a pattern names
+        self.commit = commit_of_tree(folder)
         make_same(folder)
         # Little optimisation: a fault costs one source to compile, and seconds of tests.
         subprocess.run(["cmake", "-S", str(folder), "-B", str(self.build), "-G", "Ninja", "-DCMAKE_BUILD_TYPE=None",
@@ -86,16 +124,15 @@ class Tree:
                               capture_output=True, text=True, check=False)
         return done.returncode == 0, done.stdout[-3000:]
 
-    def ends_well(self, name, command):
+    def ends_well(self, name, command, limit=None):
+        """Within `limit` [s], or else within the patience with what has this name."""
         began = time.time()
-        try:
-            done = subprocess.run(command, capture_output=True, timeout=self.patience.get(name), check=False,
-                                  stdin=subprocess.DEVNULL, cwd=self.build)
-        except subprocess.TimeoutExpired:
+        code = exit_code_of(command, limit or self.patience.get(name), self.build)
+        if code is None:
             return False
         if name not in self.patience:
             self.patience[name] = max(LEAST_S, PATIENCE * (time.time() - began))
-        return done.returncode == 0
+        return code == 0
 
     def unit_tests_pass(self, target):
         command = [*ENVIRONMENT, str(self.build / target), "--gtest_brief=1", "--gtest_fail_fast"]
@@ -110,6 +147,20 @@ class Tree:
         return (self.ends_well(target, [*command, f"--gtest_filter=-{self.long[target]}"]) and
                 (not self.long[target] or self.ends_well(target, [*command, f"--gtest_filter={self.long[target]}"])))
 
+    def count_of_tests(self, name):
+        if name not in self.tests:
+            listed = subprocess.run(["ctest", "--test-dir", str(self.build), "-N", "-R", f"^{name}$"],
+                                    capture_output=True, text=True, check=True).stdout
+            self.tests[name] = int(re.search(r"^Total Tests: (\d+)", listed, re.MULTILINE)[1])
+        return self.tests[name]
+
+    def experiments_pass(self, name):
+        """ctest ends each test in time, but for those with a limit of their own; what goes on is ended with it."""
+        limit = int(self.patience.get(name, FIRST_S))
+        return self.ends_well(name, [*ENVIRONMENT, "ctest", "--test-dir", str(self.build), "-R", f"^{name}$",
+                                     "--stop-on-failure", "--no-tests=error", "--timeout", str(limit)],
+                              limit * self.count_of_tests(name) + 30)
+
     def first_that_notices(self, room):
         """The name of the first test that fails, or `the compiler`; none: all pass."""
         for program in PROGRAMS[room]:
@@ -123,10 +174,7 @@ class Tree:
         if not self.make(["tessera"])[0]:
             return "the compiler"
         for name in EXPERIMENTS[room]:
-            # ctest ends each test, and all that it began, in time.
-            limit = str(int(self.patience.get(name, 600)))
-            if not self.ends_well(name, [*ENVIRONMENT, "ctest", "--test-dir", str(self.build), "-R", f"^{name}$",
-                                         "--stop-on-failure", "--no-tests=error", "--timeout", limit]):
+            if not self.experiments_pass(name):
                 return name.replace("\\..*", "")
         return None
 
@@ -134,6 +182,8 @@ class Tree:
         """What notices a fault that is planted for as long as it takes."""
         path = self.folder / fault.file
         original = path.read_text(encoding="utf-8")
+        if not fault.is_in(original):
+            sys.exit(f"error: {path}:{fault.line}: no longer the line that a fault was to be planted in: {fault.code}")
         path.write_text(fault.planted_in(original), encoding="utf-8")
         try:
             return self.first_that_notices(room)
@@ -141,21 +191,25 @@ class Tree:
             path.write_text(original, encoding="utf-8")
 
 
-def program_of_tree(scratch):
-    """What a program that is built from the tree says of itself; that of the copy knows no commit."""
+def commit_of_tree(scratch):
+    """What a program that is built from the tree says of its commit; that of a copy knows none."""
     output = scratch / "git_hash.inc"
     subprocess.run(["cmake", f"-DSOURCE_DIR={ROOT}", f"-DOUTPUT={output}", "-P", str(ROOT / "cmake/git_hash.cmake")],
                    check=True)
-    commit = json.loads(output.read_text(encoding="utf-8"))
-    program = scratch / "build/tessera"
-    return re.sub(r"\(\w+\)", f"({commit})", version(program) if program.exists() else "tests ()"), commit
+    return json.loads(output.read_text(encoding="utf-8"))
 
 
-def faults_of_room(room, seed):
-    """Every fault of a room that can be planted, in the order of the draw."""
-    files = sorted((ROOT / "src" / room).rglob("*.[ch]pp")) + sorted((ROOT / "include/tessera" / room).rglob("*.[hi]*"))
+def program_of(tree):
+    """What a program of the copy would say of itself, were it built from the tree."""
+    program = tree.build / "tessera"
+    return re.sub(r"\(\w+\)", f"({tree.commit})", version(program) if program.exists() else "tests ()")
+
+
+def faults_of_room(root, room, seed):
+    """Every fault of a room that can be planted in the sources in `root`, in the order of the draw."""
+    files = sorted((root / "src" / room).rglob("*.[ch]pp")) + sorted((root / "include/tessera" / room).rglob("*.[hi]*"))
     faults = [fault for path in files
-              for fault in faults_of(str(path.relative_to(ROOT)), path.read_text(encoding="utf-8"))]
+              for fault in faults_of(str(path.relative_to(root)), path.read_text(encoding="utf-8"))]
     return sorted(faults, key=lambda fault: fault.place_in_draw(seed))
 
 
@@ -166,20 +220,30 @@ def equivalent():
 
 
 class Ledger:
-    """What was tried in all sittings: by room and name of the fault what noticed it, and the program."""
+    """What was tried in all sittings: by room and name of the fault what noticed it, and the program. What went
+    unnoticed by unit tests alone counts as tried in sittings of unit tests alone."""
 
-    def __init__(self, path):
+    def __init__(self, path, units_alone):
         self.path = path
+        self.units_alone = units_alone
         self.rooms = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
     def add(self, room, fault, by, seconds, commit):
-        self.rooms.setdefault(room, {})[fault.name] = {"by": by or "none", "seconds": round(seconds, 1), "commit": commit}
+        entry = {"by": by or "none", "seconds": round(seconds, 1), "commit": commit}
+        faults = self.rooms.setdefault(room, {})
+        if not by and self.units_alone:
+            before = faults.get(fault.name, {})
+            if before.get("by") == "none" and not before.get("units"):
+                return  # all tests said so before
+            entry["units"] = True
+        faults[fault.name] = entry
         new = self.path.with_suffix(".new")
         new.write_text(json.dumps(self.rooms, indent=1) + "\n", encoding="utf-8")
         new.replace(self.path)
 
     def of(self, room, fault):
-        return self.rooms.get(room, {}).get(fault.name)
+        entry = self.rooms.get(room, {}).get(fault.name)
+        return entry if self.units_alone or not (entry or {}).get("units") else None
 
 
 def rows_of(ledger, room, faults, reasons):
@@ -198,7 +262,7 @@ def rows_of(ledger, room, faults, reasons):
     return row, share, survived, [entry for _, entry in tried]
 
 
-def part_of_page(ledger, seed, program):
+def part_of_page(ledger, root, seed, program):
     lines = ["Faults planted one at a time (an operator or a constant of a line, `scripts/tessera_validate/soak/"
              "mutants.py`), drawn at random over a room. Without effect are those that cannot change what a run does: "
              "`equivalent_faults.json` beside it says why, one by one; they count as not planted. "
@@ -207,7 +271,7 @@ def part_of_page(ledger, seed, program):
              "|---|---|---|---|---|---|---|---|"]
     missed, survivors, entries, reasons = [], [], [], equivalent()
     for room in sorted(ledger.rooms):
-        row, share, survived, of_room = rows_of(ledger, room, faults_of_room(room, seed), reasons)
+        row, share, survived, of_room = rows_of(ledger, room, faults_of_room(root, room, seed), reasons)
         lines.append(row)
         if share < BOUND:
             missed.append(f"{room}: {share:.1f} % noticed")
@@ -232,9 +296,9 @@ def options():
     return parser.parse_args()
 
 
-def chosen(given, room, ledger):
-    """The faults of a room that this sitting is to try."""
-    faults, reasons = faults_of_room(room, given.seed), equivalent()
+def chosen(given, root, room, ledger):
+    """The faults of a room that this sitting is to try, of the sources in `root`."""
+    faults, reasons = faults_of_room(root, room, given.seed), equivalent()
     survived = [fault for fault in faults if (ledger.of(room, fault) or {}).get("by") == "none"
                 and fault.name not in reasons]
     if given.again or given.list:
@@ -245,11 +309,11 @@ def chosen(given, room, ledger):
 def main():
     given = options()
     given.folder.mkdir(parents=True, exist_ok=True)
-    ledger = Ledger(given.folder / "ledger.json")
+    ledger = Ledger(given.folder / "ledger.json", given.units)
     rooms = given.room or list(PROGRAMS)
     if given.list:
         for room in rooms:
-            for fault in chosen(given, room, ledger):
+            for fault in chosen(given, ROOT, room, ledger):
                 print(f"{fault.file}:{fault.line}: {fault.operator}\n{fault.name}")
         return 0
     tree = Tree(given.folder, given.lock, given.units)
@@ -263,18 +327,17 @@ def main():
         if by := tree.first_that_notices(room):
             sys.exit(f"error: without a fault {by} fails for {room}")
         print(f"{room}: all tests without a fault take {time.time() - began:.0f} s", flush=True)
-        program, commit = program_of_tree(given.folder)
-        for fault in chosen(given, room, ledger):
+        for fault in chosen(given, tree.folder, room, ledger):
             if given.minutes and time.time() - began > 60 * given.minutes:
                 break
             start = time.time()
             by = tree.notices(room, fault)
-            ledger.add(room, fault, by, time.time() - start, commit)
+            ledger.add(room, fault, by, time.time() - start, tree.commit)
             print(f"{fault.file}:{fault.line}: {fault.operator}: {by or 'NOT NOTICED'}, {time.time() - start:.0f} s",
                   flush=True)
     if given.units:
         return 0  # a page is of all tests
-    made.put(PAGES["trust"], "mutation", part_of_page(ledger, given.seed, program))
+    made.put(PAGES["trust"], "mutation", part_of_page(ledger, tree.folder, given.seed, program_of(tree)))
     return 0
 
 
