@@ -2,9 +2,10 @@
 """Fuzzes the readers of files, guided by coverage, and writes its part of results/trust.md.
 
 Each reader gets mutated inputs until there have been so many of them, over as many sittings as it takes:
-build/fuzz/ledger.json remembers counts, build/fuzz/corpus what was found; an interrupt (SIGINT, SIGTERM) ends a
-sitting in order, and it counts. An input must be read or refused
-as bad input within the time and memory allowed; experiments, which may ask for both, are counted.
+build/fuzz/ledger.json remembers counts, build/fuzz/corpus what was found. An input must be read or refused as bad
+input within the time and memory allowed; experiments, which may ask for both, are counted. A finding, or a fuzzer that
+ends otherwise than in order, makes the exit code 1; an interrupt (SIGINT, SIGTERM) ends a sitting in order, which
+counts, and makes it 130, without a page.
 """
 
 import argparse
@@ -17,6 +18,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,6 +42,8 @@ READERS = {
 WANTED = 1_000_000  # inputs for each reader
 MOST_MEMORY_MB = 2048
 LONGEST_S = 20
+TOO_LONG, TOO_LARGE = 70, 71  # what libFuzzer ends with
+INTERRUPTED = 130
 KEPT_FILES, KEPT_BYTES = 100, 2048  # of a corpus in the tree
 
 
@@ -73,8 +77,43 @@ def fill(reader, folder):
 class Sitting:
     counts: dict
     text: str  # what the fuzzer said
-    found: bool  # an input that is neither read nor refused
+    failed: int  # the exit code of a fuzzer that did not end in order, else 0
     interrupted: bool
+
+
+class Fuzzer:
+    """A fuzzer in a group of its own, which a terminal's interrupt does not reach: that is passed on to it, once, and
+    ends it with what it counted. A second one ends it by force."""
+
+    def __init__(self, command, variables):
+        self.command, self.variables = command, variables
+        self.process = None
+        self.asked = self.told = 0
+
+    def interrupt(self, *_):
+        self.asked += 1
+        if self.process:
+            self.tell()
+
+    def tell(self):
+        self.told += 1
+        # All of the group, as what starts the fuzzer for experiments waits for it and takes no interrupt meanwhile.
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGINT if self.told == 1 else signal.SIGKILL)
+
+    def run(self):
+        """What it said; `process` has what it ended with."""
+        before = {number: signal.signal(number, self.interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                            stderr=subprocess.PIPE, text=True, errors="replace", env=self.variables,
+                                            start_new_session=True)
+            if self.asked > self.told:  # before there was one
+                self.tell()
+            return self.process.communicate()[1]
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
 
 def sit(given, reader, left):
@@ -90,19 +129,13 @@ def sit(given, reader, left):
         command.append(f"-max_total_time={int(60 * given.minutes)}")
     if reader == "experiment":
         command += ["-fork=1", "-ignore_timeouts=1", "-ignore_ooms=1"]
-    process = subprocess.Popen([*map(str, command), str(corpus)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                               stderr=subprocess.PIPE, text=True, errors="replace", env=environment(reader))
-    interrupted = []
-
-    def interrupt(*_):
-        interrupted.append(True)
-        process.send_signal(signal.SIGINT)  # which libFuzzer takes as an end, with what it counted
-
-    before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
-    text = process.communicate()[1]
-    for number, handler in before.items():
-        signal.signal(number, handler)
-    return Sitting(counts_of(text), text, process.returncode != 0 and not interrupted, bool(interrupted))
+    fuzzer = Fuzzer([*map(str, command), str(corpus)], environment(reader))
+    text = fuzzer.run()
+    interrupted = fuzzer.asked > 0
+    # With processes of their own it ends as the last of them did, also where that was to be ignored.
+    in_order = (0, TOO_LONG, TOO_LARGE) if reader == "experiment" else (0,)
+    code = fuzzer.process.returncode
+    return Sitting(counts_of(text), text, 0 if interrupted or code in in_order else code, interrupted)
 
 
 def counts_of(text):
@@ -199,6 +232,20 @@ def part_of_page(given, ledger, program):
     return [*lines, "", made.footer(total, program, missed), ""]
 
 
+def fuzz(given, reader, ledger, commit):
+    """A sitting of one reader, told in words: whether it was in order, and whether it was interrupted."""
+    left = given.count - ledger.of(reader)["inputs"]
+    if left <= 0:
+        return True, False
+    began = time.time()
+    sitting = sit(given, reader, left)
+    ledger.add(reader, sitting.counts, time.time() - began, commit)
+    print(f"{reader}: {sitting.counts}", flush=True)
+    if sitting.failed:
+        print(f"{sitting.text[-6000:]}\nerror: {reader}: the fuzzer ended with {sitting.failed}", file=sys.stderr)
+    return not sitting.failed, sitting.interrupted
+
+
 def main():
     given = options()
     program = version(given.folder / "tests" / "fuzz_replay")
@@ -206,20 +253,17 @@ def main():
     ledger = Ledger(given.folder / "ledger.json")
     failed = False
     for reader in given.reader or READERS:
-        left = given.count - ledger.of(reader)["inputs"]
-        if left > 0:
-            began = time.time()
-            sitting = sit(given, reader, left)
-            ledger.add(reader, sitting.counts, time.time() - began, commit)
-            print(f"{reader}: {sitting.counts}", flush=True)
-            if sitting.found:
-                print(sitting.text[-6000:], file=sys.stderr)
-            if sitting.interrupted:
-                break
+        in_order, interrupted = fuzz(given, reader, ledger, commit)
         # Also what a fuzzer stepped over, as it does with the first inputs of experiments.
-        if open_findings(given, reader):
-            failed = True
-            print(f"error: {reader}: a finding, in {given.folder}/findings/{reader}", file=sys.stderr)
+        found = open_findings(given, reader)
+        if found:
+            print(f"error: {reader}: {found} open findings, in {given.folder}/findings/{reader}", file=sys.stderr)
+        elif not in_order:
+            print(f"error: {reader}: no input in {given.folder}/findings/{reader} does that again", file=sys.stderr)
+        failed = failed or found > 0 or not in_order
+        if interrupted:
+            print("interrupted: what was done is counted, and the page is as it was", file=sys.stderr)
+            return INTERRUPTED
         if given.keep:
             keep(given, reader)
     if failed:
