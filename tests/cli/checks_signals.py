@@ -54,10 +54,14 @@ def wait_until_main(process):
     ignored = 1 << (signal.SIGXFSZ - 1)
     deadline = time.time() + 60
     while time.time() < deadline:
+        if process.poll() is not None:
+            raise AssertionError("ends with %d before its first lines: %s"
+                                 % (process.returncode, process.communicate()[1]))
         text = status.read_text(encoding="utf-8")
         found = re.search(r"^SigIgn:\s*([0-9a-f]+)", text, re.MULTILINE)
         if "Name:\ttessera\n" in text and int(found.group(1), 16) & ignored:
             return
+        time.sleep(0.001)
     raise AssertionError("does not begin")
 
 
