@@ -10,6 +10,8 @@ EXPERIMENT = HERE / "faults.yaml"
 # Iterations: of a run to compare, and of one with time for something to happen to it.
 SHORT, LONG = 3, 40
 TRIALS = {}
+# Of trials that say nothing unless something happened in one of them at least: the count of that.
+PROVOKED = {"killed_while_stopping": "killed before the manifest"}
 
 # What of a summary is the same however and in how many parts a run is done.
 RESULTS = ["status", "simulated_time_ps", "iteration_time_ps", "throughput_samples_per_s",

@@ -57,6 +57,11 @@ class Ledger:
                 sys.exit(f"error: {path} is of {kept['version']}, this is {version}")
             self.entries.update(kept["entries"])
 
+    def not_provoked(self):
+        """Trials in none of which happened what they are about."""
+        return [f"{name}: not provoked" for name, entry in self.entries.items()
+                if entry["trials"] and not entry.get("provoked", True)]
+
     def done(self, name):
         return self.entries[name]["trials"]
 
@@ -74,6 +79,7 @@ class Ledger:
         entry = self.entries[report["trial"]]
         entry["trials"] += report["trials"]
         entry["seconds"] += report["seconds"]
+        entry["provoked"] = entry.get("provoked", False) or report["provoked"]
         for name, value in report["figures"].items():
             before = entry["figures"].get(name)
             if before is None:
@@ -126,7 +132,7 @@ def part_of_page(options, ledger, made_by):
         figures = "; ".join(shown(*item) for item in sorted(entry["figures"].items()))
         lines.append(f"| {name} | {meaning} | {entry['trials']} | {entry['seconds'] / 60:.1f} | "
                      f"{figures} |")
-    return [*lines, "", "No trial failed.", "", made.footer(ledger.seconds(), made_by, ()), ""]
+    return [*lines, "", "No trial failed.", "", made.footer(ledger.seconds(), made_by, ledger.not_provoked()), ""]
 
 
 def main():
