@@ -336,22 +336,6 @@ TEST(Tiles, KeepAllCoresBusyWhereThereIsWork) {
   }
 }
 
-// Of a convolution, the array's for all tiles.
-std::uint64_t cycles_of_array(const std::string& keys, const CoreConfig& core) {
-  const auto op = operator_from("{kind: convolution, " + keys + "}", core, 1);
-  look_at(*op, 1);
-  std::uint64_t cycles = 0;
-  for (std::uint64_t group = 0; group < op->groups(); ++group) {
-    for (std::uint64_t step = 0; step < op->steps(); ++step) {
-      for (const Instruction& one : op->program(op->tile(group, step).shape).code) {
-        cycles += one.opcode == Opcode::gemm || one.opcode == Opcode::gemm_preload ? one.cycles : 0;
-      }
-    }
-  }
-  return cycles;
-}
-
-// As many neighbours in a row of the kernel as the array has room for.
 // Tiles are of some size where they can be, and as large as the scratchpad allows where it is
 // smaller.
 TEST(Tiles, OfVectorWorkFillASmallScratchpad) {
@@ -368,6 +352,21 @@ TEST(Tiles, OfVectorWorkFillASmallScratchpad) {
     EXPECT_LE(taken, core.scratchpad_half());
     EXPECT_GT(taken * 4, core.scratchpad_half() * 3);
   }
+}
+
+// Of a convolution, the array's for all tiles.
+std::uint64_t cycles_of_array(const std::string& keys, const CoreConfig& core) {
+  const auto op = operator_from("{kind: convolution, " + keys + "}", core, 1);
+  look_at(*op, 1);
+  std::uint64_t cycles = 0;
+  for (std::uint64_t group = 0; group < op->groups(); ++group) {
+    for (std::uint64_t step = 0; step < op->steps(); ++step) {
+      for (const Instruction& one : op->program(op->tile(group, step).shape).code) {
+        cycles += one.opcode == Opcode::gemm || one.opcode == Opcode::gemm_preload ? one.cycles : 0;
+      }
+    }
+  }
+  return cycles;
 }
 
 TEST(Convolutions, SeeWhatAnyWindowLooksAt) {
@@ -396,6 +395,7 @@ TEST(Convolutions, SeeWhatAnyWindowLooksAt) {
   EXPECT_GT(stepped_over, 500U);
 }
 
+// As many neighbours in a row of the kernel as the array has room for.
 TEST(Convolutions, PixelsOfFewChannelsEnterTogether) {
   const CoreConfig server = core_from(testing::server);
   const std::string first =
