@@ -24,8 +24,8 @@ template <class T>
 using Lane = std::conditional_t<std::is_same_v<T, float>, float, std::int16_t>;
 template <class T>
 Lane<T> lane_of(T element) {
-  return static_cast<Lane<T>>(
-      element);  // NOLINT(bugprone-signed-char-misuse): a number, no character
+  // NOLINTNEXTLINE(bugprone-signed-char-misuse): a number, no character.
+  return static_cast<Lane<T>>(element);
 }
 
 template <class T>

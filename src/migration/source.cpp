@@ -16,7 +16,8 @@ std::string shown(const std::string& path, const config::Value& value) {
                                                                  : config::to_inline_yaml(value);
   if (text.size() > longest_shown) {
     std::size_t end = longest_shown;
-    while ((static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) {  // inside a character
+    // Not inside a character.
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) {
       --end;
     }
     text = text.substr(0, end) + "…";
