@@ -69,7 +69,7 @@ bool check_text(const std::string& file, std::string_view text, Diagnostics& dia
     return false;
   };
   if (text.size() > most_bytes) {
-    return refuse(most_bytes, "too big for a configuration: more than 16 MiB");
+    return refuse(most_bytes, "too big: more than 16 MiB");
   }
   std::size_t count = 0;
   for (std::size_t at = 0; at < text.size();) {
@@ -78,14 +78,14 @@ bool check_text(const std::string& file, std::string_view text, Diagnostics& dia
       return refuse(at, "not valid UTF-8");
     }
     if (text[at] == '\0') {
-      return refuse(at, "a NUL byte; a configuration is text in UTF-8");
+      return refuse(at, "a NUL byte; text in UTF-8 has none");
     }
-    // The parser would take character 4 for the end of the text and drop the rest.
+    // The parser of YAML would take character 4 for the end of the text and drop the rest.
     if (is_forbidden_control(text[at])) {
-      return refuse(at, "a control character; YAML does not allow it");
+      return refuse(at, "a control character that is neither tab nor end of line");
     }
     if (marks.find(text[at]) != std::string_view::npos && ++count > most_marks) {
-      return refuse(at, "too big for a configuration: more than 2000000 punctuation marks");
+      return refuse(at, "too big: more than 2000000 punctuation marks");
     }
     at += length;
   }

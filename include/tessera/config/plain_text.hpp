@@ -8,8 +8,9 @@
 
 namespace tessera::config {
 
-// False, with one diagnostic, for a text that is too big (more than 16 MiB, or two million
-// punctuation marks), not UTF-8, or holds control characters. Columns count bytes.
+// False, with one diagnostic, for a text in whatever format that is too big (more than 16 MiB, or
+// two million punctuation marks), not UTF-8, or holds control characters but tabs and ends of
+// lines. Columns count bytes.
 bool check_text(const std::string& file, std::string_view text, Diagnostics& diagnostics);
 
 }  // namespace tessera::config
