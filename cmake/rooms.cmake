@@ -20,8 +20,9 @@ tessera_precompiled(tessera_precompiled precompiled.hpp)
 
 # tessera_together(TARGET BATCH SOURCES...): compiles the sources together, BATCH at a time, where
 # TESSERA_TOGETHER says so: most of a source's time goes into headers and templates that its neighbours use
-# too; rooms of TESSERA_APART are compiled source by source all the same. Sources with a `Registration registration` stay alone: they are alike, down to the names that only they
-# see. One whose names are its own (`mesh_registration`) is compiled with others.
+# too; rooms of TESSERA_APART are compiled source by source all the same. Sources with a `Registration
+# registration` stay alone: they are alike, down to the names that only they see. One whose names are its own
+# (`mesh_registration`) is compiled with others.
 function(tessera_together target batch)
   set(together ${TESSERA_TOGETHER})
   string(REGEX REPLACE "^tessera_|_fast$" "" room ${target})
