@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "tessera/core/error.hpp"
+#include "tessera/core/time.hpp"
 #include "tessera/pdes/engine.hpp"
 
 namespace tessera::testing {
@@ -61,5 +63,28 @@ class KeptRun {
   std::vector<std::vector<std::byte>> totals_;             // of each rank
   std::vector<pdes::Event> pending_;
 };
+
+// Runs the engine of a rank to its end. With `kept` the run is kept at its first cut, where
+// `keep_more` is called as well, on every rank; with `from` it goes on from one. A Cut is what a
+// test keeps of a run: its KeptRun `run`, and the `time()` of cuts.
+template <class Cut, class KeepMore>
+void run_over_a_cut(pdes::Engine& engine, bool is_first_rank, Cut* kept, const Cut* from,
+                    const KeepMore& keep_more) {
+  pdes::EngineHooks hooks;
+  bool is_kept = false;
+  if (kept != nullptr) {
+    engine.set_cuts(kept->time());
+    hooks.on_cut = [&](SimTime) {
+      if (!std::exchange(is_kept, true)) {
+        kept->run.keep(engine);
+        keep_more();
+      }
+    };
+  }
+  if (from != nullptr) {
+    from->run.put_back(engine, is_first_rank);
+  }
+  engine.run(hooks);
+}
 
 }  // namespace tessera::testing

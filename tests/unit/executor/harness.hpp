@@ -65,6 +65,7 @@ struct Cut {
   SimTime at;
   tessera::testing::KeptRun run;
   Noted noted;  // before
+  SimTime time() const { return at; }
 };
 
 // Runs what `make` makes for the members of a rank and an observer. `models` holds the sections
@@ -106,22 +107,10 @@ Outcome execute_by(const machine::Machine& machine, std::span<const workload::Op
     engine.attach(*memory);
     engine.attach(*compute);
     engine.attach(*executor);
-    pdes::EngineHooks hooks;
-    bool is_kept = false;
-    if (kept != nullptr) {
-      engine.set_cuts(kept->at);
-      hooks.on_cut = [&](SimTime) {
-        if (!std::exchange(is_kept, true)) {
-          kept->run.keep(engine);
-          const std::scoped_lock lock(mutex);
-          kept->noted.append(noted);
-        }
-      };
-    }
-    if (from != nullptr) {
-      from->run.put_back(engine, communicator.rank() == 0);
-    }
-    engine.run(hooks);
+    tessera::testing::run_over_a_cut(engine, communicator.rank() == 0, kept, from, [&] {
+      const std::scoped_lock lock(mutex);
+      kept->noted.append(noted);
+    });
     const std::scoped_lock lock(mutex);
     outcome.end = std::max(outcome.end, engine.last_event_time());
     executor->visit_results([&](const TileResult& result) { outcome.tiles.push_back(result); });

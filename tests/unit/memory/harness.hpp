@@ -150,6 +150,7 @@ struct Cut {
   std::int64_t at_ps = 0;
   tessera::testing::KeptRun run;
   std::vector<Use> bins;  // told before
+  SimTime time() const { return SimTime::from_ps(at_ps); }
 };
 
 // With `kept` the run is kept at the cut that it names; with `from` it goes on from one.
@@ -201,22 +202,10 @@ inline Outcome run(const Described& described, const std::vector<Access>& access
       engine.set_boundaries(SimTime::from_ps(bin_ps), 1000);
       memory->report_bins(noted_in(bins));
     }
-    pdes::EngineHooks hooks;
-    bool is_kept = false;
-    if (kept != nullptr) {
-      engine.set_cuts(SimTime::from_ps(kept->at_ps));
-      hooks.on_cut = [&](SimTime) {
-        if (!std::exchange(is_kept, true)) {
-          kept->run.keep(engine);
-          const std::scoped_lock lock(mutex);
-          kept->bins.insert(kept->bins.end(), bins.begin(), bins.end());
-        }
-      };
-    }
-    if (from != nullptr) {
-      from->run.put_back(engine, communicator.rank() == 0);
-    }
-    engine.run(hooks);
+    tessera::testing::run_over_a_cut(engine, communicator.rank() == 0, kept, from, [&] {
+      const std::scoped_lock lock(mutex);
+      kept->bins.insert(kept->bins.end(), bins.begin(), bins.end());
+    });
     std::vector<std::uint64_t> last{static_cast<std::uint64_t>(engine.last_event_time().ps())};
     communicator.reduce_max(last);
     const SimTime end = SimTime::from_ps(static_cast<std::int64_t>(last[0]));

@@ -213,20 +213,7 @@ Outcome run(const Case& of, const std::string& topology, const std::string& keys
         described.network->build({described.machine, members, Driver::network_slot});
     engine.attach(driver);
     engine.attach(*network);
-    pdes::EngineHooks hooks;
-    bool is_kept = false;
-    if (kept != nullptr) {
-      engine.set_cuts(SimTime::from_ps(kept->at_ps));
-      hooks.on_cut = [&](SimTime) {
-        if (!std::exchange(is_kept, true)) {
-          kept->run.keep(engine);
-        }
-      };
-    }
-    if (from != nullptr) {
-      from->run.put_back(engine, communicator.rank() == 0);
-    }
-    engine.run(hooks);
+    tessera::testing::run_over_a_cut(engine, communicator.rank() == 0, kept, from, [] {});
     std::vector<std::uint64_t> last{static_cast<std::uint64_t>(engine.last_event_time().ps())};
     communicator.reduce_max(last);
     const SimTime end = SimTime::from_ps(static_cast<std::int64_t>(last[0]));
