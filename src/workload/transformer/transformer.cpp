@@ -307,9 +307,10 @@ bool joins_gradients(config::Section& section, const TransformerShape& shape, bo
   if (!shape.join_gradients) {
     return false;
   }
-  const char* why = !training      ? "inference"
-                    : shape.latent ? "latent, whose queries, keys and values are products of their own"
-                                   : nullptr;
+  const char* why = !training ? "inference"
+                    : shape.latent
+                        ? "latent, whose queries, keys and values are products of their own"
+                        : nullptr;
   if (why) {
     config::note_without_effect(section, "join_gradients", why);
   }
