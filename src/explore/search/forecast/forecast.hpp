@@ -133,7 +133,7 @@ class Forecaster {
     Span weight_gradients;  // of all, where they are apart
     // By each pair of passes that take turns, one of this chunk forward.
     std::array<Span, 2> hidden_by_pair{};
-    Span last;              // what the last backward pass takes longer
+    Span last;  // what the last backward pass takes longer
     Span update;
     double accessed = 0;  // in an iteration
     double events = 0;
