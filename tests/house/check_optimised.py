@@ -15,6 +15,7 @@ from pathlib import Path
 from compile_commands import entries
 
 LEVEL = re.compile(r" (-O\S*)")
+GROWTH = re.compile(r" (--param=large-\S*)")
 INCLUDED = re.compile(r" -include (\S+/cmake_pch\.hxx)")
 
 
@@ -26,8 +27,8 @@ def is_of_gcc_for_release(build):
 
 
 def level(command):
-    """The last one counts."""
-    return (LEVEL.findall(command) or ["none"])[-1]
+    """The last one counts; what else says how much functions may grow counts too."""
+    return " ".join([(LEVEL.findall(command) or ["none"])[-1], *sorted(GROWTH.findall(command))])
 
 
 def complaints(found, must_include):
@@ -55,6 +56,7 @@ def self_test():
     assert not list(complaints([header, ("a.cpp", "c++ -O3" + use), other], True))
     assert len(list(complaints([header, ("a.cpp", "c++ -O3 -Og" + use)], False))) == 1
     assert len(list(complaints([("a.cpp", "c++ -O3" + use)], False))) == 1
+    assert len(list(complaints([header, ("a.cpp", "c++ -O3 --param=large-unit-insns=9" + use)], False))) == 1
     assert not list(complaints([header, other], False))
     assert len(list(complaints([header, other], True))) == 1
     with tempfile.TemporaryDirectory() as folder:
