@@ -56,7 +56,7 @@ StrategyCollectives = TypedDict("StrategyCollectives", {"tensor": Literal["halvi
 
 StrategyOffload = TypedDict("StrategyOffload", {"layers": int, "fraction": float | str}, total=False)
 
-StrategySoftware = TypedDict("StrategySoftware", {"sharding": Literal["plain", "fsdp2"], "compiled": bool, "gathered_inputs": Literal["again", "kept"], "narrow_inputs": Literal["as_they_come", "narrow"], "boundary_buffers": Literal["passing", "all"], "freed_blocks": Literal["any", "fitting"], "early_stop": bool}, total=False)
+StrategySoftware = TypedDict("StrategySoftware", {"sharding": Literal["plain", "fsdp2"], "compiled": bool, "gathered_inputs": Literal["again", "kept"], "narrow_inputs": Literal["as_they_come", "narrow"], "boundary_buffers": Literal["passing", "all"], "freed_blocks": Literal["any", "fitting"], "early_stop": bool, "host_waits": Literal["passes", "layers"]}, total=False)
 
 StrategyPlacement = TypedDict("StrategyPlacement", {"layout": Literal["given", "line", "linear", "optimized", "replicas", "s-shape"], "group": Any, "tensor_group": Any, "tensor_members": Literal["near", "far"], "band": int, "replica_order": Literal["rows", "columns", "ring"], "tiles": Any, "seed": int, "moves": int, "start": Literal["best", "line", "linear", "s-shape"]}, total=False)
 
@@ -428,8 +428,8 @@ class LanguageModel(Section):
     """layer_norm or rms_norm; name, one of layer_norm, rms_norm; default: layer_norm"""
     normalise: Literal["before", "after"] | None
     """before each part, with a last one in the head, or after it, with one after the embedding (as BERT); name, one of before, after; default: before"""
-    attention: Literal["plain", "flash"] | None
-    """plain, or flash: attention weights are never in memory; name, one of plain, flash; default: plain"""
+    attention: Literal["plain", "eager", "flash"] | None
+    """plain: scale, mask and softmax in one kernel; eager: each on its own, in fp32; flash: attention weights are never in memory; name, one of plain, eager, flash; default: plain"""
     causal: bool | None
     """flash attention of decoders skips the masked half; boolean; default: false"""
     mlp: Literal["gelu", "relu", "swiglu"] | None
@@ -492,7 +492,7 @@ class LanguageModel(Section):
         positions: Literal["learned", "rotary", "none"] | None = ...,
         normalisation: Literal["layer_norm", "rms_norm"] | None = ...,
         normalise: Literal["before", "after"] | None = ...,
-        attention: Literal["plain", "flash"] | None = ...,
+        attention: Literal["plain", "eager", "flash"] | None = ...,
         causal: bool | None = ...,
         mlp: Literal["gelu", "relu", "swiglu"] | None = ...,
         ffn: int | None = ...,

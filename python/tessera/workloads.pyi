@@ -299,8 +299,8 @@ class Transformer(Workload):
     """layer_norm or rms_norm; name, one of layer_norm, rms_norm; default: layer_norm"""
     normalise: Literal["before", "after"] | None
     """before each part, with a last one in the head, or after it, with one after the embedding (as BERT); name, one of before, after; default: before"""
-    attention: Literal["plain", "flash"] | None
-    """plain, or flash: attention weights are never in memory; name, one of plain, flash; default: plain"""
+    attention: Literal["plain", "eager", "flash"] | None
+    """plain: scale, mask and softmax in one kernel; eager: each on its own, in fp32; flash: attention weights are never in memory; name, one of plain, eager, flash; default: plain"""
     causal: bool | None
     """flash attention of decoders skips the masked half; boolean; default: false"""
     mlp: Literal["gelu", "relu", "swiglu"] | None
@@ -359,7 +359,7 @@ class Transformer(Workload):
         positions: Literal["learned", "rotary", "none"] | None = ...,
         normalisation: Literal["layer_norm", "rms_norm"] | None = ...,
         normalise: Literal["before", "after"] | None = ...,
-        attention: Literal["plain", "flash"] | None = ...,
+        attention: Literal["plain", "eager", "flash"] | None = ...,
         causal: bool | None = ...,
         mlp: Literal["gelu", "relu", "swiglu"] | None = ...,
         ffn: int | None = ...,

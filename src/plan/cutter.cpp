@@ -359,6 +359,22 @@ Bytes Cutter::tied_gradients() const {
   return Bytes(divided_up(gradients.count(), strategy_.zero >= 1 ? strategy_.sharing() : 1));
 }
 
+Update update_of(const workload::Workload& workload, Bytes optimizer, Bytes updated_weights,
+                 Bytes updated_gradients) {
+  Update update;
+  update.written = optimizer + updated_weights;
+  update.read = update.written + updated_gradients;
+  update.operation.data_type = workload.data_type;
+  update.operation.kernel = workload::Kernel::sum;
+  update.operation.bytes = update.read + update.written;
+  if (workload.update_bytes_per_parameter > Bytes(0)) {
+    const std::uint64_t parameters =
+        divided_up(updated_weights.count(), element_size(workload.data_type).count());
+    update.operation.bytes = workload.update_bytes_per_parameter * parameters;
+  }
+  return update;
+}
+
 LayerBytes Cutter::bytes_of(const workload::Layer& layer) const {
   LayerBytes bytes;
   const Bytes element = element_size(workload_.data_type);

@@ -90,17 +90,17 @@ LayerState& LayerState::operator+=(const LayerState& other) {
   dense_gradients += other.dense_gradients;
   expert_gradients += other.expert_gradients;
   whole_gradients += other.whole_gradients;
-  update_read += other.update_read;
-  update_written += other.update_written;
+  updated_weights += other.updated_weights;
+  updated_gradients += other.updated_gradients;
   boundary += other.boundary;
   return *this;
 }
 
 LayerState LayerState::operator*(std::uint64_t times) const {
-  return {weights * times,         gradients * times,        optimizer * times,
-          stored * times,          used_weights * times,     used_expert_weights * times,
-          dense_gradients * times, expert_gradients * times, whole_gradients * times,
-          update_read * times,     update_written * times,   boundary * times};
+  return {weights * times,         gradients * times,         optimizer * times,
+          stored * times,          used_weights * times,      used_expert_weights * times,
+          dense_gradients * times, expert_gradients * times,  whole_gradients * times,
+          updated_weights * times, updated_gradients * times, boundary * times};
 }
 
 PassOutline outline_of(const workload::Workload& workload, const Strategy& strategy,
@@ -137,8 +137,8 @@ LayerState state_of(const workload::Workload& workload, const Strategy& strategy
   state.dense_gradients = bytes.dense_gradients;
   state.expert_gradients = bytes.expert_gradients;
   state.whole_gradients = bytes.whole_gradients;
-  state.update_written = bytes.optimizer + bytes.updated_weights;
-  state.update_read = state.update_written + bytes.updated_gradients;
+  state.updated_weights = bytes.updated_weights;
+  state.updated_gradients = bytes.updated_gradients;
   state.boundary = boundary_of(cutter, strategy, workload.layers[layer]);
   return state;
 }

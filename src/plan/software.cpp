@@ -47,6 +47,14 @@ const Key<bool> early_stop{
     "software.early_stop", false,
     "with recompute full: a layer is computed again until all that its backward passes need is "
     "there (PyTorch's checkpoint from 2.1 on, without reentrant calls), or to its end"};
+const ChoiceKey<bool> host_waits{
+    "software.host_waits",
+    {{"passes", false}, {"layers", true}},
+    "passes",
+    "with machine.compute.issue, where the host waits for the device: where an iteration begins "
+    "and for what comes from other stages, or before each layer as well, as where a framework "
+    "takes "
+    "the time of layers"};
 
 const config::Members software_keys{Member{sharding_key, &Software::sharding},
                                     Member{compiled, &Software::compiled},
@@ -54,7 +62,8 @@ const config::Members software_keys{Member{sharding_key, &Software::sharding},
                                     Member{narrow_inputs, &Software::keeps_narrow_inputs},
                                     Member{boundary_buffers, &Software::buffers_all_micro_batches},
                                     Member{freed_blocks, &Software::reuses_fitting_blocks_only},
-                                    Member{early_stop, &Software::stops_early}};
+                                    Member{early_stop, &Software::stops_early},
+                                    Member{host_waits, &Software::waits_for_layers}};
 
 }  // namespace
 

@@ -1,5 +1,7 @@
 #include "operators.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "tessera/core/error.hpp"
@@ -20,6 +22,9 @@ constexpr std::uint64_t dropout_flops = 2;
 constexpr VectorCost softmax_cost{5, 4, 0};
 // Of attention also scale 1 and mask 1; backward scale 1.
 constexpr VectorCost attention_softmax_cost{7, 5, 0};
+// The same one by one: the softmax itself is `softmax_cost`.
+constexpr VectorCost scale_cost{1, 1, 0};
+constexpr VectorCost mask_cost{1, 1, 0};
 // x/2 (1 + tanh(k x (1 + c x^2))), backward with the tanh computed again (Hendrycks, Gimpel,
 // arXiv:1606.08415).
 constexpr VectorCost gelu_cost{9, 18, 0};
@@ -174,6 +179,34 @@ Operator OperatorMaker::attention_softmax(std::string name, Sharding sharding,
   return op;
 }
 
+std::vector<Operator> OperatorMaker::eager_softmax(const std::string& prefix, Sharding sharding,
+                                                   std::uint64_t weights) const {
+  const std::uint64_t narrow = element_size(type_).count();
+  const std::uint64_t wide = std::max<std::uint64_t>(narrow, element_size(DataType::fp32).count());
+  std::vector<Operator> operators;
+  // `forward`, `backward`: bytes an element that the kernel moves. Backward only the softmax reads
+  // what it gave beside its gradient; three passes in `type_` are counted already.
+  const auto add = [&](const std::string& name, const std::string& kind, VectorCost cost,
+                       std::uint64_t forward, std::uint64_t backward) {
+    Operator op = vector(prefix + name, kind, sharding, cost, weights, weights);
+    op.more_moved_forward = Bytes(weights * (forward - 2 * narrow));
+    op.more_moved_backward = Bytes(weights * (backward - std::min(backward, 3 * narrow)));
+    operators.push_back(std::move(op));
+  };
+  const bool casts = wide > narrow;
+  if (casts) {
+    add("scores_cast", "elementwise", {}, narrow + wide, narrow + wide);
+  }
+  add("scores_scale", "elementwise", scale_cost, 2 * wide, 2 * wide);
+  add("scores_mask", "elementwise", mask_cost, 2 * wide, 2 * wide);
+  add("softmax", "softmax", softmax_cost, 2 * wide, 3 * wide);
+  keep(operators.back(), Bytes(wide * weights));
+  if (casts) {
+    add("weights_cast", "elementwise", {}, narrow + wide, narrow + wide);
+  }
+  return operators;
+}
+
 Operator OperatorMaker::flash_attention(const std::string& name, Sharding sharding,
                                         const AttentionShape& shape) const {
   // Scores and values in one: a tile of queries goes through the keys twice, multiplying. Where
@@ -211,8 +244,12 @@ std::vector<Operator> OperatorMaker::attention(const std::string& prefix, Shardi
                             {shape.queries, shape.values(), shape.keys, shape.heads});
   values.input_elements = weights + shape.value_elements();
   keep(values, bytes(weights));
-  std::vector<Operator> operators{std::move(scores),
-                                  attention_softmax(prefix + "softmax", sharding, weights)};
+  std::vector<Operator> operators{std::move(scores)};
+  if (shape.kind == AttentionKind::eager) {
+    std::ranges::move(eager_softmax(prefix, sharding, weights), std::back_inserter(operators));
+  } else {
+    operators.push_back(attention_softmax(prefix + "softmax", sharding, weights));
+  }
   if (dropout_) {
     operators.push_back(dropout(prefix + "attention_dropout", sharding, weights));
   }

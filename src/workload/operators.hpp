@@ -84,7 +84,10 @@ class OperatorMaker {
                      std::uint64_t width) const;
   // Without dropout; keeps its output.
   Operator softmax(std::string name, Sharding sharding, std::uint64_t elements) const;
-  // Plain: `PREFIX`scores, softmax, with dropout its pass, `PREFIX`values. Flash (Dao,
+  // Plain: `PREFIX`scores, softmax, with dropout its pass, `PREFIX`values. Eager: for the softmax
+  // `PREFIX`scores_cast to fp32, scores_scale, scores_mask, softmax in fp32, weights_cast back
+  // (Megatron-LM without its fused kernel, FusedScaleMaskSoftmax.forward_torch_softmax), casts only
+  // from another type, each a kernel that reads and writes all. Flash (Dao,
   // "FlashAttention-2", arXiv:2307.08691): one product without the attention weights in memory,
   // whose backward computes the scores again and makes five products where the forward pass makes
   // two (section 4.1 there: 2.5 times the FLOPs), and which keeps one fp32 number for each query
@@ -98,6 +101,8 @@ class OperatorMaker {
 
  private:
   Operator attention_softmax(std::string name, Sharding sharding, std::uint64_t weights) const;
+  std::vector<Operator> eager_softmax(const std::string& prefix, Sharding sharding,
+                                      std::uint64_t weights) const;
   Operator flash_attention(const std::string& name, Sharding sharding,
                            const AttentionShape& shape) const;
 

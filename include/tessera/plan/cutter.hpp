@@ -38,6 +38,16 @@ struct Operands {
   Bytes gradients;
 };
 
+// What an optimizer does: its state and weights are read and written, gradients read; it is bound
+// by that (PALM, Fig. 5, leaves its arithmetic out too).
+struct Update {
+  Bytes read;
+  Bytes written;
+  workload::Operation operation;
+};
+Update update_of(const workload::Workload& workload, Bytes optimizer, Bytes updated_weights,
+                 Bytes updated_gradients);
+
 class Cutter {
  public:
   // Both must outlive the cutter.

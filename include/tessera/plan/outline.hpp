@@ -37,9 +37,8 @@ struct LayerState {
   Bytes dense_gradients;
   Bytes expert_gradients;
   Bytes whole_gradients;  // that the tensor group sums up
-  // Of the optimizer: what it reads and writes.
-  Bytes update_read;
-  Bytes update_written;
+  Bytes updated_weights;  // of the optimizer, as of LayerBytes
+  Bytes updated_gradients;
   Bytes boundary;  // that a tile sends to the next stage after the layer
 
   Bytes weight_state() const { return weights + gradients + optimizer; }

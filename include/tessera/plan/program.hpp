@@ -162,6 +162,7 @@ struct Instruction {
   std::uint16_t name = 0;       // in Plan::names
   std::uint32_t operation = 0;  // in Plan::operations
   bool beside = false;          // of the second of two passes: see ScheduleEntry
+  bool host_waits = false;      // of execute: for all before it, and then issues it
   std::uint64_t bytes = 0;
 };
 static_assert(sizeof(Instruction) == 24);

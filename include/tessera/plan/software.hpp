@@ -45,6 +45,10 @@ struct Software {
   // is not made again.
   bool stops_early = false;
 
+  // The host waits for the device before each layer, in both directions, as where a framework takes
+  // the time of layers; else where an iteration begins and for what comes from other stages.
+  bool waits_for_layers = false;
+
   bool is_fsdp2() const { return sharding == SharedOutBy::fsdp2; }
   friend bool operator==(const Software&, const Software&) = default;
 };

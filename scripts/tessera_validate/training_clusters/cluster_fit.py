@@ -41,13 +41,9 @@ def foundry_rows():
     return [row for row in rows_of("llm_foundry_h100.csv") if int(row["sequence"]) <= LONGEST]
 
 
-def run_recomputing(cluster, rows, settings=()):
-    return run_vtrain(cluster, rows, settings, "full")
-
-
 # Machine, rows, how to run them, what is fitted.
 SETS = {"a100": ("a100_cluster_4nic", vtrain_rows, run_profiled, tuple(CONSTANTS)),
-        "a100-recompute": ("a100_cluster_4nic", vtrain_rows, run_recomputing, tuple(CONSTANTS)),
+        "a100-recompute": ("a100_cluster_4nic", vtrain_rows, run_vtrain, tuple(CONSTANTS)),
         "h100": ("h100_cluster", foundry_rows, run_foundry, ("memory_efficiency",))}
 
 

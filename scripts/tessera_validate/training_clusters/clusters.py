@@ -7,10 +7,18 @@ from pathlib import Path
 from page import ROOT, call, processors, summary_of
 
 MACHINES = ROOT / "configs" / "machines"
-# Settings of software, not of devices. Megatron-DeepSpeed's host (vTrain's profiles): one GPU, width 1024, one
-# sample takes 43.8 ms with 12 layers and 79.9 ms with 24 (vtrain_single.csv): 3.0 ms for the 32 operations of a
-# layer, and 6.2 ms beside operations for a pass forward, one backward and an update.
-DEEPSPEED = ("machine.compute.issue=94 us", "machine.compute.issue_pass=2 ms")
+# Settings of software, not of devices. Megatron-DeepSpeed's host, from vTrain's profiles (vtrain_single.csv, profiles.py):
+# thirteen of a layer, which the host bounds, take 73 to 110 us for each operation and collective (mean 94), and
+# nineteen heads up to 0.66 ms beside operations for each pass (mean 0.3).
+DEEPSPEED = ("machine.compute.issue=94 us", "machine.compute.issue_pass=0.3 ms")
+# Norms of training. apex's kernels, which Megatron-LM and DeepSpeed's fork have as MixedFusedLayerNorm, move 896 GB/s
+# forward and 572 backward on GA100 (apex pull request 1037: 16384 rows of 1024 in fp16; two and three tensors): the seven
+# tensors that a norm's operations move here at 936 GB/s, 0.46 of 2039. PyTorch's own of 2022 move as much: forward and
+# backward of 8192 rows of 1536 in fp16 in 186.1 us (PyTorch pull request 87445), 947 GB/s.
+PLAIN_NORMS = "machine.compute.norm_memory_efficiency=0.46"
+# Persistent ones, Megatron-LM's default since November 2021 for widths up to 65536 (fused_layer_norm.py): 1258 and 1163
+# GB/s (the same pull request), 1678 in the mean.
+PERSISTENT_NORMS = "machine.compute.norm_memory_efficiency=0.82"
 # llm-foundry (scripts/train/benchmarking/submit_benchmarks.py): attn_impl triton. FlashAttention-2 is 1.3 to 2.5
 # times as fast as FlashAttention in Triton (Dao, arXiv:2307.08691, section 4.1: 1.8 in the mean), and reaches 0.62
 # of the peak on A100 and 0.338 on H100 (334 TFLOP/s, Shah et al., arXiv:2407.08608).
@@ -89,13 +97,12 @@ class Cluster:
         return summary_of(output)
 
 
-def vtrain_plan(row, recompute="full"):
+def vtrain_plan(row, **more):
     """As its artifact configures these runs: 1F1B, gradients reduced at the end. DeepSpeed cuts the
     boundary activations of tensor groups (deepspeed/runtime/pipe/engine.py: is_pipe_partitioned)."""
     tensor = int(row["tensor parallelism"])
     plan = strategy(row["pipeline parallelism"], tensor, row["data parallelism"],
-                    row["micro batch"], recompute=recompute,
-                    boundary="scattered" if tensor > 1 else "full", capacity="ignore")
+                    row["micro batch"], boundary="scattered" if tensor > 1 else "full", capacity="ignore", **more)
     return equal_stages(plan, int(row["# layers"]))
 
 
@@ -104,31 +111,39 @@ def vtrain_workload(row):
                row["sequence length"], row["global batch"])
 
 
-def run_vtrain(cluster, rows, settings=(), recompute="full"):
+def run_vtrain(cluster, rows, settings=()):
     """[(row, ours in ms, measured in ms)]"""
-    found, settings = [], [*DEEPSPEED, *settings]
+    found, settings = [], [*DEEPSPEED, PLAIN_NORMS, *settings]
     for row in rows:
-        summary = cluster.run("vtrain", vtrain_workload(row), vtrain_plan(row, recompute), settings)
+        summary = cluster.run("vtrain", vtrain_workload(row), vtrain_plan(row, recompute="full"), settings)
         found.append((row, summary["iteration_time_ps"] / 1e9, float(row["iteration time (ms)"])))
     return found
 
 
-# What vTrain's table of one node was profiled with (its artifact, src/model/gpt_model.py): GPT-2's vocabulary as it is,
-# of which a shard has the whole quotient, and a loss in fp16.
+# What vTrain's table of one node was profiled with (its artifact, src/model/gpt_model.py and gpt_modeling.py): GPT-2's
+# vocabulary as it is, of which a shard has the whole quotient, apex's norms, a loss in fp16, and a fused softmax where
+# samples times heads of a shard are a multiple of four (fused_softmax.py), else one by single operations in fp32.
 PROFILED_VOCABULARY = 50257
+FUSED_ROWS = 4
 
 
 def profiled_workload(row):
     tensor = int(row["tensor parallelism"])
-    return {**vtrain_workload(row), "vocabulary": PROFILED_VOCABULARY // tensor * tensor, "loss": "fused"}
+    fused = int(row["micro batch"]) * int(row["attention heads"]) // tensor % FUSED_ROWS == 0
+    return {**vtrain_workload(row), "vocabulary": PROFILED_VOCABULARY // tensor * tensor, "loss": "fused",
+            "attention": "plain" if fused else "eager"}
 
 
-def run_profiled(cluster, rows, settings=(), host=DEEPSPEED):
+# Its rows add up profiles of one layer and one head, in each of which host and device begin together.
+PROFILED = {"recompute": "none", "software": {"host_waits": "layers"}}
+
+
+def run_profiled(cluster, rows, settings=()):
     """[(row, ours in ms, published in ms)] of that table; the last rank computes nothing again in its predictor
     (src/predictor.py), and no other does in the table."""
-    found, settings = [], [*host, *settings]
+    found, settings = [], [*DEEPSPEED, PLAIN_NORMS, *settings]
     for row in rows:
-        summary = cluster.run("vtrain", profiled_workload(row), vtrain_plan(row, "none"), settings)
+        summary = cluster.run("vtrain", profiled_workload(row), vtrain_plan(row, **PROFILED), settings)
         found.append((row, summary["iteration_time_ps"] / 1e9, float(row["iteration time (ms)"])))
     return found
 
@@ -209,7 +224,8 @@ def run_mpt(cluster, rows, settings=()):
         work = mpt(row["model"], int(row["sequence"]), gpus * micro_batch * int(row["accumulation"]))
         if LARGE in row["section"]:
             work["gradient_type"] = "fp32"
-        summary = cluster.run(row["model"], work, plan, [triton(row["gpu"]), *settings])
+        norms = [PLAIN_NORMS] if row["gpu"] == "a100" else []
+        summary = cluster.run(row["model"], work, plan, [triton(row["gpu"]), *norms, *settings])
         found.append((row, summary["iteration_time_ps"] / 1e9,
                       1e3 * float(row["measured_s_per_iteration"])))
     return found

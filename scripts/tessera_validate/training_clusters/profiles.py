@@ -83,4 +83,4 @@ def ours(cluster, cells, settings=()):
              "# layers": str(layers), WIDTH: str(cell.width), "attention heads": "16", "sequence length": "1024",
              "global batch": str(count * cell.micro), "iteration time (ms)": "1"}
             for cell in cells for layers in DEPTHS for count in COUNTS]
-    return cells_of([(row, time) for row, time, _ in run_profiled(cluster, rows, settings, host=())])
+    return cells_of([(row, time) for row, time, _ in run_profiled(cluster, rows, settings)])

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from page import rows_of
 from training_clusters.clusters import GPUS_A_NODE, ZERO_3, ZERO_3_HOST, gpt, run_foundry, run_mpt, run_nemo, run_profiled
 from training_clusters.clusters import run_vtrain, strategy
-from training_clusters.measured import LLAMA, LLAMA_ROWS, megatron_plan
+from training_clusters.measured import LLAMA, LLAMA_ROWS, megatron_norms, megatron_plan
 
 
 @dataclass(frozen=True)
@@ -22,12 +22,12 @@ def zero_plan(row):
     return strategy(1, 1, row["dp"], row["micro_batch_per_replica"], recompute="full", capacity="ignore", **ZERO_3)
 
 
-def of_megatron(plan_of, software=()):
+def of_megatron(plan_of, *software):
     def run(cluster, rows, settings):
         found, settings = [], [*software, *settings]
         for row in rows:
             work = gpt(row["layers"], row["hidden"], row["heads"], row["seq"], row["batch"])
-            summary = cluster.run(row["model"], work, plan_of(row), settings)
+            summary = cluster.run(row["model"], work, plan_of(row), [megatron_norms(row), *settings])
             found.append((row, summary["iteration_time_ps"] / 1e9, 1e3 * float(row["iter_time_s"])))
         return found
     return run
@@ -65,7 +65,7 @@ def sets():
         Set("Megatron SC'21, table 2, PTD-P", "a100_cluster",
             megatron_rows("Table2", "PTD-P"), of_megatron(megatron_plan), 5),
         Set("Megatron SC'21, table 2, ZeRO-3", "a100_cluster",
-            megatron_rows("Table2", "ZeRO-3"), of_megatron(zero_plan, ZERO_3_HOST), 5),
+            megatron_rows("Table2", "ZeRO-3"), of_megatron(zero_plan, *ZERO_3_HOST), 5),
         Set("Korthikanti, table 5", "a100_cluster", megatron_rows("Table5"),
             of_megatron(megatron_plan), 4),
         Set("llm-foundry, A100", "a100_cluster",

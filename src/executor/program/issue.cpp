@@ -5,7 +5,7 @@ namespace tessera::executor {
 using plan::Action;
 
 compute::Issue issue_of(std::span<const plan::Instruction> phase, std::size_t place, bool first) {
-  compute::Issue issue{0, false};
+  compute::Issue issue{0, phase[place].host_waits};
   for (; place > 0; --place) {
     switch (phase[place - 1].action) {
       case Action::execute:

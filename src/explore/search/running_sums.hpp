@@ -27,8 +27,8 @@ inline plan::LayerState between(const std::vector<plan::LayerState>& before, std
           b.dense_gradients - a.dense_gradients,
           b.expert_gradients - a.expert_gradients,
           b.whole_gradients - a.whole_gradients,
-          b.update_read - a.update_read,
-          b.update_written - a.update_written,
+          b.updated_weights - a.updated_weights,
+          b.updated_gradients - a.updated_gradients,
           b.boundary - a.boundary};
 }
 

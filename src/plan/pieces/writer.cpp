@@ -71,7 +71,9 @@ Instruction& PieceWriter::emit(Action action, const std::string& name) {
 }
 
 void PieceWriter::execute(const std::string& name, const workload::Operation& operation) {
-  emit(Action::execute, name).operation = tables_.operations(operation);
+  Instruction& instruction = emit(Action::execute, name);
+  instruction.operation = tables_.operations(operation);
+  instruction.host_waits = std::exchange(host_waits_, false);
 }
 
 void PieceWriter::collective(Action action, Kind kind, Group group, Bytes bytes, std::uint8_t slot,
@@ -180,6 +182,7 @@ void PieceWriter::write_forward() {
       }
     }
     await_forward(index);
+    host_waits_ = strategy_.software.waits_for_layers;
     for (const Operator& op : layer(index).operators) {
       forward_operator(index, op, cutter_.forward(op));
     }
@@ -323,6 +326,7 @@ void PieceWriter::write_backward(Gradients gradients, bool final) {
 // What was not stored is computed again before its first use, and kept for the weight gradient.
 void PieceWriter::backward_layer(std::size_t index, Gradients gradients) {
   const auto& operators = layer(index).operators;
+  host_waits_ = strategy_.software.waits_for_layers;
   if (gradients != Gradients::weights) {
     for (const Operator& op : operators) {
       if (cutter_.computes_again(op)) {
@@ -445,25 +449,15 @@ void PieceWriter::write_update() {
     }
   }
   sum_tied_weights(all);
-  // The optimizer is bound by moving its state (PALM, Fig. 5, leaves its arithmetic out too).
-  const Bytes read = all.optimizer + all.updated_weights + all.updated_gradients;
-  const Bytes written = all.optimizer + all.updated_weights;
+  const Update update =
+      update_of(workload_, all.optimizer, all.updated_weights, all.updated_gradients);
   if (streams_weights()) {
-    access(Action::read, "read optimizer state", optimizer_slot, read);
+    access(Action::read, "read optimizer state", optimizer_slot, update.read);
     wait_accesses(slot_bit(optimizer_slot));
   }
-  workload::Operation update;
-  update.data_type = workload_.data_type;
-  update.kernel = workload::Kernel::sum;
-  update.bytes = read + written;
-  if (workload_.update_bytes_per_parameter > Bytes(0)) {
-    const std::uint64_t parameters =
-        divided_up(all.updated_weights.count(), element_size(workload_.data_type).count());
-    update.bytes = workload_.update_bytes_per_parameter * parameters;
-  }
-  execute("optimizer", update);
+  execute("optimizer", update.operation);
   if (streams_weights()) {
-    access(Action::write, "write optimizer state", optimizer_slot + 1, written);
+    access(Action::write, "write optimizer state", optimizer_slot + 1, update.written);
   }
   if (strategy_.zero == 1 || strategy_.zero == 2) {
     collective(Action::collective, Kind::all_gather, sharing_group(),

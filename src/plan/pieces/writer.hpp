@@ -170,6 +170,7 @@ class PieceWriter {
   std::size_t next_gather_ = 0;  // in uses_
   std::size_t gathered_ = 0;     // gathers begun
   bool gathers_ahead_ = false;
+  bool host_waits_ = false;  // before the next operation
 };
 
 }  // namespace tessera::plan

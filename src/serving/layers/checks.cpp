@@ -105,6 +105,10 @@ void refuse_shape(const LanguageSetup& setup) {
       (shape.experts->loads != workload::ExpertLoads::even || !shape.experts->shares.empty())) {
     throw ConfigError("experts: tokens that are served spread evenly over experts");
   }
+  if (shape.attention == workload::AttentionKind::eager) {
+    throw ConfigError(
+        "attention: eager is of plans; served models compute attention in one kernel");
+  }
   if (shape.latent && setup.core != nullptr) {
     throw ConfigError("latent: latent attention is served on tiles, not on NPU cores");
   }

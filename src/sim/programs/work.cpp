@@ -118,6 +118,11 @@ class ProgramWork final : public Work {
       note_unused_library(*platform_.network, notes);
     }
     note_unused_way(platform_.machine, plan_, notes);
+    if (plan_.strategy.software.waits_for_layers &&
+        !(platform_.compute && platform_.compute->has_hosts())) {
+      notes.emplace_back(
+          "strategy.software.host_waits has no effect without a host (machine.compute.issue)");
+    }
     if (adds_up()) {
       notes.push_back(free_additions);
     }

@@ -43,9 +43,11 @@ struct OperatorKeys {
                                      config::between<Count>(1, 1 << 20)};
   config::ChoiceKey<AttentionKind> attention{
       "type",
-      {{"plain", AttentionKind::plain}, {"flash", AttentionKind::flash}},
+      {{"plain", AttentionKind::plain},
+       {"eager", AttentionKind::eager},
+       {"flash", AttentionKind::flash}},
       "plain",
-      "attention: plain or flash"};
+      "attention: plain, eager (softmax by single operations in fp32) or flash"};
   config::Key<bool> causal{"causal", false, "attention of type flash: the masked half is skipped"};
 };
 
@@ -198,6 +200,12 @@ bool read_attention(config::Section& section, OperatorSpec& spec) {
   return true;
 }
 
+// What follows the name of an attention: attention_scores is its _scores, softmax its _softmax.
+std::string part_of_attention(const std::string& name) {
+  constexpr std::string_view whole = "attention";
+  return name.starts_with(whole) ? name.substr(whole.size()) : "_" + name;
+}
+
 Output build_attention(LayerBuilder& layer, OperatorSpec& spec, const Inputs& inputs) {
   const LayerTensor& input = inputs[0];
   if (input.shape.sides.size() != 2) {
@@ -223,12 +231,11 @@ Output build_attention(LayerBuilder& layer, OperatorSpec& spec, const Inputs& in
     return std::nullopt;
   }
   layer.keep_input(layer.operators()[*input.producer], input);
-  static const std::array<const char*, 3> names{"_scores", "_softmax", "_values"};
   std::vector<Operator> operators = layer.make().attention("", sharding_after(input), shape);
   Output last;
-  for (std::size_t i = 0; i < operators.size(); ++i) {
-    operators[i].name = spec.name + (operators.size() == 1 ? "" : names.at(i));
-    last = layer.add(std::move(operators[i]), output, input.cut);
+  for (Operator& op : operators) {
+    op.name = spec.name + (operators.size() == 1 ? "" : part_of_attention(op.name));
+    last = layer.add(std::move(op), output, input.cut);
   }
   return last;
 }

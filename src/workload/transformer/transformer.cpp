@@ -119,11 +119,14 @@ const ChoiceKey<bool> norm_after{
     "before",
     "before each part, with a last one in the head, or after it, with one after the embedding (as "
     "BERT)"};
-const ChoiceKey<AttentionKind> attention{
-    "attention",
-    {{"plain", AttentionKind::plain}, {"flash", AttentionKind::flash}},
-    "plain",
-    "plain, or flash: attention weights are never in memory"};
+const ChoiceKey<AttentionKind> attention{"attention",
+                                         {{"plain", AttentionKind::plain},
+                                          {"eager", AttentionKind::eager},
+                                          {"flash", AttentionKind::flash}},
+                                         "plain",
+                                         "plain: scale, mask and softmax in one kernel; eager: "
+                                         "each on its own, in fp32; flash: attention "
+                                         "weights are never in memory"};
 const ChoiceKey<Activation> mlp{
     "mlp",
     {{"gelu", Activation::gelu}, {"relu", Activation::relu}, {"swiglu", Activation::swiglu}},
@@ -174,7 +177,7 @@ void read_names(config::Section& section, TransformerShape& shape) {
   if (shape.causal && encoder) {
     section.error("causal", "an encoder has no causal mask");
   } else if (shape.causal && shape.attention != AttentionKind::flash) {
-    config::note_without_effect(section, "causal", "attention: plain");
+    config::note_without_effect(section, "causal", "any attention but flash");
   }
   shape.tie_embeddings = tie_embeddings.read(section);
   shape.biases = biases.read(section);

@@ -42,6 +42,14 @@ TEST(Issue, WaitsWhereAnIterationBegins) {
   EXPECT_EQ(issue_of(phase, 0, true).others, 0U);
 }
 
+TEST(Issue, WaitsWhereTheInstructionSaysSo) {
+  auto phase = phase_of({Action::execute, Action::collective, Action::execute, Action::execute});
+  phase[2].host_waits = true;
+  EXPECT_TRUE(issue_of(phase, 2, false).waits);
+  EXPECT_EQ(issue_of(phase, 2, false).others, 1U);
+  EXPECT_FALSE(issue_of(phase, 3, false).waits);
+}
+
 TEST(Issue, KnowsTheFirstOperationOfAPass) {
   const auto phase = phase_of({Action::receive, Action::start_collective, Action::execute,
                                Action::collective, Action::execute});

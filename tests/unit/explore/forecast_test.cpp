@@ -283,19 +283,40 @@ TEST(Forecast, EstimatesGradientsThatGoOnBesideTheNextPass) {
   EXPECT_NEAR(forecast.iteration.likely / static_cast<double>(proposal.iteration.ps()), 1, 0.05);
 }
 
-TEST(Forecast, OfOneTileIsExact) {
-  Laboratory lab(testing::small_sweep());
+void expect_one_tile_to_be_exact(Laboratory& lab) {
   Candidate candidate;
   candidate.schedule = "1f1b";
   candidate.layout = "linear";
   Proposal proposal;
   proposal.candidate = candidate;
   proposal = lab.simulator.simulate(proposal, {});
-  ASSERT_EQ(proposal.status, "finished");
+  ASSERT_EQ(proposal.status, "finished") << proposal.message;
   const Forecast forecast = lab.forecaster.of(candidate);
   const auto simulated = static_cast<double>(proposal.iteration.ps());
   EXPECT_NEAR(forecast.iteration.likely, simulated, 1e-6 * simulated);
   EXPECT_NEAR(forecast.iteration.least, simulated, 1e-6 * simulated);
+}
+
+TEST(Forecast, OfOneTileIsExact) {
+  Laboratory lab(testing::small_sweep());
+  expect_one_tile_to_be_exact(lab);
+}
+
+// Kernels reach shares of the memory that differ, and an optimizer may go over its state more often
+// than once: estimates that took the optimizer for any vector work were up to 7 % above a run.
+TEST(Forecast, OfOneGpuIsExact) {
+  const Files files = with_machine(
+      "topology: {kind: mesh, rows: 1, columns: 2, bandwidth: 10 GB/s, latency: 1 ns}\n"
+      "tile: {peak: {fp16: 1 TFLOP/s}, sram: 1 MB, operands: dram}\n"
+      "dram: {at: each, bandwidth: 10 GB/s, latency: 10 ns, capacity: 1 GB}\n"
+      "compute: {model: gemm, units: 4, tiles: [64x64], tile_depth: 32, cache_bandwidth: 100 "
+      "GB/s,\n"
+      "  vector_memory_efficiency: 0.4, sum_memory_efficiency: 0.8, norm_memory_efficiency: "
+      "0.3}\n");
+  for (const char* const update : {"fused", "eager"}) {
+    Laboratory lab(files, {std::string("workload.update=") + update});
+    expect_one_tile_to_be_exact(lab);
+  }
 }
 
 TEST(Forecast, SaysWhatIsMissingWhere) {

@@ -193,6 +193,26 @@ TEST(Program, RecomputationMayStopBeforeTheLastProduct) {
   EXPECT_EQ(made(early, "true"), made("", "true"));
 }
 
+TEST(Program, HostsMayWaitBeforeEachLayer) {
+  const auto waits = [](const std::string& software) {
+    const Planned work = planned(degrees(1, 4, 1, "recompute: full\n" + software));
+    std::array<std::size_t, phases> count{};
+    for_each_instruction(
+        work.plan.stages[0].program, [&](Phase phase, const Instruction& instruction) {
+          EXPECT_TRUE(!instruction.host_waits || instruction.action == Action::execute);
+          count.at(static_cast<std::size_t>(phase)) += instruction.host_waits ? 1 : 0;
+        });
+    return count;
+  };
+  EXPECT_THAT(waits(""), ::testing::Each(0U));
+  const auto count = waits("software: {host_waits: layers}\n");
+  constexpr std::size_t layers = 8;  // with embedding and head
+  constexpr std::size_t samples = 16;
+  EXPECT_EQ(count[static_cast<std::size_t>(Phase::forward)], layers * samples);
+  EXPECT_EQ(count[static_cast<std::size_t>(Phase::backward)], layers * samples);
+  EXPECT_EQ(count[static_cast<std::size_t>(Phase::update)], 0U);
+}
+
 std::vector<std::uint64_t> messages(const Program& program, Action action, Peer peer,
                                     Traffic traffic) {
   std::vector<std::uint64_t> bytes;

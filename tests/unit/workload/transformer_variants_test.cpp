@@ -83,6 +83,32 @@ TEST(FlashAttention, CountsAsPublishedAndKeepsNoWeights) {
       << "plain attention computes what is masked";
 }
 
+// Megatron-LM without its fused kernel: cast to fp32, scale, mask, softmax, cast back.
+TEST(EagerAttention, MovesTheScoresInFp32OperationByOperation) {
+  const Layer eager = layer("attention: eager\n");
+  const std::uint64_t scores = a * s * s;
+  // Bytes an element: inputs and outputs in fp16 count 4 forward and 6 backward.
+  const auto moved = [&](const std::string& name, std::uint64_t forward, std::uint64_t backward) {
+    const Operator& op = find_operator(eager, name);
+    EXPECT_EQ(op.input_elements, scores) << name;
+    EXPECT_EQ(op.output_elements, scores) << name;
+    EXPECT_EQ(op.more_moved_forward, Bytes((forward - 4) * scores)) << name;
+    EXPECT_EQ(op.more_moved_backward, Bytes((backward - 6) * scores)) << name;
+    EXPECT_TRUE(op.recomputed_selectively) << name;
+  };
+  moved("scores_cast", 6, 6);
+  moved("scores_scale", 8, 8);
+  moved("scores_mask", 8, 8);
+  moved("softmax", 8, 12);
+  moved("weights_cast", 6, 6);
+  EXPECT_EQ(find_operator(eager, "softmax").stored_cut, Bytes(4 * scores));
+  EXPECT_EQ(eager.matrix_flops(), layer("").matrix_flops());
+  EXPECT_EQ(eager.operators.size(), layer("").operators.size() + 4);
+  const Layer wide = layer("attention: eager\ndata_type: fp32\n");
+  EXPECT_EQ(wide.operators.size(), layer("").operators.size() + 2) << "no casts";
+  EXPECT_EQ(find_operator(wide, "scores_mask").more_moved_forward, Bytes(0));
+}
+
 // Shazeer, arXiv:2002.05202: three matrices, two of them from hidden to ffn.
 TEST(Mlp, SwigluHasThreeMatrices) {
   const Layer gated = layer("mlp: swiglu\nffn: 100\nbiases: false\n");

@@ -14,7 +14,7 @@ namespace tessera::workload {
 
 enum class Norm : std::uint8_t { layer, rms, batch };
 enum class Activation : std::uint8_t { gelu, relu, swiglu };
-enum class AttentionKind : std::uint8_t { plain, flash };
+enum class AttentionKind : std::uint8_t { plain, eager, flash };
 enum class Architecture : std::uint8_t { decoder, encoder, encoder_decoder };
 enum class Positions : std::uint8_t { learned, rotary, none };
 enum class Head : std::uint8_t {

@@ -44,12 +44,11 @@ Span Forecaster::update_of(Ways& ways, const LayerState& state, const plan::Stag
     time += sum_of_copies(ways, state.dense_gradients);
     time += ways.time(expert, *data_algorithm_, kind, state.expert_gradients);
   }
-  workload::Operation update;
-  update.data_type = workload_.data_type;
-  update.bytes = state.update_read + state.update_written;
-  time += durations_.of(update);
+  const plan::Update update =
+      plan::update_of(workload_, state.optimizer, state.updated_weights, state.updated_gradients);
+  time += durations_.of(update.operation);
   if (!memory.holds_weights) {
-    const auto moved = static_cast<double>(update.bytes.count());
+    const auto moved = static_cast<double>((update.read + update.written).count());
     time += {moved * ways.least_access(), moved * access};
   }
   if (strategy_.zero == 1 || strategy_.zero == 2) {
@@ -194,7 +193,9 @@ Forecaster::StageTimes Forecaster::times_of(PerLayout& layout, const std::vector
   if (workload_.training) {
     times.update = update_of(ways, all, memory, access);
     if (!memory.holds_weights) {
-      times.accessed += static_cast<double>((all.update_read + all.update_written).count());
+      const plan::Update update =
+          plan::update_of(workload_, all.optimizer, all.updated_weights, all.updated_gradients);
+      times.accessed += static_cast<double>((update.read + update.written).count());
     }
   }
   return times;
