@@ -50,7 +50,7 @@ def introduction(report):
                "optimizer that takes an operation at a time, and gathers that are not ahead in the backward pass. Which "
                "effects to model was chosen with these errors in sight, and "
                "so were four choices between sources: A100's `matrix_efficiency` (0.775 to 0.82 were tried; "
-               "0.79 lies between the best of all products and the fastest of them), "
+               "0.8 is the rate of the fastest product), "
                "cuDNN's attention for H100 (FlashAttention-2's makes Llama 3 with 131072 tokens 19 % too "
                "slow), dropout among what streams (among activations vTrain's several nodes are 10.8 % off), "
                "and the host's times (nine pairs were tried). So were the way through the host on vTrain's servers, the rate "
