@@ -8,7 +8,8 @@ namespace tessera::compute {
 
 FixedTimes::FixedTimes(const ComputeModel& model, const ComputeSetup& setup, SimTime issue,
                        SimTime pass)
-    : machine_(&setup.machine),
+    : model_(&model),
+      machine_(&setup.machine),
       operations_(setup.operations.size()),
       host_(issue, setup.members.size(), pass) {
   const auto tiles = machine_->tiles();
@@ -20,11 +21,23 @@ FixedTimes::FixedTimes(const ComputeModel& model, const ComputeSetup& setup, Sim
   for (const machine::Tile& tile : tiles) {
     for (const workload::Operation& operation : setup.operations) {
       durations_.push_back(model.duration(setup.machine, tile, operation));
-      if (beside) {
-        beside_.push_back(model.duration_beside(setup.machine, tile, operation));
-      }
     }
   }
+  if (beside) {
+    known_.assign(setup.operations.begin(), setup.operations.end());
+  }
+}
+
+SimTime FixedTimes::beside(std::size_t type, const ExecuteRequest& request) {
+  std::vector<SimTime>& times = beside_[request.arriving];
+  times.resize(durations_.size());
+  SimTime& time = times[type * operations_ + request.operation];
+  if (time == SimTime::zero()) {
+    constexpr std::uint64_t giga = 1'000'000'000;
+    time = model_->duration_beside(*machine_, machine_->tiles()[type], known_[request.operation],
+                                   Bandwidth::bytes_per_second(request.arriving * giga));
+  }
+  return time;
 }
 
 SimTime FixedTimes::at_node(EntityId node, SimTime duration) const {
@@ -40,8 +53,8 @@ void FixedTimes::handle(pdes::Context& context, const pdes::Event& event) {
   SimTime duration = alone;
   if (persistent_[request.operation] && request.until != SimTime::never()) {
     duration += std::min(std::max(request.until, begin) - begin, alone);
-  } else if (request.until > SimTime::zero() && !beside_.empty()) {
-    duration = at_node(context.self(), beside_[place]);
+  } else if (request.until > SimTime::zero() && !known_.empty()) {
+    duration = at_node(context.self(), beside(type, request));
   }
   context.send_self(begin - context.now() + duration, request.done, std::uint32_t{0}, event.tag);
 }

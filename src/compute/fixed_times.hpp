@@ -1,6 +1,7 @@
 // Compute models without memory: an operation always takes the same time on the device.
 #pragma once
 
+#include <map>
 #include <vector>
 
 #include "host_stream.hpp"
@@ -30,12 +31,16 @@ class FixedTimes final : public Compute {
 
  private:
   SimTime at_node(EntityId node, SimTime duration) const;
+  SimTime beside(std::size_t type, const ExecuteRequest& request);
 
+  const ComputeModel* model_;
   const machine::Machine* machine_;
+  std::vector<workload::Operation> known_;  // the operations; empty where nothing slows them
   std::size_t operations_ = 0;
   std::vector<SimTime> durations_;  // by type of tile, then operation; on a node of full speed
-  std::vector<SimTime> beside_;     // the same beside a collective; empty where it is the same
-  std::vector<bool> persistent_;    // by operation; empty where none is
+  // The same beside a collective, by the GB/s that it brings; zero: not yet made.
+  std::map<std::uint16_t, std::vector<SimTime>> beside_;
+  std::vector<bool> persistent_;  // by operation; empty where none is
   HostStream host_;
 };
 

@@ -42,6 +42,7 @@ struct GemmSettings {
   AttentionBlocks attention;
   Fraction sustained_clock;
   std::uint64_t collective_units = 0;
+  std::uint64_t collective_accesses = 0;
   bool persistent_products = false;
   FlopRate vector_peak;  // 0: the tile's of the data type
   SimTime launch_overhead;
@@ -71,21 +72,24 @@ class GemmModel final : public ComputeModel {
   }
   SimTime duration(const machine::Machine& machine, const machine::Tile& tile,
                    const workload::Operation& operation) const override {
-    return time_on(settings_.device, machine, tile, operation);
+    return time_on(settings_.device, machine, tile, operation, Bandwidth());
   }
   SimTime duration_beside(const machine::Machine& machine, const machine::Tile& tile,
-                          const workload::Operation& operation) const override {
+                          const workload::Operation& operation, Bandwidth arriving) const override {
     MatrixDevice device = settings_.device;
     device.units -= settings_.collective_units;
-    return time_on(device, machine, tile, operation);
+    return time_on(
+        device, machine, tile, operation,
+        Bandwidth::bytes_per_second(arriving.bytes_per_second() * settings_.collective_accesses));
   }
 
   std::size_t predicted_bytes(std::uint64_t) const override { return 0; }
 
  private:
-  // `device`: with those units that are left.
+  // `device`: with those units that are left. `taken`: of the memory.
   SimTime time_on(const MatrixDevice& device, const machine::Machine& machine,
-                  const machine::Tile& tile, const workload::Operation& operation) const {
+                  const machine::Tile& tile, const workload::Operation& operation,
+                  Bandwidth taken) const {
     if (operation.flops == Flops() && operation.bytes == Bytes()) {
       return SimTime::zero();  // nothing to launch
     }
@@ -93,7 +97,11 @@ class GemmModel final : public ComputeModel {
         Fraction::millionths(Fraction::one * device.units / settings_.device.units);
     const FlopRate peak = scaled(tile.rate(operation.data_type), left);
     const Bandwidth operands = machine.operand_bandwidth(tile);
-    const Bandwidth memory = scaled(operands, settings_.memory_efficiency);
+    const auto reached = [&](Fraction share) {
+      const Bandwidth alone = scaled(operands, share);
+      return taken == Bandwidth() ? alone : std::min(alone, left_of(operands, taken));
+    };
+    const Bandwidth memory = reached(settings_.memory_efficiency);
     if (operation.kernel == workload::Kernel::fused_attention && settings_.attention_efficiency) {
       const FlopRate rate = scaled(sustained(peak), *settings_.attention_efficiency);
       const bool in_blocks = operation.attention && joins_sequences();
@@ -109,8 +117,20 @@ class GemmModel final : public ComputeModel {
     const SimTime busy =
         operation.is_matrix_product()
             ? matrix_time(device, {product_rate(sustained(peak), operation), memory}, operation)
-            : vector_time(operation, vector_peak, scaled(operands, share_of(operation.kernel)));
+            : vector_time(operation, vector_peak, reached(share_of(operation.kernel)));
     return settings_.launch_overhead + busy + traffic_time(operation.added, memory);
+  }
+
+  // What is left of the most that any kernel reaches; a tenth at least, since neither stands still.
+  Bandwidth left_of(Bandwidth operands, Bandwidth taken) const {
+    const std::uint64_t most =
+        scaled(operands,
+               std::max({settings_.memory_efficiency, settings_.vector_memory_efficiency,
+                         settings_.norm_memory_efficiency, settings_.activation_memory_efficiency,
+                         settings_.sum_memory_efficiency}))
+            .bytes_per_second();
+    const std::uint64_t left = most - std::min(most, taken.bytes_per_second());
+    return Bandwidth::bytes_per_second(std::max(left, most / 10));
   }
 
   FlopRate sustained(FlopRate peak) const { return scaled(peak, settings_.sustained_clock); }
@@ -221,6 +241,12 @@ const Key<std::uint64_t> collective_units{
     "collective_units", 0,
     "units that a collective in the background takes from what is computed beside it",
     between<std::uint64_t>(0, most)};
+const Key<std::uint64_t> collective_accesses{
+    "collective_accesses", 0,
+    "times that the memory moves each byte which a collective in the background brings, so far as "
+    "its time is a closed form; that much less of the memory is left for what is computed beside "
+    "it",
+    between<std::uint64_t>(0, 16)};
 const Key<bool> persistent_products{
     "persistent_products", false,
     "a product shares its tiles out to all units when it begins: what falls to units that a "
@@ -322,6 +348,10 @@ std::unique_ptr<ComputeModel> make_gemm(config::Section& section) {
     section.error(collective_units.key(), "must leave one of the 'units' at least");
     settings.collective_units = 0;
   }
+  settings.collective_accesses = collective_accesses.read(section);
+  if (settings.collective_accesses > 0 && settings.collective_units == 0) {
+    section.error(collective_accesses.key(), "is of 'collective_units'");
+  }
   settings.persistent_products = persistent_products.read(section);
   if (settings.persistent_products && settings.collective_units == 0) {
     section.error(persistent_products.key(), "is of 'collective_units'");
@@ -357,6 +387,7 @@ std::vector<ParameterInfo> parameters() {
           attention_skip,
           sustained_clock,
           collective_units,
+          collective_accesses,
           persistent_products,
           vector_peak_key(),
           launch_overhead,

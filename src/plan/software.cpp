@@ -52,9 +52,8 @@ const ChoiceKey<bool> host_waits{
     {{"passes", false}, {"layers", true}},
     "passes",
     "with machine.compute.issue, where the host waits for the device: where an iteration begins "
-    "and for what comes from other stages, or before each layer as well, as where a framework "
-    "takes "
-    "the time of layers"};
+    "and for what comes from other stages, or before each layer of each pass as well, as where "
+    "a framework takes the time of layers"};
 
 const config::Members software_keys{Member{sharding_key, &Software::sharding},
                                     Member{compiled, &Software::compiled},

@@ -191,6 +191,11 @@ std::vector<Operator> OperatorMaker::eager_softmax(const std::string& prefix, Sh
     Operator op = vector(prefix + name, kind, sharding, cost, weights, weights);
     op.more_moved_forward = Bytes(weights * (forward - 2 * narrow));
     op.more_moved_backward = Bytes(weights * (backward - std::min(backward, 3 * narrow)));
+    // Its input and output, and their gradients, are that much wider than those of `type_`.
+    op.passing_forward = op.passing_backward = op.more_moved_forward;
+    if (kind == "elementwise") {
+      op.kernel = Kernel::sum;
+    }
     operators.push_back(std::move(op));
   };
   const bool casts = wide > narrow;
@@ -200,7 +205,9 @@ std::vector<Operator> OperatorMaker::eager_softmax(const std::string& prefix, Sh
   add("scores_scale", "elementwise", scale_cost, 2 * wide, 2 * wide);
   add("scores_mask", "elementwise", mask_cost, 2 * wide, 2 * wide);
   add("softmax", "softmax", softmax_cost, 2 * wide, 3 * wide);
-  keep(operators.back(), Bytes(wide * weights));
+  if (casts || dropout_) {  // else its output is what the next product keeps
+    keep(operators.back(), Bytes(wide * weights));
+  }
   if (casts) {
     add("weights_cast", "elementwise", {}, narrow + wide, narrow + wide);
   }

@@ -87,11 +87,11 @@ class OperatorMaker {
   // Plain: `PREFIX`scores, softmax, with dropout its pass, `PREFIX`values. Eager: for the softmax
   // `PREFIX`scores_cast to fp32, scores_scale, scores_mask, softmax in fp32, weights_cast back
   // (Megatron-LM without its fused kernel, FusedScaleMaskSoftmax.forward_torch_softmax), casts only
-  // from another type, each a kernel that reads and writes all. Flash (Dao,
-  // "FlashAttention-2", arXiv:2307.08691): one product without the attention weights in memory,
-  // whose backward computes the scores again and makes five products where the forward pass makes
-  // two (section 4.1 there: 2.5 times the FLOPs), and which keeps one fp32 number for each query
-  // and head.
+  // from a narrower type, each a kernel that reads and writes all. In fp32 scale and mask count
+  // three passes backward where they make two. Flash (Dao, "FlashAttention-2", arXiv:2307.08691):
+  // one product without the attention weights in memory, whose backward computes the scores again
+  // and makes five products where the forward pass makes two (section 4.1 there: 2.5 times the
+  // FLOPs), and which keeps one fp32 number for each query and head.
   std::vector<Operator> attention(const std::string& prefix, Sharding sharding,
                                   const AttentionShape& shape) const;
   // The sum with a skipped connection, after dropout.

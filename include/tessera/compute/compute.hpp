@@ -80,9 +80,11 @@ class ComputeModel {
   // Time of one operation on an idle tile of the machine. Planning uses it for machine.tile.
   virtual SimTime duration(const machine::Machine& machine, const machine::Tile& tile,
                            const workload::Operation& operation) const = 0;
-  // The same while a collective goes on in the background, which takes a part of the device.
+  // The same while a collective goes on in the background, which takes a part of the device; what
+  // comes to the tile with it, as far as that is known.
   virtual SimTime duration_beside(const machine::Machine& machine, const machine::Tile& tile,
-                                  const workload::Operation& operation) const {
+                                  const workload::Operation& operation,
+                                  Bandwidth /*arriving*/) const {
     return duration(machine, tile, operation);
   }
   virtual bool slows_beside() const { return false; }

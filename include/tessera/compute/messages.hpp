@@ -22,15 +22,22 @@ struct Issue {
 struct ExecuteRequest {
   std::uint32_t operation = 0;  // place in ComputeSetup::operations
   pdes::Port done;
+  std::uint16_t arriving = 0;  // GB/s that such a collective brings, as far as it is known
   Issue issue;
   // Collectives go on in the background until then. Zero: none does; never: nobody knows how long.
   SimTime until;
 };
 
+// What goes on in the background when an operation begins; see ExecuteRequest.
+struct Beside {
+  SimTime until;
+  std::uint16_t arriving = 0;
+};
+
 inline void execute(pdes::Context& context, unsigned slot, std::uint32_t operation, pdes::Port done,
-                    std::uint16_t tag, Issue issue = {}, SimTime until = {}) {
+                    std::uint16_t tag, Issue issue = {}, Beside beside = {}) {
   context.send_self(SimTime::zero(), pdes::Port(slot, execute_kind),
-                    ExecuteRequest{operation, done, issue, until}, tag);
+                    ExecuteRequest{operation, done, beside.arriving, issue, beside.until}, tag);
 }
 
 inline constexpr unsigned timed_kind = 1;

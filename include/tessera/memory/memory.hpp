@@ -87,7 +87,9 @@ class MemoryModel {
   enum class Account : std::uint8_t {
     none,
     exact,
-    bursts,  // whole ones, so that more may be read than was asked for
+    // Whole ones, so that more may be read than was asked for; or less, where a queue answers: reads
+    // of what waits to be written, and of a burst that another one waits for.
+    bursts,
   };
   virtual Account account() const { return Account::exact; }
   // Of accesses that wait for the same channel.

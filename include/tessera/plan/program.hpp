@@ -162,7 +162,8 @@ struct Instruction {
   std::uint16_t name = 0;       // in Plan::names
   std::uint32_t operation = 0;  // in Plan::operations
   bool beside = false;          // of the second of two passes: see ScheduleEntry
-  bool host_waits = false;      // of execute: for all before it, and then issues it
+  bool host_waits = false;      // of execute: until the program comes to it
+  std::uint16_t received = 0;   // of start_elapse: GB/s that come to the tile meanwhile
   std::uint64_t bytes = 0;
 };
 static_assert(sizeof(Instruction) == 24);

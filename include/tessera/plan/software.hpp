@@ -45,8 +45,9 @@ struct Software {
   // is not made again.
   bool stops_early = false;
 
-  // The host waits for the device before each layer, in both directions, as where a framework takes
-  // the time of layers; else where an iteration begins and for what comes from other stages.
+  // The host waits for the device before each layer of each pass, as where a framework takes the
+  // time of layers, but not for what goes on in the background; else where an iteration begins and
+  // for what comes from other stages.
   bool waits_for_layers = false;
 
   bool is_fsdp2() const { return sharding == SharedOutBy::fsdp2; }

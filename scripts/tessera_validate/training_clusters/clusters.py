@@ -12,12 +12,13 @@ MACHINES = ROOT / "configs" / "machines"
 # nineteen heads up to 0.66 ms beside operations for each pass (mean 0.3).
 DEEPSPEED = ("machine.compute.issue=94 us", "machine.compute.issue_pass=0.3 ms")
 # Norms of training. apex's kernels, which Megatron-LM and DeepSpeed's fork have as MixedFusedLayerNorm, move 896 GB/s
-# forward and 572 backward on GA100 (apex pull request 1037: 16384 rows of 1024 in fp16; two and three tensors): the seven
-# tensors that a norm's operations move here at 936 GB/s, 0.46 of 2039. PyTorch's own of 2022 move as much: forward and
+# forward and 572 backward on GA100 (apex pull request 1037: 16384 rows of 1024 in fp16; two and three tensors). The seven
+# tensors that a norm's operations move here then go at 936 GB/s, 0.46 of 2039; assumed: on 80 GB (with 40 GB it would be
+# 0.60). PyTorch's own of 2022 move as much: forward and
 # backward of 8192 rows of 1536 in fp16 in 186.1 us (PyTorch pull request 87445), 947 GB/s.
 PLAIN_NORMS = "machine.compute.norm_memory_efficiency=0.46"
 # Persistent ones, Megatron-LM's default since November 2021 for widths up to 65536 (fused_layer_norm.py): 1258 and 1163
-# GB/s (the same pull request), 1678 in the mean.
+# GB/s (the same pull request), the seven tensors at 1678.
 PERSISTENT_NORMS = "machine.compute.norm_memory_efficiency=0.82"
 # llm-foundry (scripts/train/benchmarking/submit_benchmarks.py): attn_impl triton. FlashAttention-2 is 1.3 to 2.5
 # times as fast as FlashAttention in Triton (Dao, arXiv:2307.08691, section 4.1: 1.8 in the mean), and reaches 0.62

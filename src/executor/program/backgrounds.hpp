@@ -37,6 +37,11 @@ class Backgrounds {
   }
   // When all of them are over; zero where there are none, never where that depends on messages.
   SimTime until(const TileState& tile) const;
+  // GB/s that the one under way brings; none where that depends on messages.
+  std::uint16_t arriving(const TileState& tile) const {
+    const auto all = queue(tile);
+    return all.empty() ? std::uint16_t{0} : all.front()->received;
+  }
   // See CollectiveSteps; nothing for a span of time.
   template <class Visit>
   void visit_awaited(TileState& tile, const Visit& visit) {

@@ -275,7 +275,8 @@ class ProgramExecutor final : public Executor {
       case Action::execute:
         compute::execute(context, setup_.compute_slot,
                          setup_.plan.first_operation + instruction.operation, port(executed_kind),
-                         0, issue_now(tile), backgrounds_.until(tile));
+                         0, issue_now(tile),
+                         {backgrounds_.until(tile), backgrounds_.arriving(tile)});
         return false;
       case Action::send:
         if (!plan_.leads(instruction.group, tile.role)) {

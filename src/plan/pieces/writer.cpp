@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "tessera/core/error.hpp"
@@ -37,10 +38,24 @@ bool is_nothing(const workload::Operation& operation) {
   return operation.flops == Flops() && operation.bytes + operation.added == Bytes();
 }
 
+// What comes to a member of a collective over a vector of so many bytes [GB/s]: (n - 1) / n of the
+// vector, of an all-reduce twice.
+std::uint16_t received_rate(Kind kind, std::uint32_t members, Bytes bytes, SimTime time) {
+  constexpr double most = std::numeric_limits<std::uint16_t>::max();
+  if (time <= SimTime::zero()) {
+    return 0;
+  }
+  const double all = static_cast<double>(bytes.count()) * (members - 1) / members *
+                     (kind == Kind::all_reduce ? 2 : 1);
+  const double rate = all / static_cast<double>(time.ps()) * 1e3;  // B/ps are TB/s
+  return static_cast<std::uint16_t>(std::min(std::round(rate), most));
+}
+
 }  // namespace
 
 std::vector<Instruction> PieceWriter::write(Phase phase, std::uint16_t chunk, bool final) {
   chunk_ = chunk;
+  host_waits_ = false;
   occasion_ = phase == Phase::update ? Occasion::once : Occasion::again;
   check_sums();
   switch (phase) {
@@ -101,6 +116,9 @@ void PieceWriter::collective(Action action, Kind kind, Group group, Bytes bytes,
   if (!simulated) {
     const SimTime time = estimates_.collective_time(number_, group, shape, kind, bytes, occasion_);
     add(timed, static_cast<std::uint64_t>((overhead + time).ps()));
+    if (timed == Action::start_elapse) {
+      code_.back().received = received_rate(kind, shape.together(), bytes, overhead + time);
+    }
     return;
   }
   if (overhead > SimTime::zero()) {

@@ -107,7 +107,7 @@ void refuse_shape(const LanguageSetup& setup) {
   }
   if (shape.attention == workload::AttentionKind::eager) {
     throw ConfigError(
-        "attention: eager is of plans; served models compute attention in one kernel");
+        "attention: served models compute attention in one kernel; eager is for plans");
   }
   if (shape.latent && setup.core != nullptr) {
     throw ConfigError("latent: latent attention is served on tiles, not on NPU cores");

@@ -365,7 +365,7 @@ TEST(Gemm, ClocksUnderPowerSlowProductsAlone) {
 TEST(Gemm, CollectivesTakeUnits) {
   const Described device = gemm("tiles: [16x16], collective_units: 2", fast_memory);
   const auto beside = [&](const workload::Operation& operation) {
-    return device.model->duration_beside(device.machine, device.machine.tile, operation).ps();
+    return device.model->duration_beside(device.machine, device.machine.tile, operation, {}).ps();
   };
   EXPECT_TRUE(device.model->slows_beside());
   EXPECT_EQ(beside(product_of(256, 256, 100)), 2 * device.time_of(product_of(256, 256, 100)));
@@ -380,6 +380,30 @@ TEST(Gemm, CollectivesTakeUnits) {
   EXPECT_FALSE(persistent.model->is_persistent(vector_work(7, 1000)));
   EXPECT_FALSE(device.model->is_persistent(product_of(16, 16, 10)));
   EXPECT_THROW(gemm("tiles: [16x16], attention_fill: 4"), ConfigError);
+}
+
+// Memory of 1000 GB/s, of which a collective that brings 200 takes three times as much: what would
+// reach more than the rest gets the rest, what reaches less does not notice.
+TEST(Gemm, CollectivesTakeMemory) {
+  const Described device = gemm(
+      "tiles: [16x16], collective_units: 2, collective_accesses: 3, norm_memory_efficiency: 0.25, "
+      "sum_memory_efficiency: 0.8",
+      fast_memory);
+  const auto beside = [&](workload::Kernel kernel, std::uint64_t gigabytes_per_s) {
+    workload::Operation operation = vector_work(0, 1000);
+    operation.kernel = kernel;
+    return device.model
+        ->duration_beside(device.machine, device.machine.tile, operation,
+                          Bandwidth::bytes_per_second(gigabytes_per_s * 1'000'000'000))
+        .ps();
+  };
+  EXPECT_EQ(beside(workload::Kernel::norm, 0), 4000);
+  EXPECT_EQ(beside(workload::Kernel::norm, 200), 4000);
+  EXPECT_EQ(beside(workload::Kernel::sum, 0), 1250);
+  EXPECT_EQ(beside(workload::Kernel::sum, 200), 2500);  // 1000 - 3 * 200
+  EXPECT_EQ(beside(workload::Kernel::sum, 1000), 10000) << "a tenth is left";
+  EXPECT_EQ(device.time_of(vector_work(0, 1000)), 1000);
+  EXPECT_THROW(gemm("tiles: [16x16], collective_accesses: 3"), ConfigError);
 }
 
 }  // namespace

@@ -211,6 +211,16 @@ TEST(Program, HostsMayWaitBeforeEachLayer) {
   EXPECT_EQ(count[static_cast<std::size_t>(Phase::forward)], layers * samples);
   EXPECT_EQ(count[static_cast<std::size_t>(Phase::backward)], layers * samples);
   EXPECT_EQ(count[static_cast<std::size_t>(Phase::update)], 0U);
+  // A weight-gradient pass that ends with a layer without weights leaves nothing to the optimizer.
+  const Planned split = planned(
+      degrees(2, 1, 1, "schedule: zb-h1\nsoftware: {host_waits: layers}\n"), machine_text(),
+      "kind: layers\nbatch: 4\ninput: [8, 16]\nlayers:\n"
+      "  - {kind: gelu}\n  - {kind: linear, outputs: 16}\n  - {kind: linear, outputs: 16}\n");
+  for (const Stage& stage : split.plan.stages) {
+    for_each_instruction(stage.program, [&](Phase phase, const Instruction& instruction) {
+      EXPECT_FALSE(phase == Phase::update && instruction.host_waits);
+    });
+  }
 }
 
 std::vector<std::uint64_t> messages(const Program& program, Action action, Peer peer,

@@ -42,5 +42,17 @@ TEST(PersistentProducts, WaitForUnitsOfACollective) {
   EXPECT_EQ(time_with(persistent, "", 2), time_with(persistent));
 }
 
+// Gathers of weights bring some GB/s to each tile, whose memory moves 1000: what takes all of them
+// gets less meanwhile, and alone nothing changes.
+TEST(PersistentProducts, CollectivesTakeMemoryWhileTheyLast) {
+  const std::string units = ", collective_units: 1";
+  const std::string once = units + ", collective_accesses: 1";
+  const std::string often = units + ", collective_accesses: 16";
+  EXPECT_GT(time_with(once), time_with(units));
+  EXPECT_GT(time_with(often), time_with(once));
+  EXPECT_EQ(time_with(often, "prefetch: none\n"), time_with(units, "prefetch: none\n"));
+  EXPECT_EQ(time_with(often, "", 2), time_with(often));
+}
+
 }  // namespace
 }  // namespace tessera::sim::persistent_products_test

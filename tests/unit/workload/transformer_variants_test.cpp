@@ -94,6 +94,8 @@ TEST(EagerAttention, MovesTheScoresInFp32OperationByOperation) {
     EXPECT_EQ(op.output_elements, scores) << name;
     EXPECT_EQ(op.more_moved_forward, Bytes((forward - 4) * scores)) << name;
     EXPECT_EQ(op.more_moved_backward, Bytes((backward - 6) * scores)) << name;
+    EXPECT_EQ(op.passing_forward, op.more_moved_forward) << name;
+    EXPECT_EQ(op.passing_backward, op.more_moved_forward) << name;
     EXPECT_TRUE(op.recomputed_selectively) << name;
   };
   moved("scores_cast", 6, 6);
@@ -107,6 +109,10 @@ TEST(EagerAttention, MovesTheScoresInFp32OperationByOperation) {
   const Layer wide = layer("attention: eager\ndata_type: fp32\n");
   EXPECT_EQ(wide.operators.size(), layer("").operators.size() + 2) << "no casts";
   EXPECT_EQ(find_operator(wide, "scores_mask").more_moved_forward, Bytes(0));
+  EXPECT_EQ(find_operator(wide, "softmax").stored_cut, Bytes(4 * scores)) << "and dropout's output";
+  EXPECT_EQ(stored_of(layer("attention: eager\ndata_type: fp32\ndropout: false\n")).cut,
+            stored_of(layer("data_type: fp32\ndropout: false\n")).cut)
+      << "the next product keeps what the softmax gives";
 }
 
 // Shazeer, arXiv:2002.05202: three matrices, two of them from hidden to ffn.
