@@ -194,7 +194,7 @@ class Check:
 
     @property
     def notes(self) -> list[str]:
-        """What bends results: keys without effect, and the like."""
+        """What bends results, as a run says before it begins: keys without effect, and the like."""
         return list(self.found["notes"])
 
     @property

@@ -135,9 +135,9 @@ JsonText nodes_of_ranks(const machine::Partition& partition) {
   return list;
 }
 
-JsonText notes(const sim::Experiment& experiment) {
+JsonText notes(const sim::Forecast& forecast) {
   JsonText list = JsonText::list();
-  for (const std::string& note : experiment.notes) {
+  for (const std::string& note : forecast.notes) {
     list.add(note);
   }
   return list;
@@ -157,7 +157,7 @@ std::string check_json(const sim::Experiment& experiment, int ranks) {
       .put("workload", experiment.workload)
       .put("kind", experiment.kind)
       .put("configuration", configuration(experiment))
-      .put("notes", notes(experiment))
+      .put("notes", notes(forecast))
       .put("nodes", machine.topology->nodes())
       .put("computing_nodes", machine.topology->computing_nodes())
       .put("links", forecast.links)

@@ -3,31 +3,11 @@
 #include <memory>
 #include <utility>
 
-#include "jobs/tenant_numbers.hpp"
 #include "tessera/core/version.hpp"
 #include "tessera/sim/simulation.hpp"
 #include "tessera/trace/trace_file.hpp"
 
 namespace tessera::sim {
-namespace {
-
-// Of jobs that log messages in full traces.
-void note_lumped_messages(const Experiment& experiment, trace::Summary& summary) {
-  if (experiment.options.trace != TraceLevel::full || !experiment.network->lumps_rings()) {
-    return;
-  }
-  for (const PlacedJob& placed : experiment.jobs) {
-    if (placed.job->logs_messages()) {
-      summary.notes.push_back(
-          (placed.name.empty() ? "" : placed.name + ": ") +
-          "messages of collectives that are one ring are not in the table `messages`, as their "
-          "steps may be lumped (machine.network.uncontended_steps)");
-    }
-  }
-}
-
-}  // namespace
-
 std::string name_of(TraceLevel level) {
   switch (level) {
     case TraceLevel::none:
@@ -49,23 +29,6 @@ trace::Summary described(const Experiment& experiment, const comm::Communicator&
   summary.ideal_time_ps = experiment.ideal_time().ps();
   const std::unique_ptr<Work> work = work_of(experiment);
   summary.iterations = work->iterations();
-  summary.notes = experiment.notes;
-  for (std::string& note : work->notes()) {
-    summary.notes.push_back(std::move(note));
-  }
-  note_lumped_messages(experiment, summary);
-  for (std::string& note : experiment.network->notes(experiment.machine)) {
-    summary.notes.push_back(std::move(note));
-  }
-  for (std::string& note : notes_of_sharing(experiment)) {
-    summary.notes.push_back(std::move(note));
-  }
-  const auto accessed = work->accessed();
-  if (experiment.memory && (!accessed || accessed->read + accessed->written > 0)) {
-    for (std::string& note : experiment.memory->notes(experiment.machine)) {
-      summary.notes.push_back(std::move(note));
-    }
-  }
   summary.tiles = work->tiles();
   summary.peak_flops_per_s = work->peak_flops_per_s();
   summary.samples_per_iteration = work->samples();
@@ -82,7 +45,8 @@ trace::Summary described(const Experiment& experiment, const comm::Communicator&
   summary.hdf5 = trace::hdf5_version();
   summary.weights = experiment.options.weights;
   const machine::Partition& partition = cut.partition;
-  const Forecast expected = forecast(experiment, partition);
+  Forecast expected = forecast(experiment, partition);
+  summary.notes = std::move(expected.notes);
   summary.links = expected.links;
   summary.cut_links = partition.cut_links;
   summary.imbalance = partition.imbalance;

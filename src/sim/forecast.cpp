@@ -2,6 +2,7 @@
 #include <utility>
 #include <vector>
 
+#include "notes.hpp"
 #include "tenants/joint_work.hpp"
 #include "tessera/executor/program/executor.hpp"
 #include "tessera/pdes/engine.hpp"
@@ -78,6 +79,7 @@ Forecast forecast(const Experiment& experiment, machine::Partition partition) {
   forecast.links = machine.topology->links();
   const std::unique_ptr<Work> work = work_of(experiment);
   forecast.instructions = work->instructions();
+  forecast.notes = notes_before(experiment, *work);
 
   const std::size_t all = machine.topology->nodes();
   forecast.shared_bytes = machine.resident_bytes() + work->shared_bytes() +

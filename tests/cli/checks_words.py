@@ -17,6 +17,23 @@ def bad_cut_options(program):
 
 
 @check
+def check_tells_the_notes_of_a_run(program):
+    """Keys without effect, and what the levels leave out: all that a run can say before it begins."""
+    words = [HERE / "short.yaml", "--set", "strategy.prefetch=forward"]
+    done = program.call("run", *words, "-o", program.folder, "-q", "-q")
+    expect(done.returncode == 0, done.stderr_text)
+    notes = program.summary()["notes"]
+    expect(notes[0] == "strategy.prefetch has no effect with less than zero: 3" and len(notes) > 1, notes)
+    checked = program.call("check", *words, "--json").stdout_text
+    expect(json.loads(checked)["notes"] == notes, checked)
+    checked = program.call("check", *words).stdout_text
+    expect(checked.endswith("\n# notes\n%s\nok\n" % "\n".join(notes)), checked)
+    checked = program.call("check", HERE / "short.yaml", "--set", "strategy.tensor=1", "--set",
+                           "strategy.pipeline=4").stdout_text
+    expect("no effect" not in checked and checked.endswith("\nok\n"), checked)
+
+
+@check
 def bad_trace_level(program):
     expect_refusal(program.call("run", HERE / "short.yaml", "--trace", "everything"), 2,
                    "--trace: unknown value 'everything'; known: none, summary, full")

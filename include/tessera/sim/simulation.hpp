@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "tessera/comm/communicator.hpp"
 #include "tessera/machine/partition/partition.hpp"
@@ -95,7 +96,10 @@ struct Forecast {
   std::uint64_t instructions = 0;
   std::size_t shared_bytes = 0;   // descriptions that every rank holds whole
   std::size_t largest_bytes = 0;  // peak resident memory of the largest rank, predicted
+  // What its summary says in `notes` before the run has found out more.
+  std::vector<std::string> notes;
 };
+
 // Tiles that have something to do.
 std::uint64_t tiles_at_work(const Experiment& experiment);
 

@@ -130,6 +130,12 @@ void print(const sim::Experiment& experiment, int ranks) {
     std::cout << cut_table(experiment, ranks) << "\n# ranks\n"
               << rank_table(experiment, forecast.partition);
   }
+  if (!forecast.notes.empty()) {
+    std::cout << "\n# notes\n";
+  }
+  for (const std::string& note : forecast.notes) {
+    std::cout << note << "\n";
+  }
   std::cout << "ok\n";
 }
 
