@@ -133,18 +133,19 @@ function(tessera_quick_part target)
   tessera_quick(${target})
 endfunction()
 
-# tessera_whole_rooms(RESULT): all rooms, as a program links them: those of the engine, those with something
-# quick, those that are quick as a whole.
+# tessera_whole_rooms(RESULT): all rooms, as a program links them: those with nothing quick, those with something,
+# those that are quick as a whole; of each kind those of the engine first.
 function(tessera_whole_rooms result)
   set(rooms)
   foreach(amount IN ITEMS none some all)
-    foreach(room IN LISTS TESSERA_ROOMS)
+    foreach(room IN LISTS TESSERA_ENGINE TESSERA_ROOMS)
       get_target_property(quick tessera_${room} TESSERA_QUICK)
       if(quick STREQUAL amount)
         list(APPEND rooms tessera::${room})
       endif()
     endforeach()
   endforeach()
+  list(REMOVE_DUPLICATES rooms)
   set(${result} ${rooms} PARENT_SCOPE)
 endfunction()
 

@@ -95,9 +95,9 @@ using config::RequiredKey;
 const RequiredKey<std::string> from_key{"links[].from", "number or name of a node"};
 const RequiredKey<std::string> to_key{"links[].to", "of its neighbour"};
 const config::Key<bool> dead_key{"links[].dead", false, "the link carries nothing"};
-const config::OptionalKey<Fraction> bandwidth_key{"links[].bandwidth", "none",
-                                                  "share of its bandwidth that the link has",
-                                                  config::at_least(Fraction::millionths(1))};
+const config::OptionalKey<Fraction> left_key{"links[].bandwidth", "none",
+                                             "share of its bandwidth that the link has",
+                                             config::at_least(Fraction::millionths(1))};
 const config::ChoiceKey<bool> both_directions{"links[].directions",
                                               {{"both", true}, {"one", false}},
                                               "both",
@@ -150,7 +150,7 @@ void read_link(config::Section& fault, NodeFinder& find, FaultyTopology& topolog
   const std::optional<EntityId> from = read_node(fault, from_key, find, topology);
   const std::optional<EntityId> to = read_node(fault, to_key, find, topology);
   const bool dead = dead_key.read(fault);
-  const std::optional<Fraction> share = bandwidth_key.read(fault);
+  const std::optional<Fraction> share = left_key.read(fault);
   const bool both = both_directions.read(fault);
   if (dead == share.has_value()) {
     fault.error("", "a link is either 'dead: true' or has a share of its 'bandwidth'");
@@ -219,8 +219,8 @@ std::optional<EntityId> cut_off(const Topology& topology) {
 }  // namespace
 
 std::vector<ParameterInfo> fault_parameters() {
-  return {from_key, to_key,    dead_key, bandwidth_key, both_directions,
-          node_key, speed_key, seed_key, share_key,     random_speed_key};
+  return {from_key, to_key,    dead_key, left_key,  both_directions,
+          node_key, speed_key, seed_key, share_key, random_speed_key};
 }
 
 std::unique_ptr<Topology> apply_faults(config::Section& machine, std::unique_ptr<Topology> topology,

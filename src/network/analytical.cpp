@@ -193,7 +193,7 @@ std::unique_ptr<NetworkModel> make(config::Section& section, const machine::Mach
   return std::make_unique<AnalyticalModel>(std::move(routing), overheads, tick, shares_ports);
 }
 
-const Registration registration(
+const Registration analytical_registration(
     networks(),
     {"analytical",
      "hops * latency + size / bandwidth for each message, no contention",

@@ -44,7 +44,7 @@ struct SeenCollective {
   }
 };
 
-std::string described(const SeenCollective& seen) {
+std::string text_of(const SeenCollective& seen) {
   return to_string(seen.kind) + " of " +
          (seen.has_parts ? "a size for each member" : to_string(seen.bytes));
 }
@@ -125,7 +125,7 @@ class Look {
     throw ConfigError(source_.name_of(npu) + ": has " + std::to_string(own) + " collectives of " +
                       group_name(group) + ", " + source_.name_of(sequence.npu) +
                       " has more; the next one there is " + named(sequence.seen[own].node) + ", " +
-                      described(sequence.seen[own]));
+                      text_of(sequence.seen[own]));
   }
 
   void check_groups() {
@@ -284,9 +284,9 @@ class Look {
                  " only");
     } else if (!own.matches(sequence.seen[count])) {
       refuse(npu, place_of(node),
-             "is " + described(own) + " as collective " + std::to_string(count) + " of " +
+             "is " + text_of(own) + " as collective " + std::to_string(count) + " of " +
                  group_name(node.group) + ", but " + source_.name_of(sequence.npu) + " has " +
-                 described(sequence.seen[count]) + ", " + named(sequence.seen[count].node));
+                 text_of(sequence.seen[count]) + ", " + named(sequence.seen[count].node));
     }
     ++count;
   }

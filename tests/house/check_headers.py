@@ -28,6 +28,7 @@ PROVIDERS = {
     "cstddef": "byte size_t",
     "cstdint": "int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t",
     "cstring": "memcpy size_t",
+    "deque": "deque erase_if",
     "exception": "current_exception exception exception_ptr rethrow_exception",
     "functional": "function hash less",
     "initializer_list": "initializer_list",
@@ -50,7 +51,7 @@ PROVIDERS = {
     "vector": "erase_if vector",
 }
 # What these define their own functions with: nobody could use them without.
-CONTAINERS = ("array", "map", "set", "span", "string", "string_view", "unordered_map", "vector")
+CONTAINERS = ("array", "deque", "map", "set", "span", "string", "string_view", "unordered_map", "vector")
 BROUGHT = dict.fromkeys(CONTAINERS, ("initializer_list", "compare", "cstddef"))
 BROUGHT |= {"string": ("string_view", *BROUGHT["string"]), "variant": ("compare",), "tuple": ("compare",),
             "utility": ("compare", "initializer_list"), "map": ("utility", *BROUGHT["map"]),

@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -39,12 +38,7 @@ class StateWriter {
   void clear() { bytes_.clear(); }
 
  private:
-  void append(const void* data, std::size_t size) {
-    if (size > 0) {
-      const auto* from = static_cast<const std::byte*>(data);
-      bytes_.insert(bytes_.end(), from, from + size);
-    }
-  }
+  void append(const void* data, std::size_t size);  // by itself, as so many values are put
 
   std::vector<std::byte> bytes_;
 };
@@ -72,13 +66,7 @@ class StateReader {
   bool at_end() const { return left_.empty(); }
 
  private:
-  void take(void* target, std::size_t size) {
-    ensure(size <= left_.size(), "a checkpoint holds less than it should");
-    if (size > 0) {
-      std::memcpy(target, left_.data(), size);
-      left_ = left_.subspan(size);
-    }
-  }
+  void take(void* target, std::size_t size);
 
   std::span<const std::byte> left_;
 };

@@ -12,8 +12,8 @@
 namespace tessera::sim {
 namespace {
 
-constexpr unsigned source_slot = 0;
-constexpr unsigned network_slot = 1;
+constexpr unsigned source_place = 0;
+constexpr unsigned network_place = 1;
 constexpr std::uint64_t drain_cycles = 64;       // between two looks whether all has come
 constexpr std::uint64_t patience_cycles = 1000;  // between two looks at those that have not
 
@@ -236,9 +236,9 @@ class Measurement {
     pdes::Engine engine(communicator_, {partition_.owner, members, delays_}, lookahead_);
     network::TrafficSource source(
         {*experiment_.machine.topology, members, experiment_.seed, experiment_.cycle,
-         experiment_.flit * experiment_.message_flits, source_slot, network_slot},
+         experiment_.flit * experiment_.message_flits, source_place, network_place},
         *experiment_.pattern, *experiment_.processes[number]);
-    const auto network = experiment_.network->build({experiment_.machine, members, network_slot});
+    const auto network = experiment_.network->build({experiment_.machine, members, network_place});
     engine.attach(source);
     engine.attach(*network);
     PointRun run(experiment_, engine, source, *network, communicator_, experiment_.rates[number]);

@@ -13,16 +13,17 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Maker = std::function<int(int)>;
 
-Registry<Maker> two_parts() {
-  Registry<Maker> registry("network model");
-  registry.add({"packet", "per-hop links", {{"latency", "ps", "10 ns", "of a hop"}}},
-               [](int x) { return x + 1; });
-  registry.add({"flit", "wormhole routers", {}}, [](int x) { return x + 2; });
-  return registry;
-}
+class TwoParts : public Registry<Maker> {
+ public:
+  TwoParts() : Registry("network model") {
+    add({"packet", "per-hop links", {{"latency", "ps", "10 ns", "of a hop"}}},
+        [](int x) { return x + 1; });
+    add({"flit", "wormhole routers", {}}, [](int x) { return x + 2; });
+  }
+};
 
 TEST(Registry, MakesPartsByName) {
-  const Registry<Maker> registry = two_parts();
+  const TwoParts registry;
   EXPECT_EQ(registry.at("packet")(1), 2);
   EXPECT_EQ(registry.at("flit")(1), 3);
   EXPECT_TRUE(registry.contains("flit"));
@@ -31,7 +32,7 @@ TEST(Registry, MakesPartsByName) {
 }
 
 TEST(Registry, ListsPartsInAlphabeticalOrder) {
-  const Registry<Maker> registry = two_parts();
+  const TwoParts registry;
   EXPECT_THAT(registry.names(), ElementsAre("flit", "packet"));
   ASSERT_EQ(registry.infos().size(), 2U);
   EXPECT_EQ(registry.infos()[1].help, "per-hop links");
@@ -40,7 +41,7 @@ TEST(Registry, ListsPartsInAlphabeticalOrder) {
 }
 
 TEST(Registry, AnUnknownNameIsTheUsersError) {
-  const Registry<Maker> registry = two_parts();
+  const TwoParts registry;
   try {
     registry.at("packets");
     FAIL() << "nothing was thrown";
@@ -58,7 +59,7 @@ TEST(Registry, AnUnknownNameIsTheUsersError) {
 }
 
 TEST(Registry, ANameTakenTwiceIsOurDefect) {
-  Registry<Maker> registry = two_parts();
+  TwoParts registry;
   try {
     registry.add({"flit", "another", {}}, [](int x) { return x; });
     FAIL() << "nothing was thrown";
