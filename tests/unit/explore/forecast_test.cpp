@@ -118,24 +118,24 @@ void expect_bounds(Laboratory& lab, std::size_t least) {
 
 TEST(Forecast, BoundsWhatIsSimulatedOnAMesh) {
   Laboratory lab(testing::small_sweep());
-  expect_as_simulated(lab, 17);
+  expect_as_simulated(lab, 41);
 }
 
 TEST(Forecast, BoundsWhatIsSimulatedWithDram) {
   Laboratory lab(with_dram());
-  expect_as_simulated(lab, 11);
+  expect_as_simulated(lab, 29);
 }
 
 TEST(Forecast, BoundsWhatIsSimulatedWithBandwidthForEachAccess) {
   Laboratory lab(with_dram(), {"machine.memory.model=bandwidth"});
-  expect_as_simulated(lab, 11);
+  expect_as_simulated(lab, 31);
 }
 
 // The machine says 1 GB/s, the device moves 51.2 GB/s.
 TEST(Forecast, BoundsWhatIsSimulatedWithDevices) {
   Laboratory lab(with_dram(), {"machine.memory={model: dram, preset: LPDDR5}"});
   std::size_t simulated = 0;
-  visit_some(lab.limits, 29, [&](const Candidate& candidate) {
+  visit_some(lab.limits, 97, [&](const Candidate& candidate) {
     Proposal proposal;
     proposal.candidate = candidate;
     proposal = lab.simulator.simulate(proposal, {});
@@ -162,7 +162,7 @@ TEST(Forecast, BoundsWhatIsSimulatedWithExperts) {
       "  vocabulary: 50, batch: 4, experts: {count: 4, top_k: 2}}\n"
       "strategy: {pipeline: 2, tensor: 2}\n";
   Laboratory lab(files);
-  expect_as_simulated(lab, 23);
+  expect_as_simulated(lab, 61);
 }
 
 // Stages of unlike loads, whose weight gradients come after the last pass that others wait for.

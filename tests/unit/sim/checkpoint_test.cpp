@@ -9,6 +9,7 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "files.hpp"
@@ -31,7 +32,16 @@ namespace fs = std::filesystem;
 struct Case {
   std::string name;
   std::vector<std::string> overrides;
+  std::vector<std::pair<int, int>> ranks{{1, 1}, {1, 2}, {3, 2}};  // before and after
 };
+
+// Each of models goes on on more ranks and on fewer; one tries every way.
+std::vector<std::pair<int, int>> other_ways() {
+  return {{2, 1}, {2, 3}, {1, 4}};
+}
+std::vector<std::pair<int, int>> every_way() {
+  return {{1, 1}, {1, 2}, {2, 1}, {2, 3}, {3, 2}, {4, 4}, {1, 4}};
+}
 
 void PrintTo(const Case& value, std::ostream* out) {
   *out << value.name;
@@ -144,8 +154,7 @@ TEST_P(Resume, GivesWhatAnUninterruptedRunGives) {
     return SimTime::from_ps(std::uniform_int_distribution<std::int64_t>(
         expected.simulated_time_ps / 20, expected.simulated_time_ps * 4 / 5)(random));
   };
-  for (const auto& [before, after] :
-       std::vector<std::pair<int, int>>{{1, 1}, {1, 2}, {2, 1}, {2, 3}, {3, 2}, {4, 4}, {1, 4}}) {
+  for (const auto& [before, after] : GetParam().ranks) {
     SCOPED_TRACE(std::to_string(before) + " ranks, then " + std::to_string(after));
     const Scratch folder("part_" + GetParam().name);
     run_until(any_time(), before, experiment, folder.path());
@@ -171,31 +180,35 @@ TEST_P(Resume, GivesWhatAnUninterruptedRunGives) {
 INSTANTIATE_TEST_SUITE_P(
     Models, Resume,
     ::testing::Values(
-        Case{"packet_full", {"run.trace=full"}}, Case{"packet_none", {}},
-        Case{"packet_bins", {"run.trace=summary", "run.bins=40"}},
+        Case{"packet_full", {"run.trace=full"}, every_way()}, Case{"packet_none", {}},
+        Case{"packet_bins", {"run.trace=summary", "run.bins=40"}, other_ways()},
         Case{"packet_fair",
              {"run.trace=full", "run.bins=40", "machine.network.arbitration=fair",
               "machine.memory={model: channel, arbitration: fair}"}},
-        Case{"overlap", {"run.trace=full", "strategy.overlap_gradients=true", "workload.layers=4"}},
+        Case{"overlap",
+             {"run.trace=full", "strategy.overlap_gradients=true", "workload.layers=4"},
+             other_ways()},
         Case{"short_bins", {"run.trace=summary", "run.bins=2", "run.bin=200 ns"}},
         Case{"dram",
              {"run.trace=full", "run.bins=40", "run.iterations=1", "machine.tile.sram=10 kB",
               "machine.memory.model=dram", "machine.memory.preset=DDR4",
               "machine.memory.window=4 KiB", "machine.memory.transfer=512 B",
-              "machine.memory.port=10 GB/s"}},
+              "machine.memory.port=10 GB/s"},
+             other_ways()},
         Case{"analytical",
              {"run.trace=full", "machine.network.model=analytical",
               "machine.memory.model=bandwidth"}},
         Case{"flit",
              {"run.trace=full", "machine.network.model=flit", "machine.network.flit_size=4 KiB",
-              "machine.network.packet_size=16 KiB"}},
+              "machine.network.packet_size=16 KiB"},
+             other_ways()},
         Case{"detail",
              {"run.trace=full", "run.bins=20",
               "machine.types={fine: {nodes: [0], compute: {model: npu, array: [8, 8], "
               "vector_width: 16, scratchpad: 16 KiB, accumulator: 4 KiB}}}"}},
-        Case{"graphs", {"run.trace=full", "execution.sends=delivered"}},
+        Case{"graphs", {"run.trace=full", "execution.sends=delivered"}, other_ways()},
         Case{"crossbar", {"run.trace=full", "machine.network.model=crossbar"}},
-        Case{"flow", {"run.trace=full", "machine.network.model=flow"}},
+        Case{"flow", {"run.trace=full", "machine.network.model=flow"}, other_ways()},
         Case{"flow_in_parts",
              {"run.trace=full", "machine.network.model=flow", "machine.network.pairs=in-turn",
               "machine.memory.model=bandwidth"}}),
