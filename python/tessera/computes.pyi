@@ -63,6 +63,8 @@ class Gemm(Compute):
     """share of the clock that is left under the power limit where products follow one another; fraction, at least 1e-06; default: 1"""
     collective_units: int | None
     """units that a collective in the background takes from what is computed beside it; integer, 0 to 1048576; default: 0"""
+    collective_accesses: int | None
+    """times that the memory moves each byte which a collective in the background brings, so far as its time is a closed form; that much less of the memory is left for what is computed beside it; integer, 0 to 16; default: 0"""
     persistent_products: bool | None
     """a product shares its tiles out to all units when it begins: what falls to units that a collective in the background has then begins when that is over, or when the others are through (persistent kernels); boolean; default: false"""
     vector_peak: str | None
@@ -98,6 +100,7 @@ class Gemm(Compute):
         attention_skip: int | None = ...,
         sustained_clock: float | str | None = ...,
         collective_units: int | None = ...,
+        collective_accesses: int | None = ...,
         persistent_products: bool | None = ...,
         vector_peak: str | None = ...,
         launch_overhead: str | None = ...,
