@@ -87,8 +87,8 @@ class MemoryModel {
   enum class Account : std::uint8_t {
     none,
     exact,
-    // Whole ones, so that more may be read than was asked for; or less, where queues answer: reads of
-    // what waits to be written or read, and writes over what waits to be written.
+    // Whole ones, so that more may be read than was asked for; or less, where queues answer: reads
+    // of what waits to be written or read, and writes over what waits to be written.
     bursts,
   };
   virtual Account account() const { return Account::exact; }
