@@ -23,6 +23,8 @@ class Analytical(Network):
     """time that every member of a collective takes before its first message; time, at least 0 ps; default: 0 ps"""
     collective_member_overhead: str | None
     """the same for each member of the group: what a framework does to lists with an entry a member; time, at least 0 ps; default: 0 ps"""
+    collective_fill: str | None
+    """at which the part of a member (the vector over the group's size) goes once more in each all-reduce, reduce-scatter and all-gather: a step of a library's loops that no other is beside; 0 B/s: none; bandwidth; default: 0 B/s"""
     library: Literal["none", "nccl"] | None
     """of plans with aggregation: none, collectives are the strategy's algorithms, step by step; nccl: algorithm, protocol and latency by size, ranks and servers as NCCL chooses them; name, one of none, nccl; default: none"""
     message_tick: str | None
@@ -36,6 +38,7 @@ class Analytical(Network):
         message_overhead: str | None = ...,
         collective_overhead: str | None = ...,
         collective_member_overhead: str | None = ...,
+        collective_fill: str | None = ...,
         library: Literal["none", "nccl"] | None = ...,
         message_tick: str | None = ...,
         ports: Literal["free", "shared"] | None = ...,
@@ -52,6 +55,8 @@ class Crossbar(Network):
     """time that every member of a collective takes before its first message; time, at least 0 ps; default: 0 ps"""
     collective_member_overhead: str | None
     """the same for each member of the group: what a framework does to lists with an entry a member; time, at least 0 ps; default: 0 ps"""
+    collective_fill: str | None
+    """at which the part of a member (the vector over the group's size) goes once more in each all-reduce, reduce-scatter and all-gather: a step of a library's loops that no other is beside; 0 B/s: none; bandwidth; default: 0 B/s"""
     library: Literal["none", "nccl"] | None
     """of plans with aggregation: none, collectives are the strategy's algorithms, step by step; nccl: algorithm, protocol and latency by size, ranks and servers as NCCL chooses them; name, one of none, nccl; default: none"""
     port_bandwidth: str | None
@@ -67,6 +72,7 @@ class Crossbar(Network):
         message_overhead: str | None = ...,
         collective_overhead: str | None = ...,
         collective_member_overhead: str | None = ...,
+        collective_fill: str | None = ...,
         library: Literal["none", "nccl"] | None = ...,
         port_bandwidth: str | None = ...,
         port_latency: str | None = ...,
@@ -84,6 +90,8 @@ class Flit(Network):
     """time that every member of a collective takes before its first message; time, at least 0 ps; default: 0 ps"""
     collective_member_overhead: str | None
     """the same for each member of the group: what a framework does to lists with an entry a member; time, at least 0 ps; default: 0 ps"""
+    collective_fill: str | None
+    """at which the part of a member (the vector over the group's size) goes once more in each all-reduce, reduce-scatter and all-gather: a step of a library's loops that no other is beside; 0 B/s: none; bandwidth; default: 0 B/s"""
     library: Literal["none", "nccl"] | None
     """of plans with aggregation: none, collectives are the strategy's algorithms, step by step; nccl: algorithm, protocol and latency by size, ranks and servers as NCCL chooses them; name, one of none, nccl; default: none"""
     flit_size: str | None
@@ -127,6 +135,7 @@ class Flit(Network):
         message_overhead: str | None = ...,
         collective_overhead: str | None = ...,
         collective_member_overhead: str | None = ...,
+        collective_fill: str | None = ...,
         library: Literal["none", "nccl"] | None = ...,
         flit_size: str | None = ...,
         packet_size: str | None = ...,
@@ -158,6 +167,8 @@ class Flow(Network):
     """time that every member of a collective takes before its first message; time, at least 0 ps; default: 0 ps"""
     collective_member_overhead: str | None
     """the same for each member of the group: what a framework does to lists with an entry a member; time, at least 0 ps; default: 0 ps"""
+    collective_fill: str | None
+    """at which the part of a member (the vector over the group's size) goes once more in each all-reduce, reduce-scatter and all-gather: a step of a library's loops that no other is beside; 0 B/s: none; bandwidth; default: 0 B/s"""
     library: Literal["none", "nccl"] | None
     """of plans with aggregation: none, collectives are the strategy's algorithms, step by step; nccl: algorithm, protocol and latency by size, ranks and servers as NCCL chooses them; name, one of none, nccl; default: none"""
     weights: Literal["equal", "latency"] | None
@@ -177,6 +188,7 @@ class Flow(Network):
         message_overhead: str | None = ...,
         collective_overhead: str | None = ...,
         collective_member_overhead: str | None = ...,
+        collective_fill: str | None = ...,
         library: Literal["none", "nccl"] | None = ...,
         weights: Literal["equal", "latency"] | None = ...,
         flow_limit: str | None = ...,
@@ -196,6 +208,8 @@ class Packet(Network):
     """time that every member of a collective takes before its first message; time, at least 0 ps; default: 0 ps"""
     collective_member_overhead: str | None
     """the same for each member of the group: what a framework does to lists with an entry a member; time, at least 0 ps; default: 0 ps"""
+    collective_fill: str | None
+    """at which the part of a member (the vector over the group's size) goes once more in each all-reduce, reduce-scatter and all-gather: a step of a library's loops that no other is beside; 0 B/s: none; bandwidth; default: 0 B/s"""
     library: Literal["none", "nccl"] | None
     """of plans with aggregation: none, collectives are the strategy's algorithms, step by step; nccl: algorithm, protocol and latency by size, ranks and servers as NCCL chooses them; name, one of none, nccl; default: none"""
     switching: Literal["cut-through", "store-and-forward"] | None
@@ -213,6 +227,7 @@ class Packet(Network):
         message_overhead: str | None = ...,
         collective_overhead: str | None = ...,
         collective_member_overhead: str | None = ...,
+        collective_fill: str | None = ...,
         library: Literal["none", "nccl"] | None = ...,
         switching: Literal["cut-through", "store-and-forward"] | None = ...,
         packet_size: str | None = ...,

@@ -56,7 +56,7 @@ StrategyCollectives = TypedDict("StrategyCollectives", {"tensor": Literal["halvi
 
 StrategyOffload = TypedDict("StrategyOffload", {"layers": int, "fraction": float | str}, total=False)
 
-StrategySoftware = TypedDict("StrategySoftware", {"sharding": Literal["plain", "fsdp2"], "compiled": bool, "gathered_inputs": Literal["again", "kept"], "narrow_inputs": Literal["as_they_come", "narrow"], "boundary_buffers": Literal["passing", "all"], "freed_blocks": Literal["any", "fitting"], "early_stop": bool, "host_waits": Literal["passes", "layers"]}, total=False)
+StrategySoftware = TypedDict("StrategySoftware", {"sharding": Literal["plain", "fsdp2"], "compiled": bool, "gathered_inputs": Literal["again", "kept"], "narrow_inputs": Literal["as_they_come", "narrow"], "boundary_buffers": Literal["passing", "all"], "freed_blocks": Literal["any", "fitting"], "early_stop": bool, "host_waits": Literal["passes", "layers", "profiles"]}, total=False)
 
 StrategyPlacement = TypedDict("StrategyPlacement", {"layout": Literal["given", "line", "linear", "optimized", "replicas", "s-shape"], "group": Any, "tensor_group": Any, "tensor_members": Literal["near", "far"], "band": int, "replica_order": Literal["rows", "columns", "ring"], "tiles": Any, "seed": int, "moves": int, "start": Literal["best", "line", "linear", "s-shape"]}, total=False)
 
@@ -450,6 +450,10 @@ class LanguageModel(Section):
     """losses over the same logits beside the loss, without gradients, in fp32 as PyTorch's cross_entropy: what a framework logs of each batch; integer, 0 to 4; default: 0"""
     join_gradients: bool | None
     """gradients of queries, keys and values are made one by one, and put together for the product that made all three (PyTorch's split and chunk); boolean; default: false"""
+    bias_gradients: Literal["fused", "apart"] | None
+    """in training, gradients of a layer's biases come with those of its weights, or are kernels of their own that read gradients of outputs once more (PyTorch's sums); name, one of fused, apart; default: fused"""
+    layout_copies: Literal["none", "context", "layers"] | None
+    """what is copied into another layout; context: what plain or eager attention gives, from heads to rows of tokens (Megatron-LM); layers: input and output of each layer too, between samples first and tokens first, and the gradient that comes (profiles of single layers); name, one of none, context, layers; default: none"""
     product_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None
     """of the inputs of a layer's products with weights, cast to it before each; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8; default: data_type"""
     pattern: Sequence[str | int | float] | None
@@ -503,6 +507,8 @@ class LanguageModel(Section):
         loss: Literal["plain", "fused", "eager"] | None = ...,
         loss_metrics: int | None = ...,
         join_gradients: bool | None = ...,
+        bias_gradients: Literal["fused", "apart"] | None = ...,
+        layout_copies: Literal["none", "context", "layers"] | None = ...,
         product_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None = ...,
         pattern: Sequence[str | int | float] | None = ...,
         window: int | None = ...,

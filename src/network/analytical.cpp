@@ -198,7 +198,8 @@ const Registration analytical_registration(
     {"analytical",
      "hops * latency + size / bandwidth for each message, no contention",
      {routing_parameter(), message_overhead_parameter(), collective_overhead_parameter(),
-      collective_member_overhead_parameter(), library_parameter(), message_tick, shared_ports}},
+      collective_member_overhead_parameter(), collective_fill_parameter(), library_parameter(),
+      message_tick, shared_ports}},
     make);
 
 }  // namespace

@@ -73,6 +73,15 @@ const config::Key<SimTime>& collective_member_overhead() {
   return key;
 }
 
+const config::Key<Bandwidth>& collective_fill() {
+  static const config::Key<Bandwidth> key{
+      "collective_fill", Bandwidth(),
+      "at which the part of a member (the vector over the group's size) goes once more in each "
+      "all-reduce, reduce-scatter and all-gather: a step of a library's loops that no other is "
+      "beside; 0 B/s: none"};
+  return key;
+}
+
 const config::ChoiceKey<collective::Library>& library() {
   static const config::ChoiceKey<collective::Library> key{
       "library",
@@ -102,13 +111,19 @@ ParameterInfo collective_member_overhead_parameter() {
   return collective_member_overhead();
 }
 
+ParameterInfo collective_fill_parameter() {
+  return collective_fill();
+}
+
 ParameterInfo library_parameter() {
   return library();
 }
 
 Overheads read_overheads(config::Section& section) {
-  return {message_overhead().read(section), collective_overhead().read(section),
-          collective_member_overhead().read(section), library().read(section)};
+  return {message_overhead().read(section),
+          {collective_overhead().read(section), collective_member_overhead().read(section),
+           collective_fill().read(section)},
+          library().read(section)};
 }
 
 std::string read_routing(config::Section& section, const machine::Machine& machine) {

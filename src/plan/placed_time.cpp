@@ -73,9 +73,11 @@ class PlacedTime {
     const auto [entry, fresh] = collectives_.try_emplace(
         std::tuple(stage, instruction.group, instruction.collective, instruction.bytes));
     if (fresh) {
-      entry->second = transfers_.before_collective(plan_.group(instruction.group)) +
-                      clock_.slowest(stage, instruction.group, plan_.group(instruction.group),
-                                     instruction.collective, Bytes(instruction.bytes));
+      const GroupShape& shape = plan_.group(instruction.group);
+      const Bytes bytes(instruction.bytes);
+      entry->second =
+          transfers_.collective.before(instruction.collective, shape.together(), bytes) +
+          clock_.slowest(stage, instruction.group, shape, instruction.collective, bytes);
     }
     return entry->second;
   }

@@ -345,7 +345,7 @@ Plan make_plan(const machine::Machine& machine, const workload::Workload& worklo
   CollectiveClock clock(plan, transfers, *machine.topology, sharing);
   const std::uint32_t stood_for = plan.placement.stage_tiles() / plan.simulated_tiles();
   maker.add_stages(
-      {transfers.collective_overhead, transfers.collective_member_overhead,
+      {transfers.collective,
        [&](std::uint32_t stage, Group group, const GroupShape& shape, collective::Kind kind,
            Bytes bytes,
            Occasion occasion) { return clock.time(stage, group, shape, kind, bytes, occasion); },

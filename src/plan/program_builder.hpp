@@ -50,9 +50,7 @@ struct Tables {
 
 // Times that a program holds, for a stage.
 struct GroupEstimates {
-  // Of each collective at each member, before its first message: once, and for each member.
-  SimTime collective_overhead;
-  SimTime collective_member_overhead;
+  collective::Overhead collective;
   // Time of a collective over a group that is not simulated.
   std::function<SimTime(std::uint32_t stage, Group group, const GroupShape& shape,
                         collective::Kind kind, Bytes bytes, Occasion occasion)>

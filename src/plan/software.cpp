@@ -47,13 +47,16 @@ const Key<bool> early_stop{
     "software.early_stop", false,
     "with recompute full: a layer is computed again until all that its backward passes need is "
     "there (PyTorch's checkpoint from 2.1 on, without reentrant calls), or to its end"};
-const ChoiceKey<bool> host_waits{
+const ChoiceKey<HostWaits> host_waits{
     "software.host_waits",
-    {{"passes", false}, {"layers", true}},
+    {{"passes", HostWaits::passes},
+     {"layers", HostWaits::layers},
+     {"profiles", HostWaits::profiles}},
     "passes",
     "with machine.compute.issue, where the host waits for the device: where an iteration begins "
     "and for what comes from other stages, or before each layer of each pass as well, as where "
-    "a framework takes the time of layers"};
+    "a framework takes the time of layers; profiles: the same, with collectives of tensor groups "
+    "behind their layer and not issued, as where times of layers and of collectives are added up"};
 
 const config::Members software_keys{Member{sharding_key, &Software::sharding},
                                     Member{compiled, &Software::compiled},
@@ -62,7 +65,7 @@ const config::Members software_keys{Member{sharding_key, &Software::sharding},
                                     Member{boundary_buffers, &Software::buffers_all_micro_batches},
                                     Member{freed_blocks, &Software::reuses_fitting_blocks_only},
                                     Member{early_stop, &Software::stops_early},
-                                    Member{host_waits, &Software::waits_for_layers}};
+                                    Member{host_waits, &Software::host_waits}};
 
 }  // namespace
 

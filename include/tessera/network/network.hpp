@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tessera/collective/library.hpp"
+#include "tessera/collective/overhead.hpp"
 #include "tessera/config/document.hpp"
 #include "tessera/core/registry.hpp"
 #include "tessera/core/units.hpp"
@@ -143,15 +144,10 @@ struct Overheads {
   // Protocol and doorbells of each message between two nodes (one to the sender itself takes no
   // time). The network adds it.
   SimTime message;
-  // Launch and set-up of a collective, at each member before its first message: once, and for each
-  // member of the group. Programs hold it.
-  SimTime collective;
-  SimTime collective_member;
+  // Programs hold it.
+  collective::Overhead collective;
   // Whose times collectives have that a program does not simulate.
   collective::Library library = collective::Library::none;
-  SimTime before_collective(std::uint32_t members) const {
-    return collective + collective_member * std::int64_t{members};
-  }
 };
 
 // A network as configured: parameters read and checked, not yet built.
@@ -225,11 +221,12 @@ std::unique_ptr<NetworkModel> read_network(config::Section section,
 ParameterInfo routing_parameter();
 std::string read_routing(config::Section& section, const machine::Machine& machine);
 
-// The keys `message_overhead`, `collective_overhead`, `collective_member_overhead` and `library`,
-// common too.
+// The keys `message_overhead`, `collective_overhead`, `collective_member_overhead`,
+// `collective_fill` and `library`, common too.
 ParameterInfo message_overhead_parameter();
 ParameterInfo collective_overhead_parameter();
 ParameterInfo collective_member_overhead_parameter();
+ParameterInfo collective_fill_parameter();
 ParameterInfo library_parameter();
 Overheads read_overheads(config::Section& section);
 

@@ -8,6 +8,7 @@
 
 #include "tessera/collective/algorithm.hpp"
 #include "tessera/collective/library.hpp"
+#include "tessera/collective/overhead.hpp"
 #include "tessera/config/document.hpp"
 #include "tessera/core/units.hpp"
 #include "tessera/machine/machine.hpp"
@@ -179,13 +180,8 @@ struct Plan {
 struct Transfers {
   std::function<std::vector<machine::Hop>(EntityId from, EntityId to)> hops;
   SimTime overhead;  // of a message, beyond its links
-  // Of each member, before its first message: once, and for each member of the group.
-  SimTime collective_overhead;
-  SimTime collective_member_overhead{};
+  collective::Overhead collective{};
   collective::Library library = collective::Library::none;
-  SimTime before_collective(const GroupShape& shape) const {
-    return collective_overhead + collective_member_overhead * std::int64_t{shape.together()};
-  }
 };
 
 // Cuts and places. `transfers` serves collectives that are not simulated. Throws ConfigError when

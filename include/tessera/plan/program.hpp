@@ -152,18 +152,25 @@ constexpr bool is_over_replicas(Group group) {
 // What the messages of a group are for.
 Traffic traffic_of(Group group);
 
+// What the host does before it issues an operation.
+enum class HostWait : std::uint8_t {
+  no,     // it is ahead of the device, but where it has to wait for others
+  waits,  // until the program comes to the operation
+  begins  // the same, and begins with it: what came before was not issued
+};
+
 struct Instruction {
   Action action = Action::execute;
   Peer peer = Peer::previous_stage;
   Group group = Group::each;
   Traffic traffic = Traffic::activation;
   collective::Kind collective = collective::Kind::all_reduce;
-  std::uint8_t slot = 0;        // of an access or of a background collective, 0 … 31
-  std::uint16_t name = 0;       // in Plan::names
-  std::uint32_t operation = 0;  // in Plan::operations
-  bool beside = false;          // of the second of two passes: see ScheduleEntry
-  bool host_waits = false;      // of execute: until the program comes to it
-  std::uint16_t received = 0;   // of start_elapse: GB/s that come to the tile meanwhile
+  std::uint8_t slot = 0;               // of an access or of a background collective, 0 … 31
+  std::uint16_t name = 0;              // in Plan::names
+  std::uint32_t operation = 0;         // in Plan::operations
+  bool beside = false;                 // of the second of two passes: see ScheduleEntry
+  HostWait host_waits = HostWait::no;  // of execute
+  std::uint16_t received = 0;          // of start_elapse: GB/s that come to the tile meanwhile
   std::uint64_t bytes = 0;
 };
 static_assert(sizeof(Instruction) == 24);

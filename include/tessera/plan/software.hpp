@@ -24,6 +24,15 @@ namespace tessera::plan {
 //          3 each backward pass scatters them, and the share alone stays
 enum class SharedOutBy : std::uint8_t { plain, fsdp2 };
 
+// Where the host waits for the device, but for what goes on in the background.
+enum class HostWaits : std::uint8_t {
+  passes,  // where an iteration begins, and for what comes from other stages
+  layers,  // before each layer of each pass as well, as where a framework takes the time of layers
+  // The same, where times of layers and of collectives were taken apart from each other and added
+  // up: sums of a tensor group are behind the layer, and no matter of the host.
+  profiles
+};
+
 struct Software {
   SharedOutBy sharding = SharedOutBy::plain;
   // Compiled layers keep no result that no backward pass reads (of alternate recomputation).
@@ -45,10 +54,7 @@ struct Software {
   // is not made again.
   bool stops_early = false;
 
-  // The host waits for the device before each layer of each pass, as where a framework takes the
-  // time of layers, but not for what goes on in the background; else where an iteration begins and
-  // for what comes from other stages.
-  bool waits_for_layers = false;
+  HostWaits host_waits = HostWaits::passes;
 
   bool is_fsdp2() const { return sharding == SharedOutBy::fsdp2; }
   friend bool operator==(const Software&, const Software&) = default;

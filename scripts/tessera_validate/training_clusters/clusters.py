@@ -7,10 +7,10 @@ from pathlib import Path
 from page import ROOT, call, processors, summary_of
 
 MACHINES = ROOT / "configs" / "machines"
-# Settings of software, not of devices. Megatron-DeepSpeed's host, from vTrain's profiles (vtrain_single.csv, profiles.py):
-# thirteen of a layer, which the host bounds, take 73 to 110 us for each operation and collective (mean 94), and
-# nineteen heads up to 0.66 ms beside operations for each pass (mean 0.3).
-DEEPSPEED = ("machine.compute.issue=94 us", "machine.compute.issue_pass=0.3 ms")
+# Settings of software, not of devices. Megatron-DeepSpeed's host, from vTrain's profiles (vtrain_single.csv;
+# profiles.py: host_times): the means of what fifteen of a layer, which the host bounds, take for each operation (54 to
+# 100 us), and of what nineteen heads take beside operations for each pass.
+DEEPSPEED = ("machine.compute.issue=79 us", "machine.compute.issue_pass=0.35 ms")
 # Norms of training. apex's kernels, which Megatron-LM and DeepSpeed's fork have as MixedFusedLayerNorm, move 896 GB/s
 # forward and 572 backward on GA100 (apex pull request 1037: 16384 rows of 1024 in fp16; two and three tensors). The seven
 # tensors that a norm's operations move here then go at 936 GB/s, 0.46 of 2039; assumed: on 80 GB (with 40 GB it would be
@@ -44,10 +44,13 @@ GPUS_A_NODE = 8
 
 
 def gpt(layers, hidden, heads, sequence, batch, **more):
-    """As Megatron-LM has it, Megatron-DeepSpeed and MPT too: queries, keys and values are views of one tensor
-    (torch.split, torch.chunk), so that autograd puts their gradients together."""
+    """As Megatron-LM has it, Megatron-DeepSpeed too: queries, keys and values are views of one tensor (torch.split), so
+    that autograd puts their gradients together; gradients of biases are sums of their own
+    (tensor_parallel/layers.py: grad_output.sum; those of the jitted kernels by autograd), and what attention gives is
+    copied into rows of tokens (transformer.py: permute, contiguous)."""
     return {"kind": "transformer", "layers": int(layers), "hidden": int(hidden), "heads": int(heads),
-            "sequence": int(sequence), "vocabulary": VOCABULARY, "batch": int(batch), "join_gradients": True, **more}
+            "sequence": int(sequence), "vocabulary": VOCABULARY, "batch": int(batch), "join_gradients": True,
+            "bias_gradients": "apart", "layout_copies": "context", **more}
 
 
 def strategy(pipeline, tensor, data, micro_batch, **more):
@@ -132,11 +135,12 @@ def profiled_workload(row):
     tensor = int(row["tensor parallelism"])
     fused = int(row["micro batch"]) * int(row["attention heads"]) // tensor % FUSED_ROWS == 0
     return {**vtrain_workload(row), "vocabulary": PROFILED_VOCABULARY // tensor * tensor, "loss": "fused",
-            "attention": "plain" if fused else "eager"}
+            "attention": "plain" if fused else "eager",
+            "layout_copies": "layers" if int(row["micro batch"]) > 1 else "context"}
 
 
 # Its rows add up profiles of one layer and one head, in each of which host and device begin together.
-PROFILED = {"recompute": "none", "software": {"host_waits": "layers"}}
+PROFILED = {"recompute": "none", "software": {"host_waits": "profiles"}}
 
 
 def run_profiled(cluster, rows, settings=()):
@@ -162,12 +166,14 @@ MPT = {"125m": (12, 768, 12), "350m": (24, 1024, 16), "760m": (24, 1536, 12), "1
 
 
 def mpt(model, tokens, batch):
-    """Flash attention, fused cross-entropy, no biases, no dropout; vocabulary of 50368 (the same repository). Composer's
+    """Flash attention, fused cross-entropy, no biases, no dropout, queries, keys and values as views (torch.chunk);
+    vocabulary of 50368 (the same repository). Composer's
     DecoupledAdamW updates an operation at a time (composer/optim/decoupled_weight_decay.py), after clipping
     (scripts/train/yamls). Cross-entropy and perplexity are logged of each batch, and each computes the loss again
     (llmfoundry/models/mpt/modeling_mpt.py: use_train_metrics; composer/metrics/nlp.py: LanguageCrossEntropy)."""
     work = gpt(*MPT[model], tokens, batch, data_type="bf16", attention="flash", causal=True,
-               biases=False, dropout=False, loss="fused", loss_metrics=2, update="eager")
+               biases=False, bias_gradients="fused", layout_copies="none", dropout=False, loss="fused", loss_metrics=2,
+               update="eager")
     work["vocabulary"] = 50368
     return work
 

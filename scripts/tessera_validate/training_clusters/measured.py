@@ -43,8 +43,8 @@ def introduction(report):
     report.say()
     report.say("Settings of software, each with its source in "
                "`scripts/tessera_validate/training_clusters/clusters.py`: the host of "
-               f"Megatron-DeepSpeed in vTrain's runs (`{'`, `'.join(DEEPSPEED)}`), the means of thirteen profiles "
-               "of a layer that it bounds and of nineteen heads; norms of training (apex's, PyTorch's and "
+               f"Megatron-DeepSpeed in vTrain's runs (`{'`, `'.join(DEEPSPEED)}`), the means of profiles "
+               "of a layer that it bounds and of heads; norms of training (apex's, PyTorch's and "
                "Megatron-LM's persistent ones, by their published rates, where the machine file has vLLM's); llm-foundry's "
                "attention in Triton, fused loss, two metrics that compute it again, an "
                "optimizer that takes an operation at a time, and gathers that are not ahead in the backward pass. Which "
@@ -76,6 +76,15 @@ def cells_table(report, program, folder, reduced):
                  [[cell.width, cell.tensor, cell.micro, f"{cell.layer:.3f}", f"{found.layer:.3f}",
                    percent(found.layer, cell.layer), f"{cell.head:.2f}", f"{found.head:.2f}"]
                   for cell in theirs for found in [known[cell.width, cell.tensor, cell.micro]]])
+    if reduced:
+        return
+    operations, passes = profiles.host_times(Cluster(program, folder / "host", "a100_cluster_4nic"), theirs)
+    report.say(f"The host's times are their means: {len(operations)} layers that it bounds take "
+               f"{min(operations):.0f} to {max(operations):.0f} µs for each operation (mean "
+               f"{sum(operations) / len(operations):.0f}), and beside operations {len(passes)} heads "
+               f"{min(passes):.2f} to {max(passes):.2f} ms for each pass (mean {sum(passes) / len(passes):.2f}). "
+               f"Set is `{'`, `'.join(DEEPSPEED)}`.")
+    report.say()
 
 
 def single_node(report, program, folder, reduced):
@@ -94,8 +103,11 @@ def single_node(report, program, folder, reduced):
     report.say()
     report.say("What was profiled is the artifact's own model, and ours is set to it: no recomputation, a loss in fp16, "
                "apex's norms, a softmax by single operations in fp32 where samples times heads of a shard are no multiple "
-               "of four (so the artifact's fused kernel refuses), a host that waits for the device before each layer "
-               "(`strategy.software.host_waits`), since each profile begins beside an idle device, "
+               "of four (so the artifact's fused kernel refuses), a host that waits for the device before each layer, since "
+               "each profile begins beside an idle device, collectives behind the layer that take the host nothing, "
+               "since their times come from a table (`strategy.software.host_waits: profiles`), copies of what comes to a "
+               "layer and leaves it with more than one sample, since the profiled transformer of one layer turns them "
+               "(`workload.layout_copies: layers`), "
                f"and GPT-2's vocabulary of {PROFILED_VOCABULARY} as it is, which with tensor degree 1 leaves rows of the "
                "logits that are no multiple of 16 bytes (`unaligned_efficiency`). A head of width 2048 takes 8.5 ms a sample "
                "so, and 1.6 ms with degree 2, whose 25128 columns are aligned: a fifth, not half.")

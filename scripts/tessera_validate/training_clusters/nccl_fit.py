@@ -3,13 +3,15 @@
 
     nccl_fit.py [--from BYTES] [--check]
 
-A ring all-reduce of S bytes over n workers of a server takes C + 2 (n - 1) (L + S / n / B): C is
+A ring all-reduce of S bytes over n workers of a server takes C + 2 (n - 1) (L + S / n / B) + F S / n / B: C is
 what a collective takes before its first step, L a step beyond its bytes on the links (the overhead
-and latency of a message), B the rate of the slowest link. One C, L and B for 2, 4 and 8 workers come
-from a least-squares fit of the relative error over messages of at least --from bytes: below, NCCL
-changes protocol and algorithm with size, which three numbers cannot follow. A send between servers
-takes L + S / B, which is fitted by itself. With --check, ends with 1 when a machine file states
-other numbers.
+and latency of a message), B the rate of the slowest link, and F the part of a step that is beside no
+other, since a ring goes over chunks in loops: the more workers, the nearer comes it to B. One C, L
+and B for 2, 4 and 8 workers come from a least-squares fit of the relative error over messages of at
+least --from bytes: below, NCCL changes protocol and algorithm with size, which so few numbers cannot
+follow; F, where FILLED has the machine, from trying multiples of 0.05. A send between servers takes
+L + S / B, which is fitted by itself. With --check, ends with 1 when a machine file states other
+numbers.
 """
 import argparse
 import collections
@@ -23,6 +25,9 @@ from machine_file import value_of
 from page import ROOT
 
 TIMES = ROOT / "tests" / "validation" / "reference" / "nccl_times.csv"
+
+
+FILLED = {"a100_vtrain"}  # else F is 0
 
 
 def read_groups(smallest):
@@ -59,15 +64,23 @@ def relative_fit(points):
                    for terms, time in points]
 
 
-def fit_servers(groups, gpu):
+def fit_servers(groups, gpu, fill=0.0):
     """C, L, B of all-reduces within a server, and the residuals of each number of workers."""
     workers = [n for (name, kind, n, per_node) in groups
                if (name, kind, per_node) == (gpu, "all_reduce", n)]
-    points = [(n, [1, 2 * (n - 1), 2 * (n - 1) / n * size], time)
+    points = [(n, [1, 2 * (n - 1), (2 * (n - 1) + fill) / n * size], time)
               for n in workers for size, time in groups[gpu, "all_reduce", n, n]]
     found, residuals = relative_fit([point[1:] for point in points])
     shares = {n: [abs(r) for (m, *_), r in zip(points, residuals) if m == n] for n in workers}
     return (found[0], found[1], 1 / found[2]), shares
+
+
+def fit_fill(groups, gpu):
+    """F with the least squares."""
+    def squares(fill):
+        return sum(error ** 2 for errors in fit_servers(groups, gpu, fill)[1].values() for error in errors)
+
+    return min((0.05 * step for step in range(21)), key=squares) if gpu in FILLED else 0.0
 
 
 def fit_sends(groups, gpu):
@@ -79,15 +92,17 @@ def fit_sends(groups, gpu):
 
 def expected(servers, sends):
     """(machine, what, stated, fitted) of every number taken from a fit."""
-    for machine, gpu in [("a100_cluster", "a100"), ("a100_cluster_4nic", "a100"),
+    for machine, gpu in [("a100_cluster", "a100"), ("a100_cluster_4nic", "a100_vtrain"),
                          ("h100_cluster", "h100")]:
-        start, step, rate = servers[gpu]
+        start, step, rate, fill = servers[gpu]
         overhead = value_of(machine, "network", "message_overhead")
         hops = 2 * value_of(machine, "topology", "switch", "latency")
         yield machine, "collective", value_of(machine, "network", "collective_overhead"), start
         yield machine, "step in a server", overhead + hops, step
         yield (machine, "link to the switch",
                value_of(machine, "topology", "switch", "bandwidth"), rate)
+        if fill:
+            yield machine, "fill", value_of(machine, "network", "collective_fill"), rate / fill
     step, rate = sends["h100"]
     overhead = value_of("h100_cluster", "network", "message_overhead")
     hops = 2 * sum(value_of("h100_cluster", "topology", link, "latency")
@@ -112,13 +127,16 @@ def main():
     groups = read_groups(options.smallest)
     servers, sends = {}, {}
     print("relative residuals: mean, largest")
-    for gpu in ("a100", "h100"):
-        servers[gpu], residuals = fit_servers(groups, gpu)
-        start, step, rate = servers[gpu]
+    for gpu in ("a100", "a100_vtrain", "h100"):
+        fill = fit_fill(groups, gpu)
+        (start, step, rate), residuals = fit_servers(groups, gpu, fill)
+        servers[gpu] = start, step, rate, fill
         print(f"{gpu} all-reduce in a server: C {start * 1e6:.2f} us, L {step * 1e6:.3f} us, "
-              f"B {rate / 1e9:.1f} GB/s")
+              f"B {rate / 1e9:.1f} GB/s" + (f", F {fill:.2f}, F / B {rate / fill / 1e9:.1f} GB/s" if fill else ""))
         for workers, errors in residuals.items():
             print(f"  {workers} workers: {sum(errors) / len(errors):.1%}, {max(errors):.1%}")
+        if (gpu, "send_recv", 2, 1) not in groups:
+            continue
         sends[gpu], errors = fit_sends(groups, gpu)
         print(f"{gpu} send between servers: L {sends[gpu][0] * 1e6:.2f} us, "
               f"B {sends[gpu][1] / 1e9:.1f} GB/s: "

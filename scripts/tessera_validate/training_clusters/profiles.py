@@ -15,6 +15,7 @@ from training_clusters.clusters import run_profiled
 TABLE = "vtrain_single.csv"
 WIDTH, TENSOR, MICRO = "hidden size", "tensor parallelism", "micro batch"
 DEPTHS, COUNTS = (12, 24), (4, 8)  # ours: layers, micro-batches
+BOUND_BY_HOST = 1.35  # so many times as long as the device alone takes
 
 
 @dataclass(frozen=True)
@@ -84,3 +85,19 @@ def ours(cluster, cells, settings=()):
              "global batch": str(count * cell.micro), "iteration time (ms)": "1"}
             for cell in cells for layers in DEPTHS for count in COUNTS]
     return cells_of([(row, time) for row, time, _ in run_profiled(cluster, rows, settings)])
+
+
+def host_times(cluster, cells):
+    """[us an operation of a layer] of profiles that the host bounds, and [ms a pass] of all heads: what is left of the
+    published times beside what the model gives to operations, to collectives and to the device."""
+    def with_issue(microseconds):
+        return ours(cluster, cells, (f"machine.compute.issue={microseconds} us", "machine.compute.issue_pass=0 us"))
+
+    device, host, longer = with_issue(0.001), with_issue(80), with_issue(90)
+    operations, passes = [], []
+    for cell, alone, issued, more in zip(cells, device, host, longer):
+        if issued.layer > BOUND_BY_HOST * alone.layer:
+            count = (more.layer - issued.layer) / 0.010
+            operations.append(80 + 1e3 * (cell.layer - issued.layer) / count)
+        passes.append((cell.head - issued.head) / 2)  # forward and backward
+    return operations, passes

@@ -393,8 +393,8 @@ class GraphExecutor final : public Executor {
 
   SimTime before_collective(const Task& task) const {
     const std::size_t members = work_.groups[task.group].members.size();
-    return setup_.collective_overhead +
-           setup_.collective_member_overhead * static_cast<std::int64_t>(members);
+    const std::uint64_t parts = workload::counts_parts(task.collective) ? members : 1;
+    return setup_.collective.before(task.collective, members, Bytes(task.bytes * parts));
   }
 
   void take_message(const Task& receive) {

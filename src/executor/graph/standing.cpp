@@ -18,7 +18,7 @@ SimTime GraphStanding::least_duration(std::uint32_t index, const GraphTasks& tas
     case GraphAction::send:
       return send_time(setup_, self, task);
     case GraphAction::collective:
-      return setup_.collective_overhead;
+      return setup_.collective.once;
     case GraphAction::load:
     case GraphAction::store:
       return is_elsewhere(work_, task) ? setup_.remote_time(Bytes(task.bytes), task.in_switch)

@@ -5,7 +5,9 @@ namespace tessera::executor {
 using plan::Action;
 
 compute::Issue issue_of(std::span<const plan::Instruction> phase, std::size_t place, bool first) {
-  compute::Issue issue{0, phase[place].host_waits};
+  const plan::HostWait own = phase[place].host_waits;
+  const std::uint32_t counted = own == plan::HostWait::begins ? 0 : 1;
+  compute::Issue issue{0, own != plan::HostWait::no};
   for (; place > 0; --place) {
     switch (phase[place - 1].action) {
       case Action::execute:
@@ -19,7 +21,7 @@ compute::Issue issue_of(std::span<const plan::Instruction> phase, std::size_t pl
       case Action::elapse:
       case Action::start_elapse:
       case Action::start_copy:
-        ++issue.others;
+        issue.others += counted;
         break;
       case Action::wait_collectives:
       case Action::read:

@@ -310,7 +310,7 @@ Span Ways::time(const plan::GroupShape& shape, const collective::Algorithm& algo
   const double sent = steps.share * static_cast<double>(bytes.count()) / channels;
   const bool far = kind == collective::Kind::all_to_all;
   const Passage& way = passage(shape, channels, far ? std::max(1U, shape.size / 2) : 1);
-  const double overhead = ps(finder_.overheads.before_collective(size));
+  const double overhead = ps(finder_.overheads.collective.before(kind, size, bytes));
   const double one_by_one = steps.steps * way.mean_latency + sent * way.mean_ps_per_byte;
   const double behind = way.most_latency + sent * way.most_ps_per_byte;
   const double message = ps(finder_.overheads.message) + finder_.least_latency;

@@ -62,6 +62,7 @@ std::vector<ParameterInfo> flit_parameters() {
           message_overhead_parameter(),
           collective_overhead_parameter(),
           collective_member_overhead_parameter(),
+          collective_fill_parameter(),
           library_parameter(),
           keys().flit_size,
           keys().packet_size,

@@ -174,8 +174,8 @@ const Registration packet_registration(
      "packets over exclusive links in order of arrival, cut-through, unbounded buffers (the "
      "default)",
      {routing_parameter(), message_overhead_parameter(), collective_overhead_parameter(),
-      collective_member_overhead_parameter(), library_parameter(), store_and_forward, packet_size,
-      max_packets, arbitration_key}},
+      collective_member_overhead_parameter(), collective_fill_parameter(), library_parameter(),
+      store_and_forward, packet_size, max_packets, arbitration_key}},
     make_packet);
 
 }  // namespace

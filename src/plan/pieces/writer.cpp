@@ -55,7 +55,7 @@ std::uint16_t received_rate(Kind kind, std::uint32_t members, Bytes bytes, SimTi
 
 std::vector<Instruction> PieceWriter::write(Phase phase, std::uint16_t chunk, bool final) {
   chunk_ = chunk;
-  host_waits_ = false;
+  host_waits_ = HostWait::no;
   occasion_ = phase == Phase::update ? Occasion::once : Occasion::again;
   check_sums();
   switch (phase) {
@@ -88,7 +88,7 @@ Instruction& PieceWriter::emit(Action action, const std::string& name) {
 void PieceWriter::execute(const std::string& name, const workload::Operation& operation) {
   Instruction& instruction = emit(Action::execute, name);
   instruction.operation = tables_.operations(operation);
-  instruction.host_waits = std::exchange(host_waits_, false);
+  instruction.host_waits = std::exchange(host_waits_, HostWait::no);
 }
 
 void PieceWriter::collective(Action action, Kind kind, Group group, Bytes bytes, std::uint8_t slot,
@@ -110,9 +110,7 @@ void PieceWriter::collective(Action action, Kind kind, Group group, Bytes bytes,
     instruction.slot = slot;
     instruction.bytes = amount;
   };
-  const SimTime overhead =
-      estimates_.collective_overhead +
-      estimates_.collective_member_overhead * (std::int64_t{shape.together()} * lists);
+  const SimTime overhead = estimates_.collective.before(kind, shape.together(), bytes, lists);
   if (!simulated) {
     const SimTime time = estimates_.collective_time(number_, group, shape, kind, bytes, occasion_);
     add(timed, static_cast<std::uint64_t>((overhead + time).ps()));
@@ -182,6 +180,32 @@ void PieceWriter::await_weights(std::size_t index) {
   }
 }
 
+// The place of its first instruction.
+std::size_t PieceWriter::begin_layer() {
+  switch (strategy_.software.host_waits) {
+    case HostWaits::passes:
+      break;
+    case HostWaits::layers:
+      host_waits_ = HostWait::waits;
+      break;
+    case HostWaits::profiles:
+      host_waits_ = HostWait::begins;
+      break;
+  }
+  return code_.size();
+}
+
+void PieceWriter::end_layer(std::size_t begin) {
+  if (strategy_.software.host_waits == HostWaits::profiles) {
+    std::stable_partition(
+        code_.begin() + static_cast<std::ptrdiff_t>(begin), code_.end(),
+        [](const Instruction& instruction) {
+          return instruction.traffic != Traffic::tensor ||
+                 (instruction.action != Action::collective && instruction.action != Action::elapse);
+        });
+  }
+}
+
 void PieceWriter::write_forward() {
   const LayerRange layers = range();
   const bool ahead = strategy_.prefetch != Prefetch::none;
@@ -200,10 +224,11 @@ void PieceWriter::write_forward() {
       }
     }
     await_forward(index);
-    host_waits_ = strategy_.software.waits_for_layers;
+    const std::size_t begin = begin_layer();
     for (const Operator& op : layer(index).operators) {
       forward_operator(index, op, cutter_.forward(op));
     }
+    end_layer(begin);
     access(Action::write, "write activations", slot_of(stored_write_slot, index),
            streams(index).forward_outputs);
     copy_out(index);
@@ -344,7 +369,7 @@ void PieceWriter::write_backward(Gradients gradients, bool final) {
 // What was not stored is computed again before its first use, and kept for the weight gradient.
 void PieceWriter::backward_layer(std::size_t index, Gradients gradients) {
   const auto& operators = layer(index).operators;
-  host_waits_ = strategy_.software.waits_for_layers;
+  const std::size_t begin = begin_layer();
   if (gradients != Gradients::weights) {
     for (const Operator& op : operators) {
       if (cutter_.computes_again(op)) {
@@ -355,6 +380,7 @@ void PieceWriter::backward_layer(std::size_t index, Gradients gradients) {
   for (auto op = operators.rbegin(); op != operators.rend(); ++op) {
     backward_operator(index, *op, gradients);
   }
+  end_layer(begin);
 }
 
 void PieceWriter::backward_operator(std::size_t index, const Operator& op, Gradients gradients) {

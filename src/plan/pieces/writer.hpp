@@ -146,6 +146,8 @@ class PieceWriter {
   void exchange_tokens(const workload::Operator& op);
   void sum_forward(std::size_t index, const workload::Operator& op);
   void backward_layer(std::size_t index, Gradients gradients);
+  std::size_t begin_layer();
+  void end_layer(std::size_t begin);
   void backward_operator(std::size_t index, const workload::Operator& op, Gradients gradients);
   void sum_backward(const workload::Operator& op, Action action);
   void reduce_gradients(Action action, const LayerBytes& bytes, bool final,
@@ -170,7 +172,7 @@ class PieceWriter {
   std::size_t next_gather_ = 0;  // in uses_
   std::size_t gathered_ = 0;     // gathers begun
   bool gathers_ahead_ = false;
-  bool host_waits_ = false;  // before the next operation
+  HostWait host_waits_ = HostWait::no;  // before the next operation
 };
 
 }  // namespace tessera::plan

@@ -36,7 +36,7 @@ class ChipsWork final : public Work {
 
   std::vector<std::string> notes() const override {
     std::vector<std::string> notes;
-    if (platform_.network->overheads().before_collective(1) > SimTime::zero()) {
+    if (!platform_.network->overheads().collective.is_nothing()) {
       notes.emplace_back(
           "overheads of collectives (machine.network) have no effect on operators on a chip");
     }

@@ -198,7 +198,6 @@ class GraphsWork final : public Work {
             },
             job_.iterations,
             platform_.network->overheads().collective,
-            platform_.network->overheads().collective_member,
             platform_.network->lumps_rings(),
             executor_slot,
             network_slot,

@@ -35,12 +35,12 @@ template <class Use>
 auto with_transfers(const Platform& platform, const Use& use) {
   const machine::Topology& topology = *platform.machine.topology;
   const auto routing = machine::make_routing(platform.network->routing(), topology);
-  return use(plan::Transfers{
-      [&](EntityId from, EntityId to) {
-        return machine::hops_between(topology, *routing, from, to);
-      },
-      platform.network->overheads().message, platform.network->overheads().collective,
-      platform.network->overheads().collective_member, platform.network->overheads().library});
+  return use(plan::Transfers{[&](EntityId from, EntityId to) {
+                               return machine::hops_between(topology, *routing, from, to);
+                             },
+                             platform.network->overheads().message,
+                             platform.network->overheads().collective,
+                             platform.network->overheads().library});
 }
 
 std::string layers_of_stage(const workload::Workload& workload, const plan::Stage& stage) {

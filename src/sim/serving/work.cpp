@@ -61,7 +61,7 @@ class ServedWork final : public Work {
     if (platform_.compute && platform_.compute->has_hosts()) {
       notes.emplace_back(hosts_wait);
     }
-    if (platform_.network->overheads().before_collective(1) > SimTime::zero()) {
+    if (!platform_.network->overheads().collective.is_nothing()) {
       notes.emplace_back(
           "overheads of collectives (machine.network) have no effect on exchanges of served "
           "models");

@@ -143,6 +143,19 @@ class Builder {
   }
   Operator final_norm() const { return norm("final_" + to_string(shape_.norm)); }
 
+  // What comes and goes in another layout, where the shape says so.
+  Operators turned(Operators inner) const {
+    if (shape_.layout_copies != LayoutCopies::layers) {
+      return inner;
+    }
+    Operators operators{copy("input_copy", Sharding::replicated, activation_)};
+    append(operators, std::move(inner));
+    operators.push_back(copy("output_copy", Sharding::replicated, activation_));
+    operators.back().more_moved_backward = operators.back().more_moved_forward;
+    operators.back().additive = true;
+    return operators;
+  }
+
   // Norm, `inner` and the skip connection around them, in the order of the shape.
   Operators part(const std::string& number, Operators inner) const {
     const std::string name = (shape_.norm == Norm::layer ? "ln" : "norm") + number;
@@ -181,6 +194,7 @@ class Builder {
     const std::uint64_t q = shape_.heads * shape_.head_width;
     const std::uint64_t kv = shape_.kv_heads * shape_.head_width;
     Operators operators{projection("qkv", tokens_, q + 2 * kv)};
+    sum_bias(operators);
     if (shape_.join_gradients) {
       operators.push_back(join("qkv_join", tokens_ * (q + 2 * kv)));
     }
@@ -191,8 +205,13 @@ class Builder {
       operators.back().kernel = Kernel::activation;
     }
     append(operators, make_.attention("", Sharding::heads, attention));
+    if (shape_.layout_copies != LayoutCopies::none && attention.kind != AttentionKind::flash) {
+      operators.push_back(copy("context_copy", Sharding::heads, tokens_ * q));
+      operators.back().recomputed_selectively = true;
+    }
     operators.push_back(
         make_.linear("attention_output", Sharding::row, tokens_, q, shape_.hidden, shape_.biases));
+    sum_bias(operators);
     return operators;
   }
 
@@ -215,9 +234,15 @@ class Builder {
     }
     const std::uint64_t f = shape_.ffn;
     const std::uint64_t up = shape_.mlp == Activation::swiglu ? 2 * f : f;
-    return {make_.linear("mlp_up", Sharding::column, tokens_, shape_.hidden, up, shape_.biases),
-            make_.activation(to_string(shape_.mlp), shape_.mlp, Sharding::heads, tokens_ * f),
-            make_.linear("mlp_down", Sharding::row, tokens_, f, shape_.hidden, shape_.biases)};
+    Operators operators{
+        make_.linear("mlp_up", Sharding::column, tokens_, shape_.hidden, up, shape_.biases)};
+    sum_bias(operators);
+    operators.push_back(
+        make_.activation(to_string(shape_.mlp), shape_.mlp, Sharding::heads, tokens_ * f));
+    operators.push_back(
+        make_.linear("mlp_down", Sharding::row, tokens_, f, shape_.hidden, shape_.biases));
+    sum_bias(operators);
+    return operators;
   }
 
   Operators head() const {
@@ -273,6 +298,28 @@ class Builder {
     Operator op = make_.vector(std::move(name), "elementwise", Sharding::heads, {}, 0, 0);
     op.kernel = Kernel::sum;
     op.more_moved_backward = make_.bytes(2 * elements);
+    return op;
+  }
+
+  // Backward, the gradient of the outputs of the product that is last is read and added up. Where
+  // the depth is cut, they are whole.
+  void sum_bias(Operators& operators) const {
+    const Operator& product = operators.back();
+    if (!shape_.sums_bias_gradients || !shape_.biases) {
+      return;
+    }
+    const bool is_whole = product.sharding == Sharding::row;
+    Operator op = make_.vector(product.name + "_bias", "elementwise",
+                               is_whole ? Sharding::replicated : Sharding::heads, {}, 0, 0);
+    op.additive = is_whole;  // forward nothing: what sums over the depth are behind it may be left
+    op.more_moved_backward = make_.bytes(product.output_elements);
+    operators.push_back(std::move(op));
+  }
+
+  Operator copy(std::string name, Sharding sharding, std::uint64_t elements) const {
+    Operator op = make_.vector(std::move(name), "elementwise", sharding, {}, 0, 0);
+    op.kernel = Kernel::sum;
+    op.more_moved_forward = make_.bytes(2 * elements);
     return op;
   }
 
@@ -341,8 +388,8 @@ void add_encoder(const TransformerShape& shape, const std::string& prefix, std::
   for (std::uint64_t i = 0; i < count; ++i) {
     Operators operators = make.part("1", make.self_attention(false, 0));
     append(operators, make.part("2", make.mlp(i)));
-    layers.push_back({prefix + "layer " + std::to_string(i), repeated(std::move(operators), shape),
-                      make.activation()});
+    layers.push_back({prefix + "layer " + std::to_string(i),
+                      repeated(make.turned(std::move(operators)), shape), make.activation()});
   }
 }
 
@@ -371,8 +418,8 @@ void add_decoder(const TransformerShape& shape, std::vector<Layer>& layers) {
     if (kind.mlp) {
       append(operators, make.part("2", make.mlp(i)));
     }
-    layers.push_back(
-        {prefix + "layer " + std::to_string(i), repeated(std::move(operators), shape), boundary});
+    layers.push_back({prefix + "layer " + std::to_string(i),
+                      repeated(make.turned(std::move(operators)), shape), boundary});
   }
 }
 

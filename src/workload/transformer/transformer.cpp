@@ -159,6 +159,21 @@ const Key<bool> join_gradients{
     "join_gradients", false,
     "gradients of queries, keys and values are made one by one, and put together for the product "
     "that made all three (PyTorch's split and chunk)"};
+const ChoiceKey<bool> bias_gradients{
+    "bias_gradients",
+    {{"fused", false}, {"apart", true}},
+    "fused",
+    "in training, gradients of a layer's biases come with those of its weights, or are kernels of "
+    "their own that read gradients of outputs once more (PyTorch's sums)"};
+const ChoiceKey<LayoutCopies> layout_copies{
+    "layout_copies",
+    {{"none", LayoutCopies::none},
+     {"context", LayoutCopies::context},
+     {"layers", LayoutCopies::layers}},
+    "none",
+    "what is copied into another layout; context: what plain or eager attention gives, from heads "
+    "to rows of tokens (Megatron-LM); layers: input and output of each layer too, between samples "
+    "first and tokens first, and the gradient that comes (profiles of single layers)"};
 const ChoiceKey<DataType> product_type =
     ChoiceKey<DataType>("product_type", config::data_types(), "data_type",
                         "of the inputs of a layer's products with weights, cast to it before each")
@@ -185,6 +200,8 @@ void read_names(config::Section& section, TransformerShape& shape) {
   shape.loss_kernels = loss.read(section);
   shape.loss_metrics = loss_metrics.read(section);
   shape.join_gradients = join_gradients.read(section);
+  shape.sums_bias_gradients = bias_gradients.read(section);
+  shape.layout_copies = layout_copies.read(section);
 }
 
 const ChoiceKey<Architecture> architecture{"architecture",
@@ -320,6 +337,18 @@ bool joins_gradients(config::Section& section, const TransformerShape& shape, bo
   return !why;
 }
 
+// As far as they are in the file.
+void note_unused_kernels(config::Section& section, TransformerShape& shape, bool training) {
+  if (shape.sums_bias_gradients && (!training || !shape.biases)) {
+    config::note_without_effect(section, "bias_gradients",
+                                training ? "biases: false" : "inference");
+    shape.sums_bias_gradients = false;
+  }
+  if (shape.layout_copies == LayoutCopies::context && shape.attention == AttentionKind::flash) {
+    config::note_without_effect(section, "layout_copies", "attention: flash");
+  }
+}
+
 bool refuse_too_large(config::Section& section, const TransformerShape& shape) {
   if (flops_bound(shape) > most_flops_per_sample) {
     section.error("layers", "the model is too large: one sample takes more than 2^62 FLOP");
@@ -344,6 +373,7 @@ std::optional<Workload> read_transformer(config::Section& section) {
     config::note_without_effect(section, "loss_metrics", "inference");
   }
   shape->join_gradients = joins_gradients(section, *shape, workload->training);
+  note_unused_kernels(section, *shape, workload->training);
   shape->data_type = workload->data_type;
   shape->dropout = shape->dropout && workload->training;
   shape->loss = workload->training;
@@ -362,11 +392,11 @@ std::optional<Workload> read_transformer(config::Section& section) {
 
 std::vector<ParameterInfo> transformer_parameters() {
   std::vector<ParameterInfo> list{
-      architecture,   layers,         encoder_layers,   hidden_key, heads_key,   kv_heads,
-      head_width,     sequence,       encoder_sequence, vocabulary, token_types, positions,
-      normalisation,  norm_after,     attention,        causal,     mlp,         ffn,
-      head,           tie_embeddings, biases,           dropout,    loss,        loss_metrics,
-      join_gradients, product_type};
+      architecture,   layers,         encoder_layers,   hidden_key,  heads_key,   kv_heads,
+      head_width,     sequence,       encoder_sequence, vocabulary,  token_types, positions,
+      normalisation,  norm_after,     attention,        causal,      mlp,         ffn,
+      head,           tie_embeddings, biases,           dropout,     loss,        loss_metrics,
+      join_gradients, bias_gradients, layout_copies,    product_type};
   for (std::vector<ParameterInfo> more :
        {mixer_parameters(), expert_parameters(), training_parameters()}) {
     std::move(more.begin(), more.end(), std::back_inserter(list));
@@ -400,6 +430,11 @@ std::optional<TransformerShape> read_transformer_shape(config::Section& section)
   shape->dropout = false;
   shape->loss = false;
   shape->join_gradients = joins_gradients(section, *shape, false);
+  note_unused_kernels(section, *shape, false);
+  if (shape->layout_copies != LayoutCopies::none) {
+    config::note_without_effect(section, layout_copies.key(), "requests");
+    shape->layout_copies = LayoutCopies::none;
+  }
   return shape;
 }
 

@@ -150,7 +150,9 @@ Outcome run(const machine::Machine& machine, const GraphWork& work, int ranks = 
         const std::shared_ptr<const machine::Routing> routing =
             machine::make_routing(network.routing(), *machine.topology);
         return make_graph_executor(
-            {machine, work, members,
+            {machine,
+             work,
+             members,
              [&](EntityId node, const workload::Operation& operation) {
                return compute.duration(machine, machine.tile_of(node), operation);
              },
@@ -161,7 +163,13 @@ Outcome run(const machine::Machine& machine, const GraphWork& work, int ranks = 
              [](Bytes bytes, bool) {
                return SimTime::from_ps(static_cast<std::int64_t>(bytes.count()));
              },
-             iterations, overhead, SimTime::zero(), network.lumps_rings(), 3, 0, 1, noted});
+             iterations,
+             {overhead, {}, {}},
+             network.lumps_rings(),
+             3,
+             0,
+             1,
+             noted});
       },
       kept, resumed);
 }

@@ -44,10 +44,18 @@ TEST(Issue, WaitsWhereAnIterationBegins) {
 
 TEST(Issue, WaitsWhereTheInstructionSaysSo) {
   auto phase = phase_of({Action::execute, Action::collective, Action::execute, Action::execute});
-  phase[2].host_waits = true;
+  phase[2].host_waits = plan::HostWait::waits;
   EXPECT_TRUE(issue_of(phase, 2, false).waits);
   EXPECT_EQ(issue_of(phase, 2, false).others, 1U);
   EXPECT_FALSE(issue_of(phase, 3, false).waits);
+}
+
+TEST(Issue, BeginsWithAnOperationThatIsTimedAlone) {
+  auto phase = phase_of({Action::execute, Action::collective, Action::send, Action::execute});
+  EXPECT_EQ(issue_of(phase, 3, false).others, 2U);
+  phase[3].host_waits = plan::HostWait::begins;
+  EXPECT_TRUE(issue_of(phase, 3, false).waits);
+  EXPECT_EQ(issue_of(phase, 3, false).others, 0U);
 }
 
 TEST(Issue, KnowsTheFirstOperationOfAPass) {

@@ -135,7 +135,7 @@ TEST(Groups, CollectivesTakeTheirOverhead) {
   const SimTime overhead = SimTime::from_ps(7000);
   const auto work = [&](const std::string& more, SimTime each) {
     return planned("pipeline: 8\ntensor: 4\n" + more, testing::machine_text(),
-                   testing::workload_text(), each);
+                   testing::workload_text(), {each, {}, {}});
   };
   const auto forward = [](const Planned& planned_work) {
     return planned_work.plan.stages[3].program.pieces[0];

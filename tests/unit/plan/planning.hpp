@@ -42,8 +42,7 @@ struct Planned {
 // Throws ConfigError on any complaint.
 inline Planned planned(const std::string& strategy, const std::string& machine = machine_text(),
                        const std::string& workload = workload_text(),
-                       SimTime collective_overhead = SimTime::zero(),
-                       SimTime collective_member_overhead = SimTime::zero()) {
+                       const collective::Overhead& overhead = {}) {
   config::Diagnostics diagnostics;
   config::Section machine_section(config::parse("m.yaml", machine, diagnostics), "", diagnostics);
   config::Section workload_section(config::parse("w.yaml", workload, diagnostics), "", diagnostics);
@@ -62,7 +61,7 @@ inline Planned planned(const std::string& strategy, const std::string& machine =
                 {[&](EntityId from, EntityId to) {
                    return machine::hops_between(*result.machine.topology, *routing, from, to);
                  },
-                 SimTime::zero(), collective_overhead, collective_member_overhead});
+                 SimTime::zero(), overhead});
   return result;
 }
 

@@ -193,15 +193,41 @@ TEST(Program, RecomputationMayStopBeforeTheLastProduct) {
   EXPECT_EQ(made(early, "true"), made("", "true"));
 }
 
+// Where layers and collectives were timed apart, sums of tensor groups follow their layer.
+TEST(Program, SumsOfTensorGroupsFollowProfiledLayers) {
+  const auto look = [](const std::string& software) {
+    const Planned work = planned(degrees(1, 4, 1, "recompute: full\n" + software));
+    std::size_t sums = 0;
+    std::size_t inside = 0;  // between operations of one layer and pass
+    bool open = false;
+    for_each_instruction(work.plan.stages[0].program, [&](Phase, const Instruction& instruction) {
+      if (instruction.action == Action::collective && instruction.traffic == Traffic::tensor) {
+        ++sums;
+        open = true;
+      } else if (instruction.action == Action::execute) {
+        inside += open && instruction.host_waits == HostWait::no ? 1 : 0;
+        open = false;
+      }
+    });
+    return std::pair(sums, inside);
+  };
+  const auto [sums, inside] = look("software: {host_waits: layers}\n");
+  const auto [sums_behind, inside_behind] = look("software: {host_waits: profiles}\n");
+  EXPECT_GT(inside, 0U);
+  EXPECT_EQ(sums_behind, sums);
+  EXPECT_LE(inside_behind, 1U);  // before the optimizer, which no layer is
+}
+
 TEST(Program, HostsMayWaitBeforeEachLayer) {
   const auto waits = [](const std::string& software) {
     const Planned work = planned(degrees(1, 4, 1, "recompute: full\n" + software));
     std::array<std::size_t, phases> count{};
-    for_each_instruction(
-        work.plan.stages[0].program, [&](Phase phase, const Instruction& instruction) {
-          EXPECT_TRUE(!instruction.host_waits || instruction.action == Action::execute);
-          count.at(static_cast<std::size_t>(phase)) += instruction.host_waits ? 1 : 0;
-        });
+    for_each_instruction(work.plan.stages[0].program,
+                         [&](Phase phase, const Instruction& instruction) {
+                           const bool does = instruction.host_waits != HostWait::no;
+                           EXPECT_TRUE(!does || instruction.action == Action::execute);
+                           count.at(static_cast<std::size_t>(phase)) += does ? 1 : 0;
+                         });
     return count;
   };
   EXPECT_THAT(waits(""), ::testing::Each(0U));
@@ -218,7 +244,7 @@ TEST(Program, HostsMayWaitBeforeEachLayer) {
       "  - {kind: gelu}\n  - {kind: linear, outputs: 16}\n  - {kind: linear, outputs: 16}\n");
   for (const Stage& stage : split.plan.stages) {
     for_each_instruction(stage.program, [&](Phase phase, const Instruction& instruction) {
-      EXPECT_FALSE(phase == Phase::update && instruction.host_waits);
+      EXPECT_FALSE(phase == Phase::update && instruction.host_waits != HostWait::no);
     });
   }
 }

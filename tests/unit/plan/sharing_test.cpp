@@ -228,8 +228,8 @@ TEST(Sharing, WhatIsKeptGoesTensorByTensor) {
         "pipeline: 8\ndata: 4\nzero: 3\ngather: operator\nkeep_below: 1000\n"
         "prefetch: none\n" +
             more,
-        machine_text(), testing::workload_text() + "biases: true\n", SimTime::zero(),
-        SimTime::from_ps(10));
+        machine_text(), testing::workload_text() + "biases: true\n",
+        {SimTime::zero(), SimTime::from_ps(10), {}});
   };
   const Planned together = with("");
   const Planned apart = with("keep_apart: true\n");

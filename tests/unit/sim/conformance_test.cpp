@@ -26,7 +26,9 @@ std::string machine_of(const std::string& network) {
          "  tile: {peak: {fp16: 1 TFLOP/s}, sram: 10 kB}\n"
          "  dram: {at: each, bandwidth: 20 GB/s, latency: 50 ns}\n"
          "  network: {" +
-         network + ", collective_overhead: 2 us, collective_member_overhead: 100 ns}\n";
+         network +
+         ", collective_overhead: 2 us, collective_member_overhead: 100 ns, collective_fill: 50 "
+         "GB/s}\n";
 }
 
 const std::string model =
@@ -185,7 +187,9 @@ std::string eight(const std::string& shape, const std::string& network) {
          "  tile: {peak: {fp16: 1 TFLOP/s}, sram: 10 kB}\n"
          "  dram: {at: each, bandwidth: 20 GB/s, latency: 50 ns}\n"
          "  network: {" +
-         network + ", collective_overhead: 2 us, collective_member_overhead: 100 ns}\n";
+         network +
+         ", collective_overhead: 2 us, collective_member_overhead: 100 ns, collective_fill: 50 "
+         "GB/s}\n";
 }
 
 std::int64_t time_of(const std::string& text, const std::string& aggregation) {

@@ -309,6 +309,51 @@ TEST(Operators, GradientsMadeOneByOneAreJoined) {
   EXPECT_EQ(workload.flops_per_sample(), transformer(odd).flops_per_sample());
 }
 
+// Forward nothing; backward the gradients of the outputs are read.
+TEST(Operators, GradientsOfBiasesAreSumsOfTheirOwn) {
+  const Workload workload = transformer(odd, "bias_gradients: apart\n");
+  std::size_t sums = 0;
+  for (const Layer& layer : workload.layers) {
+    for (auto op = layer.operators.begin(); op != layer.operators.end(); ++op) {
+      if (!op->name.ends_with("_bias")) {
+        continue;
+      }
+      ++sums;
+      const Operator& product = *(op - 1);
+      EXPECT_EQ(op->name, product.name + "_bias");
+      EXPECT_EQ(op->more_moved_backward, Bytes(2 * product.output_elements));
+      EXPECT_EQ(op->more_moved_forward + op->stored_cut + op->stored_whole, Bytes(0));
+      // A member has all outputs of a product whose depth is cut.
+      EXPECT_EQ(op->sharding == Sharding::replicated, product.sharding == Sharding::row);
+    }
+  }
+  EXPECT_EQ(sums, 4 * odd.layers);
+  EXPECT_EQ(workload.flops_per_sample(), transformer(odd).flops_per_sample());
+  const Workload none = transformer(odd, "bias_gradients: apart\nbiases: false\n");
+  EXPECT_EQ(none.layers[1].operators.size(), transformer(odd).layers[1].operators.size());
+}
+
+TEST(Operators, TensorsAreCopiedIntoAnotherLayout) {
+  const auto copies = [](const std::string& more) {
+    const Workload workload = transformer(odd, more);
+    std::vector<std::pair<std::string, Bytes>> found;
+    for (const Operator& op : workload.layers[1].operators) {
+      if (op.name.ends_with("_copy")) {
+        found.emplace_back(op.name, op.more_moved_forward + op.more_moved_backward);
+      }
+    }
+    return found;
+  };
+  const std::uint64_t moved = 2 * 2 * odd.sequence * odd.hidden;  // read and written
+  using Copies = std::vector<std::pair<std::string, Bytes>>;
+  EXPECT_EQ(copies(""), Copies{});
+  EXPECT_EQ(copies("layout_copies: context\n"), (Copies{{"context_copy", Bytes(moved)}}));
+  EXPECT_EQ(copies("layout_copies: context\nattention: flash\n"), Copies{});
+  EXPECT_EQ(copies("layout_copies: layers\n"), (Copies{{"input_copy", Bytes(moved)},
+                                                       {"context_copy", Bytes(moved)},
+                                                       {"output_copy", Bytes(2 * moved)}}));
+}
+
 TEST(Operators, ProductsWithWeightsOfALayerAreNarrow) {
   const Workload workload = transformer(odd, "data_type: bf16\nproduct_type: fp8\n");
   EXPECT_EQ(workload.data_type, DataType::bf16);

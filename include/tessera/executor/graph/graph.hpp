@@ -26,6 +26,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "tessera/collective/overhead.hpp"
 #include "tessera/collective/program/program.hpp"
 #include "tessera/collective/stacked/stacked.hpp"
 #include "tessera/collective/turns.hpp"
@@ -148,9 +149,7 @@ struct GraphSetup {
   // Of an access to memory that is not the NPU's own.
   std::function<SimTime(Bytes bytes, bool in_switch)> remote_time;
   std::uint32_t iterations = 1;
-  // Of each member, before its first message: once, and for each member of the group.
-  SimTime collective_overhead;
-  SimTime collective_member_overhead;
+  collective::Overhead collective;
   bool lumps_rings = false;  // see NetworkModel
   unsigned slot = 0;
   unsigned network_slot = 0;

@@ -104,6 +104,15 @@ struct SsmShape {
   std::uint64_t convolved() const { return inner() + 2 * groups * state; }
 };
 
+// Copies of tensors into another layout.
+enum class LayoutCopies : std::uint8_t {
+  none,
+  context,  // of what plain or eager attention gives, from heads to rows of tokens
+  // Also of a layer's input and output, whose samples come first outside and tokens inside, and of
+  // the gradient that comes.
+  layers
+};
+
 struct TransformerShape {
   Architecture architecture = Architecture::decoder;
   std::uint64_t layers = 0;
@@ -134,6 +143,9 @@ struct TransformerShape {
   std::uint64_t loss_metrics = 0;
   // Whether gradients of queries, keys and values are put together for the product that made them.
   bool join_gradients = false;
+  // Whether gradients of a layer's biases are kernels of their own.
+  bool sums_bias_gradients = false;
+  LayoutCopies layout_copies = LayoutCopies::none;
   Head head = Head::language_model;
   std::optional<ExpertShape> experts;
   std::optional<LatentShape> latent;  // head_width is that of keys then, kv_heads are heads
