@@ -95,7 +95,7 @@ class Sandbox:
 
     def run(self, body, *words):
         """What is wrong, if anything."""
-        done = subprocess.run([*words, body], cwd=self.folder, check=False, timeout=100, stdin=subprocess.DEVNULL,
+        done = subprocess.run([*words, body], cwd=self.folder, check=False, timeout=400, stdin=subprocess.DEVNULL,
                               env=self.environment, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT)
         self.printed = done.stdout.decode(errors="replace")

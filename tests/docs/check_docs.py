@@ -72,7 +72,7 @@ print(json.dumps(found))
 
 def run(*words, **options):
     return subprocess.run([str(word) for word in words], stdout=subprocess.PIPE,
-                          stdin=subprocess.DEVNULL, timeout=100, check=True, **options).stdout.decode()
+                          stdin=subprocess.DEVNULL, timeout=400, check=True, **options).stdout.decode()
 
 
 def python_with_h5py():

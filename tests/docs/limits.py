@@ -81,7 +81,7 @@ class Program:
         environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1",
                        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
         return subprocess.run([*launcher, str(self.tessera), *map(str, words)], capture_output=True,
-                              stdin=subprocess.DEVNULL, text=True, timeout=60, check=False,
+                              stdin=subprocess.DEVNULL, text=True, timeout=300, check=False,
                               env=environment)
 
     def run(self, text, *settings, ranks=1):
@@ -118,7 +118,7 @@ class Program:
     def events_of_ranks(self):
         traces = sorted((self.scratch / "run").glob("trace.*.h5"))
         done = subprocess.run([self.python, "-c", READ_EVENTS, *map(str, traces)], check=True,
-                              capture_output=True, text=True, timeout=60)
+                              capture_output=True, text=True, timeout=300)
         return [int(line) for line in done.stdout.split()]
 
 
