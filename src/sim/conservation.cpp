@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tessera/core/error.hpp"
@@ -18,14 +19,17 @@ void require(bool holds, const std::string& what, std::uint64_t one, std::uint64
 }
 
 void check_balances(const RankModels& models) {
-  std::vector<executor::Balance> balances = models.executor->balances();
+  std::vector<Balance> balances = models.executor->balances();
+  for (Balance& balance : models.memory->balances()) {
+    balances.push_back(std::move(balance));
+  }
   const network::Carried carried = models.network->carried();
   balances.push_back({"messages that the network took and delivered", carried.messages_taken,
                       carried.messages_delivered});
   balances.push_back(
       {"bytes that the network took and delivered", carried.bytes_taken, carried.bytes_delivered});
   std::vector<std::uint64_t> sums;
-  for (const executor::Balance& balance : balances) {
+  for (const Balance& balance : balances) {
     sums.push_back(balance.out);
     sums.push_back(balance.in);
   }
@@ -91,19 +95,31 @@ std::optional<Work::Accessed> bytes_moved(const RankModels& models) {
 
 namespace {
 
+// As accesses have them. Whole bursts are more by rounding and less by what queues answer, so that
+// the memory counts both apart.
+std::optional<Work::Accessed> bytes_of_accesses(const RankModels& models) {
+  if (models.experiment.memory->account() != memory::MemoryModel::Account::bursts) {
+    return bytes_moved(models);
+  }
+  const std::optional<memory::AskedBytes> counted = models.memory->asked();
+  if (!counted) {
+    return std::nullopt;
+  }
+  std::array<std::uint64_t, 2> sums{counted->read, counted->written};
+  models.communicator.reduce_sum(sums);
+  return Work::Accessed{sums[0], sums[1]};
+}
+
 void check_accesses(const RankModels& models) {
-  const std::optional<Work::Accessed> moved = bytes_moved(models);
+  const std::optional<Work::Accessed> accessed = bytes_of_accesses(models);
   const std::optional<Work::Accessed> asked = bytes_asked_for(models);
-  if (!moved || !asked) {
+  if (!accessed || !asked) {
     return;
   }
-  if (models.experiment.memory->account() == memory::MemoryModel::Account::bursts) {
-    return;  // more by rounding, less by what queues answer
-  }
-  require(asked->read == moved->read, "bytes of memory asked for and read", asked->read,
-          moved->read);
-  require(asked->written == moved->written, "bytes of memory to write and written", asked->written,
-          moved->written);
+  require(asked->read == accessed->read, "bytes of memory asked for and read", asked->read,
+          accessed->read);
+  require(asked->written == accessed->written, "bytes of memory to write and written",
+          asked->written, accessed->written);
 }
 
 // Every rank throws, or none.

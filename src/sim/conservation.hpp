@@ -14,7 +14,8 @@ namespace tessera::sim {
 //   - networks delivered the messages and the bytes that they took;
 //   - requests that came were served with all their tokens, which steps computed, and caches never
 //     had more blocks taken than they have, and got back what prefixes do not hold;
-//   - memories moved what programs asked for;
+//   - memories moved what programs asked for; devices took the bytes of accesses, and moved,
+//     answered or still hold the bursts of these;
 //   - the time of every tile adds up to its end.
 // Throws InternalError naming what does not. Collective; sums that models keep anyway are added up
 // over ranks.

@@ -101,7 +101,8 @@ def machine(draw, only):
     if memory["model"] == "dram":
         memory.update(preset=draw.choice(["LPDDR5", "HBM2"]), transfer="1 KiB",
                       window=draw.choice(["1 KiB", "64 KiB"]), latency=draw.choice(["0 ns", "30 ns"]),
-                      spread=draw.choice(["nearest", "nearest", "nearest", "all"]))
+                      spread=draw.choice(["nearest", "nearest", "nearest", "all"]),
+                      scheduler=draw.choice(["oldest-ready", "bank-queues"]))
     compute = {"model": draw.choice(["roofline", "roofline", "gemm", "systolic", "npu"])}
     if compute["model"] == "npu" or only in ("cores", "chips"):
         compute = {"model": "npu", "array": draw.choice([[8, 8], [16, 16]]), "vector_width": 128,

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tessera/config/document.hpp"
+#include "tessera/core/balance.hpp"
 #include "tessera/core/registry.hpp"
 #include "tessera/core/units.hpp"
 #include "tessera/machine/arbitration.hpp"
@@ -37,6 +38,14 @@ struct ChannelUse {
 };
 using ChannelUseSink = std::function<void(const ChannelUse&)>;
 
+// Bytes that accesses ask for.
+struct AskedBytes {
+  std::uint64_t read = 0;
+  std::uint64_t written = 0;
+
+  void add(bool write, std::uint64_t bytes) { (write ? written : read) += bytes; }
+};
+
 struct MemorySetup {
   const machine::Machine& machine;
   std::span<const EntityId> members;
@@ -53,6 +62,11 @@ class Memory : public pdes::Component {
  public:
   virtual void visit_channels(SimTime end, const ChannelUseSink& sink) const = 0;
   virtual void report_bins(ChannelUseSink sink) = 0;
+  // So far on this rank; the same list on every one.
+  virtual std::vector<Balance> balances() const { return {}; }
+  // Of all accesses, as they were asked for on this rank so far; none, on every rank: they are not
+  // counted.
+  virtual std::optional<AskedBytes> asked() const { return std::nullopt; }
   // A message from `source` to this port of this component at `target` has come in from another
   // rank, or out of a checkpoint.
   virtual void expect(EntityId /*source*/, EntityId /*target*/, pdes::Port /*deliver*/) {}
@@ -88,7 +102,8 @@ class MemoryModel {
     none,
     exact,
     // Whole ones, so that more may be read than was asked for; or less, where queues answer: reads
-    // of what waits to be written or read, and writes over what waits to be written.
+    // of what waits to be written or read, and writes over what waits to be written. What was asked
+    // for, and how many queues answered, is in Memory::asked and Memory::balances.
     bursts,
   };
   virtual Account account() const { return Account::exact; }

@@ -31,10 +31,11 @@ class OpenAccesses {
  public:
   static constexpr std::size_t most_numbers = std::size_t{1} << 16U;
 
-  // An access without bytes counts as one of one byte.
-  void open(OpenAccess access) {
+  // An access without bytes counts as one of one byte. Returns the bytes of its pieces.
+  std::uint64_t open(OpenAccess access) {
     access.to_ask = access.to_come = access.to_ask > 0 ? access.to_ask : 1;
     queue_.push_back(access);
+    return access.to_ask;
   }
 
   // The next piece of the oldest, within an aligned block of `block` bytes; nothing when all is

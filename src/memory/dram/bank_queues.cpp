@@ -36,6 +36,8 @@ class BankQueues final : public DramScheduler {
       done.push_back({request.id, now + 1, now});
     }
     if (written) {
+      DramCounts& counts = banks_.counts();
+      ++(request.write ? counts.answered_writes : counts.answered_reads);
       return;
     }
     const bool merged = !request.write && requests_.find(request.burst, false) != none;
@@ -260,11 +262,13 @@ class BankQueues final : public DramScheduler {
       return;
     }
     // With the reads merged into this one.
+    const std::size_t before = done.size();
     for (std::uint32_t place = requests_.find(burst, false); place != none;
          place = requests_.find(burst, false)) {
       done.push_back({requests_[place].id, now + banks_.read_latency(), now});
       requests_.remove(place);
     }
+    banks_.counts().answered_reads += done.size() - before - 1;
   }
   static bool may_close_after(const Entry* queue, std::uint32_t size, std::uint32_t row) {
     for (std::uint32_t i = 0; i < size; ++i) {

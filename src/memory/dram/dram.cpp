@@ -18,6 +18,7 @@
 // estimates; here the device counts.
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <memory>
 #include <optional>
@@ -57,6 +58,12 @@ struct LocalMemory {
   Done before;
   SimTime longest_wait;    // of the run
   SimTime longest_in_bin;  // since the last bin ended
+};
+
+// Of accesses of this rank so far.
+struct AccessTotals {
+  AskedBytes asked;
+  AskedBytes opened;  // what their pieces ask for, see OpenAccesses::open
 };
 
 class DramMemory final : public Memory {
@@ -159,6 +166,28 @@ class DramMemory final : public Memory {
 
   void report_bins(ChannelUseSink sink) override { bin_sink_ = std::move(sink); }
 
+  std::vector<Balance> balances() const override {
+    DramTaken taken;
+    DramCounts counts;
+    std::array<std::uint64_t, 2> waiting{};
+    for (const LocalMemory& memory : memories_) {
+      counts += memory.stack.counts();
+      const auto in_stack = memory.stack.waiting();
+      for (std::size_t kind = 0; kind < waiting.size(); ++kind) {
+        taken.bytes[kind] += memory.stack.taken().bytes[kind];
+        taken.bursts[kind] += memory.stack.taken().bursts[kind];
+        waiting[kind] += in_stack[kind];
+      }
+    }
+    return {{"bytes of pieces to read asked for and taken", totals_.opened.read, taken.bytes[0]},
+            {"bytes of pieces to write sent and taken", totals_.opened.written, taken.bytes[1]},
+            {"bursts to read taken, and read, answered or waiting", taken.bursts[0],
+             counts.reads + counts.answered_reads + waiting[0]},
+            {"bursts to write taken, and written, answered or waiting", taken.bursts[1],
+             counts.writes + counts.answered_writes + waiting[1]}};
+  }
+  std::optional<AskedBytes> asked() const override { return totals_.asked; }
+
   void save(std::uint32_t index, pdes::StateWriter& writer) const override {
     accesses_[index].save(writer);
     if (memory_at_[index] != none) {
@@ -189,6 +218,15 @@ class DramMemory final : public Memory {
       memory.longest_in_bin = reader.get<SimTime>();
       bin_begin_ = reader.get<SimTime>();
     }
+  }
+
+  void save_totals(pdes::StateWriter& writer) const override { writer.put(totals_); }
+  void add_totals(pdes::StateReader& reader) override {
+    const auto more = reader.get<AccessTotals>();
+    totals_.asked.read += more.asked.read;
+    totals_.asked.written += more.asked.written;
+    totals_.opened.read += more.opened.read;
+    totals_.opened.written += more.opened.written;
   }
 
   std::size_t resident_bytes() const override {
@@ -224,7 +262,8 @@ class DramMemory final : public Memory {
       access.address = map_.region_address(of, context.self(), cursor);
       cursor = (cursor + request.bytes) % map_.region_bytes(of, context.self());
     }
-    open.open(access);
+    totals_.asked.add(request.write, request.bytes);
+    totals_.opened.add(request.write, open.open(access));
     ask(context);
   }
 
@@ -359,6 +398,7 @@ class DramMemory final : public Memory {
   std::vector<OpenAccesses> accesses_;    // [local entities]
   std::vector<std::uint32_t> memory_at_;  // [local entities] in memories_, or none
   std::vector<LocalMemory> memories_;
+  AccessTotals totals_;
   ChannelUseSink bin_sink_;
   SimTime bin_begin_;
   std::optional<LeavingReplies> replies_;    // of a run on several ranks

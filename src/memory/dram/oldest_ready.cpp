@@ -32,6 +32,7 @@ class OldestReady final : public DramScheduler {
     wake_ = std::min(wake_, now);
     if (!request.write && requests_.find(request.burst, true) != none) {
       done.push_back({request.id, now, now});
+      ++banks_.counts().answered_reads;
       return;
     }
     const std::size_t kind = request.write ? 1 : 0;

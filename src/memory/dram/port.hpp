@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -116,6 +117,18 @@ class DramPort {
       }
     }
     return false;
+  }
+
+  // Bursts of all lines: to read, to write.
+  std::array<std::uint64_t, 2> waiting() const {
+    std::array<std::uint64_t, 2> sums{};
+    for (std::uint32_t number = turn_; number != none; number = lines_[number].turn_after) {
+      any_of_line(lines_[number], lines_[number].bursts, [&](const WaitingBursts& bursts) {
+        sums[bursts.write] += bursts.count;
+        return false;
+      });
+    }
+    return sums;
   }
 
   std::size_t resident_bytes() const {

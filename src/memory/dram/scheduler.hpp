@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -25,7 +26,9 @@ class DramScheduler : public DramChannel {
     const bool reads = requests_.writes() == 0 && port.writes() == 0;
     return reads ? from + banks_.read_latency() : from;
   }
-  std::size_t waiting() const override { return requests_.size(); }
+  std::array<std::size_t, 2> waiting() const override {
+    return {requests_.size() - requests_.writes(), requests_.writes()};
+  }
   const DramCounts& counts() const override { return banks_.counts(); }
   std::size_t resident_bytes() const override {
     return banks_.resident_bytes() + requests_.resident_bytes();

@@ -61,6 +61,7 @@ std::uint32_t DramStack::keep(const DramPiece& piece) {
 
 void DramStack::take(const DramPiece& piece) {
   const std::uint32_t place = keep(piece);
+  taken_.bytes[piece.write] += piece.bytes;
   const std::uint64_t size = spec_.organization.burst.count();
   const std::uint64_t first = piece.address / size;
   const std::uint64_t last = (piece.address + std::max<std::uint64_t>(piece.bytes, 1) - 1) / size;
@@ -76,6 +77,7 @@ void DramStack::take(const DramPiece& piece) {
 void DramStack::add(std::uint32_t channel, std::uint32_t requester, const WaitingBursts& bursts,
                     Cycle now) {
   Lane& lane = lanes_[channel];
+  taken_.bursts[bursts.write] += bursts.count;
   if (lane.port.waiting_since_mark(requester) > going_in_before(lane, now)) {
     lane.port.add(requester, bursts);  // behind others, which is all the same to cycles before
     return;
@@ -181,6 +183,18 @@ std::vector<EntityId> DramStack::requesters() const {
   return requesters;
 }
 
+std::array<std::uint64_t, 2> DramStack::waiting() const {
+  std::array<std::uint64_t, 2> sums{};
+  for (const Lane& lane : lanes_) {
+    const auto in_line = lane.port.waiting();
+    const auto in_channel = lane.channel->waiting();
+    for (std::size_t kind = 0; kind < sums.size(); ++kind) {
+      sums[kind] += in_line[kind] + in_channel[kind];
+    }
+  }
+  return sums;
+}
+
 DramCounts DramStack::counts() const {
   DramCounts sum;
   for (const Lane& lane : lanes_) {
@@ -222,6 +236,7 @@ void DramStack::save(pdes::StateWriter& writer) const {
   writer.put_all(pieces_);
   writer.put_all(free_);
   writer.put_all(finished_);
+  writer.put(taken_);
 }
 
 void DramStack::restore(pdes::StateReader& reader) {
@@ -239,6 +254,7 @@ void DramStack::restore(pdes::StateReader& reader) {
   pieces_ = reader.get_all<DramPiece>();
   free_ = reader.get_all<std::uint32_t>();
   finished_ = reader.get_all<Finished>();
+  taken_ = reader.get<DramTaken>();
 }
 
 }  // namespace tessera::memory

@@ -5,6 +5,7 @@
 // have something that is done. Results and their order are as if all went on cycle by cycle.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -30,6 +31,12 @@ struct DramPiece {
   std::uint32_t tag = 0;    // the requester's, for the reply
 };
 
+// Of all pieces so far: reads, writes.
+struct DramTaken {
+  std::array<std::uint64_t, 2> bytes{};
+  std::array<std::uint64_t, 2> bursts{};  // in line for a channel
+};
+
 class DramStack {
  public:
   // `port`: of a channel; 0 B/s: none. `latency`: from when data is there to when it is done.
@@ -52,6 +59,9 @@ class DramStack {
   // Of all pieces that were taken and not forgotten.
   std::vector<EntityId> requesters() const;
 
+  const DramTaken& taken() const { return taken_; }
+  // Bursts of these that wait for a command, in line or in the channel: reads, writes.
+  std::array<std::uint64_t, 2> waiting() const;
   DramCounts counts() const;
   // The data buses' time together, over their number.
   SimTime busy() const;
@@ -93,7 +103,8 @@ class DramStack {
   std::vector<DramPiece> pieces_;
   std::vector<std::uint32_t> free_;  // places in pieces_
   std::vector<Finished> finished_;   // a heap, the first on top
-  std::vector<DramDone> done_;       // scratch
+  DramTaken taken_;
+  std::vector<DramDone> done_;  // scratch
 };
 
 }  // namespace tessera::memory

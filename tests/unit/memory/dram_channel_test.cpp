@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -39,6 +40,9 @@ DramMeasure drive(const DramSpec& spec, DramPattern pattern, std::uint64_t reque
 void expect_near(double value, double expected, double share, const std::string& what) {
   EXPECT_LE(std::abs(value / expected - 1), share) << what << ": " << value << ", not " << expected;
 }
+
+template <class Number>
+using Kinds = std::array<Number, 2>;  // reads, writes
 
 class Scheduler : public ::testing::TestWithParam<std::string> {
  protected:
@@ -140,7 +144,7 @@ TEST(OldestReady, AClosedRowIsNotReadInTheSameCycle) {
       ++served.at(one.id);
     }
     EXPECT_EQ(served, std::vector<std::uint64_t>(4, 1)) << arrival;
-    EXPECT_EQ(channel->waiting(), 0U) << arrival;
+    EXPECT_EQ(channel->waiting(), (Kinds<std::size_t>{0, 0})) << arrival;
   }
 }
 
@@ -186,6 +190,55 @@ TEST_P(Scheduler, ReadsOfWaitingWritesAreDoneAtOnce) {
   ASSERT_EQ(done.size(), 1U);
   EXPECT_EQ(done[0].id, 2U);
   EXPECT_LE(done[0].finish, 11);
+}
+
+// Four reads and writes of one burst while a write of it waits, and two reads of another one.
+TEST_P(Scheduler, CountsWhatItAnswers) {
+  const bool bank_queues = GetParam() == "bank-queues";
+  const auto channel = make_dram_channel(spec("preset: DDR4"));
+  std::vector<DramDone> done;
+  for (const bool write : {true, false, true, false}) {
+    channel->submit(10, {1, 77, 3, 5, write}, done);
+  }
+  channel->submit(10, {2, 78, 3, 5, false}, done);
+  channel->submit(10, {2, 78, 3, 5, false}, done);
+  EXPECT_EQ(channel->counts().answered_reads, 2U);
+  EXPECT_EQ(channel->counts().answered_writes, bank_queues ? 1U : 0U);
+  EXPECT_EQ(channel->waiting(), (Kinds<std::size_t>{2, bank_queues ? 1U : 2U}));
+  while (channel->next() != no_cycle) {
+    channel->tick(channel->next(), done);
+  }
+  EXPECT_EQ(channel->waiting(), (Kinds<std::size_t>{0, 0}));
+  EXPECT_EQ(channel->counts().answered_reads, bank_queues ? 3U : 2U);
+  EXPECT_EQ(channel->counts().answered_writes, bank_queues ? 1U : 0U);
+  EXPECT_EQ(channel->counts().reads, bank_queues ? 1U : 2U);
+  EXPECT_EQ(channel->counts().writes, bank_queues ? 1U : 2U);
+}
+
+// In every cycle, with few bursts so that many are answered.
+TEST_P(Scheduler, EveryRequestIsServedAnsweredOrWaits) {
+  const DramSpec of = spec("preset: HBM2, channels: 1, read_queue: 40, write_queue: 20");
+  const DramAddressMap map(of);
+  const auto channel = make_dram_channel(of);
+  std::vector<DramDone> done;
+  RandomStream random(8, EntityId(0), 0);
+  Kinds<std::uint64_t> submitted{};
+  for (Cycle now = 0; now < 5000; ++now) {
+    const std::uint64_t burst = random.next_below(60);
+    const bool write = random.next_below(3) == 0;
+    if (channel->accepts(write)) {
+      const DramPlace place = map.place(burst);
+      channel->submit(now, {burst, burst, place.bank, place.row, write}, done);
+      ++submitted[write ? 1 : 0];
+    }
+    channel->tick(now, done);
+    const DramCounts& counts = channel->counts();
+    const Kinds<std::size_t> waiting = channel->waiting();
+    ASSERT_EQ(counts.reads + counts.answered_reads + waiting[0], submitted[0]) << now;
+    ASSERT_EQ(counts.writes + counts.answered_writes + waiting[1], submitted[1]) << now;
+  }
+  EXPECT_GT(channel->counts().answered_reads, 50U);
+  EXPECT_EQ(channel->counts().answered_writes > 100, GetParam() == "bank-queues");
 }
 
 TEST_P(Scheduler, ServesEveryRequestOnce) {
@@ -292,7 +345,7 @@ TEST_P(Scheduler, GoesOnFromACheckpoint) {
   RandomStream random(3, EntityId(0), 0);
   const auto submit = [&](DramChannel& channel, Cycle now, std::uint64_t id, RandomStream& from,
                           std::vector<DramDone>& to) {
-    const std::uint64_t burst = from.next_below(100'000);
+    const std::uint64_t burst = from.next_below(id < 4000 ? 300 : 100'000);
     const bool write = from.next_below(3) == 0;
     const DramPlace place = map.place(burst);
     if (channel.accepts(write)) {
@@ -310,6 +363,8 @@ TEST_P(Scheduler, GoesOnFromACheckpoint) {
   second->restore(reader);
   EXPECT_TRUE(reader.at_end());
   EXPECT_EQ(second->waiting(), first->waiting());
+  EXPECT_EQ(second->counts().answered_reads, first->counts().answered_reads);
+  EXPECT_EQ(second->counts().answered_writes, first->counts().answered_writes);
   done.clear();
   RandomStream same = random;
   for (; now < 10'000; ++now) {

@@ -110,6 +110,13 @@ std::vector<Access> random_accesses(std::uint32_t tiles) {
   return accesses;
 }
 
+// Accesses of a kind without bytes, which ask for one each.
+std::uint64_t empty(const std::vector<Access>& accesses, bool write) {
+  return static_cast<std::uint64_t>(std::count_if(
+      accesses.begin(), accesses.end(),
+      [write](const Access& access) { return access.write == write && access.bytes == 0; }));
+}
+
 const std::string edges =
     "topology: {kind: mesh, rows: 4, columns: 4, bandwidth: 3 GB/s, latency: 2 ns}\n"
     "dram: {at: edge, edges: [west, east], bandwidth: 1.1 GB/s, latency: 50 ns}\n"
@@ -131,6 +138,7 @@ TEST(DramMemory, CountsAreOfWholeBurstsAndBinsAddUp) {
     sum.hits += bin.hits;
     sum.conflicts += bin.conflicts;
   }
+  expect_balanced(outcome, accesses, "edges");
   std::uint64_t moved = 0;
   for (const Use& total : outcome.totals) {
     EXPECT_EQ(sums[total.channel].read, total.read);
@@ -156,6 +164,42 @@ TEST(DramMemory, IsTheSameOnAnyNumberOfRanks) {
       EXPECT_EQ(outcome.done, expected.done) << ranks;
       EXPECT_EQ(outcome.totals, expected.totals) << ranks;
       EXPECT_EQ(outcome.bins, expected.bins) << ranks;
+      expect_balanced(outcome, accesses, keys + std::to_string(ranks));
+    }
+  }
+}
+
+// Accesses of no and of few bytes, many at the same places, so that queues answer some; writes wait
+// at the end where nothing makes them go.
+TEST(DramMemory, HoldsWhatIsAskedForAtEveryStep) {
+  RandomStream random(13, EntityId(0), 0);
+  std::vector<Access> accesses;
+  for (std::uint16_t i = 0; i < 500; ++i) {
+    accesses.push_back({static_cast<std::int64_t>(random.next_below(2000)) * 1000,
+                        static_cast<std::uint32_t>(random.next_below(3)), random.next_below(200),
+                        random.next_below(2) == 0, i, Address(random.next_below(1 << 12))});
+  }
+  accesses.push_back({0, 0, 0, false, 500, Address(0)});
+  accesses.push_back({0, 1, 0, true, 501, Address(64)});
+  for (const std::string scheduler : {"oldest-ready", "bank-queues"}) {
+    for (const char* port : {"0 B/s", "8 GB/s"}) {
+      const Described machine = described(
+          "topology: {kind: mesh, rows: 2, columns: 2, bandwidth: 60 GB/s, latency: 1 ns}\n"
+          "dram: {at: nodes, nodes: [3], bandwidth: 1 GB/s, latency: 0 ns}\n"
+          "memory: {model: dram, preset: HBM2, channels: 2, port: " +
+          std::string(port) + ", scheduler: " + scheduler + "}\n");
+      for (const int ranks : {1, 3}) {
+        const Outcome outcome = run(machine, accesses, ranks);
+        const std::string where = scheduler + ' ' + port;
+        EXPECT_EQ(outcome.done.size(), accesses.size()) << where;
+        expect_balanced(outcome, accesses, where);
+        ASSERT_EQ(outcome.balances.size(), 4U);
+        EXPECT_EQ(outcome.balances[0].out, outcome.asked.read + empty(accesses, false)) << where;
+        EXPECT_EQ(outcome.balances[1].out, outcome.asked.written + empty(accesses, true)) << where;
+        // Fewer were moved than taken.
+        ASSERT_EQ(outcome.totals.size(), 1U);
+        EXPECT_LT(outcome.totals[0].read, 64 * outcome.balances[2].out) << where;
+      }
     }
   }
 }

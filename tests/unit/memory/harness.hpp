@@ -1,6 +1,8 @@
 // Runs DRAM accesses of tiles on a machine described in YAML, and notes when each is done.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -98,7 +100,23 @@ struct Outcome {
   std::vector<Done> done;  // by tile, then time
   std::vector<Use> totals;
   std::vector<Use> bins;
+  std::vector<Balance> balances;  // of all ranks
+  AskedBytes asked;               // the same; zeros where they are not counted
 };
+
+// What the memory counts is as much as the accesses ask for and comes out even.
+inline void expect_balanced(const Outcome& outcome, const std::vector<Access>& accesses,
+                            const std::string& where) {
+  AskedBytes wanted;
+  for (const Access& access : accesses) {
+    wanted.add(access.write, access.bytes);
+  }
+  EXPECT_EQ(outcome.asked.read, wanted.read) << where;
+  EXPECT_EQ(outcome.asked.written, wanted.written) << where;
+  for (const Balance& balance : outcome.balances) {
+    EXPECT_EQ(balance.out, balance.in) << where << ": " << balance.what;
+  }
+}
 
 class Driver final : public pdes::Component {
  public:
@@ -216,6 +234,15 @@ inline Outcome run(const Described& described, const std::vector<Access>& access
     outcome.bins.insert(outcome.bins.end(), bins.begin(), bins.end());
     outcome.totals.insert(outcome.totals.end(), totals.begin(), totals.end());
     outcome.done.insert(outcome.done.end(), driver.done.begin(), driver.done.end());
+    outcome.balances.resize(memory->balances().size());
+    for (std::size_t i = 0; i < outcome.balances.size(); ++i) {
+      const Balance of_rank = memory->balances()[i];
+      Balance& sum = outcome.balances[i];
+      sum = {of_rank.what, sum.out + of_rank.out, sum.in + of_rank.in};
+    }
+    const AskedBytes asked = memory->asked().value_or(AskedBytes());
+    outcome.asked.add(false, asked.read);
+    outcome.asked.add(true, asked.written);
   });
   if (from != nullptr) {
     outcome.bins.insert(outcome.bins.end(), from->bins.begin(), from->bins.end());

@@ -45,6 +45,13 @@ void expect_same(const Outcome& outcome, const Outcome& expected, const std::str
   EXPECT_EQ(outcome.done, expected.done) << where;
   EXPECT_EQ(outcome.totals, expected.totals) << where;
   EXPECT_EQ(outcome.bins, expected.bins) << where;
+  ASSERT_EQ(outcome.balances.size(), expected.balances.size()) << where;
+  for (std::size_t i = 0; i < expected.balances.size(); ++i) {
+    EXPECT_EQ(outcome.balances[i].out, expected.balances[i].out) << where;
+    EXPECT_EQ(outcome.balances[i].in, expected.balances[i].in) << where;
+  }
+  EXPECT_EQ(outcome.asked.read, expected.asked.read) << where;
+  EXPECT_EQ(outcome.asked.written, expected.asked.written) << where;
 }
 
 // Cut at several times, and gone on from on more ranks and on fewer.

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,8 +31,8 @@ class OffExecutor final : public executor::Executor {
   std::uint64_t unfinished() const override { return 0; }
   std::vector<std::string> waiting(std::size_t) const override { return {}; }
   std::uint64_t instructions_done() const override { return right_->instructions_done(); }
-  std::vector<executor::Balance> balances() const override {
-    std::vector<executor::Balance> all = right_->balances();
+  std::vector<Balance> balances() const override {
+    std::vector<Balance> all = right_->balances();
     ++all[place_].in;
     return all;
   }
@@ -55,6 +56,29 @@ class OffNetwork final : public network::Network {
   network::Carried carried_;
 };
 
+// A memory whose run is over, with one of its sums off by one, or of what it was asked for.
+class OffMemory final : public memory::Memory {
+ public:
+  OffMemory(const memory::Memory& right, std::size_t place)
+      : balances_(right.balances()), asked_(right.asked().value()) {
+    const std::size_t after = balances_.size();
+    if (place < after) {
+      ++balances_[place].in;
+    } else {
+      asked_.add(place > after, 1);
+    }
+  }
+  void handle(pdes::Context&, const pdes::Event&) override {}
+  void visit_channels(SimTime, const memory::ChannelUseSink&) const override {}
+  void report_bins(memory::ChannelUseSink) override {}
+  std::vector<Balance> balances() const override { return balances_; }
+  std::optional<memory::AskedBytes> asked() const override { return asked_; }
+
+ private:
+  std::vector<Balance> balances_;
+  memory::AskedBytes asked_;
+};
+
 // A run, done, with its models.
 struct Done {
   explicit Done(const Experiment& experiment)
@@ -76,7 +100,7 @@ struct Done {
 
 // Each sum in turn. Those that say of `used` are not zero.
 void expect_each_is_held(const Experiment& experiment, const std::vector<std::string>& used) {
-  std::vector<executor::Balance> balances;
+  std::vector<Balance> balances;
   {
     const Done done(experiment);
     EXPECT_EQ(done.complaint(), "");
@@ -150,6 +174,32 @@ TEST(Conservation, OfRequests) {
                       {"requests that came and were served", "tokens asked for and given",
                        "tokens of requests that came", "tokens of steps and prefixes",
                        "blocks of the cache taken"});
+}
+
+// Devices, whose queues answer some accesses and which move whole bursts.
+TEST(Conservation, OfDevices) {
+  for (const std::string scheduler : {"oldest-ready", "bank-queues"}) {
+    testing::Files files = testing::small_experiment();
+    files.at("lab/parts/machine.yaml") +=
+        "memory: {model: dram, preset: HBM2, channels: 2, scheduler: " + scheduler + "}\n";
+    const Experiment experiment = testing::read(files);
+    Done done(experiment);
+    EXPECT_EQ(done.complaint(), "") << scheduler;
+    const std::vector<Balance> balances = done.models.memory->balances();
+    ASSERT_EQ(balances.size(), 4U);
+    std::vector<std::string> complaints;
+    for (const Balance& balance : balances) {
+      EXPECT_GT(balance.out, 0U) << scheduler << ": " << balance.what;
+      complaints.push_back(balance.what);
+    }
+    complaints.emplace_back("bytes of memory asked for and read");
+    complaints.emplace_back("bytes of memory to write and written");
+    const std::unique_ptr<memory::Memory> right = std::move(done.models.memory);
+    for (std::size_t place = 0; place < complaints.size(); ++place) {
+      done.models.memory = std::make_unique<OffMemory>(*right, place);
+      EXPECT_THAT(done.complaint(), HasSubstr("conservation: " + complaints[place] + ": "));
+    }
+  }
 }
 
 // Every network counts what it takes and what it delivers each for itself.

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "tessera/collective/algorithm.hpp"
+#include "tessera/core/balance.hpp"
 #include "tessera/core/ids.hpp"
 #include "tessera/core/time.hpp"
 #include "tessera/executor/service_windows.hpp"
@@ -192,13 +193,6 @@ struct ExecutorSetup {
   unsigned compute_slot = 0;
   Observer* observer = nullptr;  // not owned; may be null
   OutlookSetup outlook;
-};
-
-// Sums over all ranks that are equal at the end of a run: what went out and what came in.
-struct Balance {
-  std::string what;  // both: "messages sent and received"
-  std::uint64_t out = 0;
-  std::uint64_t in = 0;
 };
 
 // Bytes that memory is asked for.

@@ -67,6 +67,10 @@ struct DramCounts {
   std::uint64_t misses = 0;     // the bank was closed
   std::uint64_t conflicts = 0;  // another row was open
   std::uint64_t refreshes = 0;
+  // Requests without a command of their own: reads of what a write holds or another read gets, and
+  // writes over one that waits.
+  std::uint64_t answered_reads = 0;
+  std::uint64_t answered_writes = 0;
 
   DramCounts& operator+=(const DramCounts& more) {
     reads += more.reads;
@@ -75,6 +79,8 @@ struct DramCounts {
     misses += more.misses;
     conflicts += more.conflicts;
     refreshes += more.refreshes;
+    answered_reads += more.answered_reads;
+    answered_writes += more.answered_writes;
     return *this;
   }
 };
@@ -103,8 +109,8 @@ class DramChannel {
   // port.
   virtual Cycle first_finish(Cycle from, const DramPort& port) const = 0;
 
-  // Requests that wait for a command.
-  virtual std::size_t waiting() const = 0;
+  // Requests that wait for a command: reads, writes.
+  virtual std::array<std::size_t, 2> waiting() const = 0;
   virtual const DramCounts& counts() const = 0;
   virtual std::size_t resident_bytes() const = 0;
   virtual void save(pdes::StateWriter& writer) const = 0;
