@@ -22,7 +22,8 @@ using testing::run;
 
 constexpr std::int64_t microsecond = 1'000'000;  // [ps]
 
-std::vector<Access> random_accesses(const Described& machine, bool addressed) {
+// Half of them below `addresses`, if there are any.
+std::vector<Access> random_accesses(const Described& machine, std::uint64_t addresses) {
   RandomStream random(23, EntityId(0), 0);
   const auto tiles = machine.machine.topology->computing_nodes();
   std::vector<Access> accesses;
@@ -33,8 +34,8 @@ std::vector<Access> random_accesses(const Described& machine, bool addressed) {
                   random.next_below(2) == 0,
                   i,
                   Address::next()};
-    if (addressed && random.next_below(2) == 0) {
-      access.address = Address(random.next_below(1 << 28));
+    if (addresses > 0 && random.next_below(2) == 0) {
+      access.address = Address(random.next_below(addresses));
     }
     accesses.push_back(access);
   }
@@ -55,9 +56,9 @@ void expect_same(const Outcome& outcome, const Outcome& expected, const std::str
 }
 
 // Cut at several times, and gone on from on more ranks and on fewer.
-void expect_goes_on(const std::string& text, bool addressed = false) {
+void expect_goes_on(const std::string& text, std::uint64_t addresses = 0) {
   const Described machine = described(text);
-  const std::vector<Access> accesses = random_accesses(machine, addressed);
+  const std::vector<Access> accesses = random_accesses(machine, addresses);
   constexpr std::int64_t bin_ps = microsecond;
   const Outcome expected = run(machine, accesses, 1, bin_ps);
   EXPECT_EQ(expected.done.size(), accesses.size()) << text;
@@ -90,9 +91,29 @@ TEST(ResumedMemories, OfBandwidth) {
 }
 
 TEST(ResumedMemories, OfBanks) {
-  expect_goes_on(grid("model: dram, preset: GDDR6, window: 8 KiB, transfer: 1 KiB"), true);
-  expect_goes_on(grid("model: dram, preset: HBM2, scheduler: bank-queues, transfer: 512 B"), true);
-  expect_goes_on(grid("model: dram, preset: DDR4, page: closed, spread: all"), true);
+  constexpr std::uint64_t far = 1 << 28;
+  expect_goes_on(grid("model: dram, preset: GDDR6, window: 8 KiB, transfer: 1 KiB"), far);
+  expect_goes_on(grid("model: dram, preset: HBM2, scheduler: bank-queues, transfer: 512 B"), far);
+  expect_goes_on(grid("model: dram, preset: DDR4, page: closed, spread: all"), far);
+}
+
+// Near each other and on few channels, so that queues answer, and what they answered is kept.
+TEST(ResumedMemories, OfBanksWhoseQueuesAnswer) {
+  for (const std::string scheduler : {"oldest-ready", "bank-queues"}) {
+    const std::string text =
+        grid("model: dram, preset: HBM2, channels: 1, spread: all, transfer: 1 KiB, scheduler: " +
+             scheduler);
+    constexpr std::uint64_t near = 1 << 13;
+    expect_goes_on(text, near);
+    const Described machine = described(text);
+    const Outcome outcome = run(machine, random_accesses(machine, near));
+    std::uint64_t read = 0;
+    for (const testing::Use& use : outcome.totals) {
+      read += use.read;
+    }
+    constexpr std::uint64_t burst = 64;
+    EXPECT_LT(read, burst * outcome.balances.at(2).out) << scheduler;
+  }
 }
 
 // Lines of memories behind a switch, some of them dirty elsewhere.
