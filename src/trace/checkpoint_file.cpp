@@ -185,6 +185,15 @@ struct CheckpointReader::Impl {
         hdf5::check(H5Dopen2(file.get(), name, H5P_DEFAULT), path, "open a table"));
   }
 
+  // Elements of `bytes` each that a table says it has. Throws where the file has no room for them.
+  hsize_t elements(const hdf5::ReadDataset& dataset, std::size_t bytes) const {
+    const hsize_t count = hdf5::extent(dataset.get(), path);
+    if (count > hdf5::unpacked_bytes_at_most(path) / bytes) {
+      damaged();
+    }
+    return count;
+  }
+
   // Reads elements [first, first + count) of `type`.
   void read(const hdf5::ReadDataset& dataset, hid_t type, hsize_t first, hsize_t count,
             void* target) const {
@@ -199,7 +208,7 @@ struct CheckpointReader::Impl {
 
   std::vector<std::byte> read_all(const char* name) const {
     const hdf5::ReadDataset dataset = open(name);
-    std::vector<std::byte> bytes(hdf5::extent(dataset.get(), path));
+    std::vector<std::byte> bytes(elements(dataset, 1));
     read(dataset, H5T_NATIVE_UINT8, 0, bytes.size(), bytes.data());
     return bytes;
   }
@@ -226,8 +235,8 @@ void CheckpointReader::visit_entities(
   const hdf5::ReadDataset entities = impl_->open("entities");
   const hdf5::ReadDataset ends = impl_->open("ends");
   const hdf5::ReadDataset state = impl_->open("state");
-  const hsize_t all = hdf5::extent(entities.get(), impl_->path);
-  const hsize_t bytes = hdf5::extent(state.get(), impl_->path);
+  const hsize_t all = impl_->elements(entities, sizeof(std::uint32_t));
+  const hsize_t bytes = impl_->elements(state, 1);
   if (hdf5::extent(ends.get(), impl_->path) != all) {
     impl_->damaged();
   }
@@ -268,7 +277,12 @@ void CheckpointReader::visit_events(
   const hdf5::ReadDataset events = impl_->open("events");
   const hdf5::Type type(hdf5::check(H5Dget_type(events.get()), impl_->path, "read a table's type"));
   const std::size_t size = H5Tget_size(type.get());
-  const hsize_t all = hdf5::extent(events.get(), impl_->path);
+  // Pointers of the library's are no events; one is smaller than a page.
+  constexpr std::size_t largest = 4096;
+  if (H5Tget_class(type.get()) != H5T_OPAQUE || size == 0 || size > largest) {
+    impl_->damaged();
+  }
+  const hsize_t all = impl_->elements(events, size);
   std::vector<std::byte> block(chunk_elements * size);
   for (hsize_t first = 0; first < all; first += chunk_elements) {
     const std::size_t count = std::min<hsize_t>(chunk_elements, all - first);

@@ -139,6 +139,10 @@ TableSpec read_schema(hid_t dataset, const std::string& name, const std::string&
         hdf5::check(H5Tget_member_type(type.get(), member), path, "read a field's type"));
     field.type = field_type_of(stored.get(), "field '" + name + "." + field.name + "'", path);
     field.offset = H5Tget_member_offset(type.get(), member);
+    if (spec.row_bytes < size_of(field.type) ||
+        field.offset > spec.row_bytes - size_of(field.type)) {
+      throw IoError(path + ": error: field '" + name + "." + field.name + "' is outside its row");
+    }
     field.unit = only_text(dataset, "unit." + field.name, path);
     field.description = only_text(dataset, "description." + field.name, path);
     spec.fields.push_back(std::move(field));

@@ -74,6 +74,10 @@ extern "C" herr_t tessera_trace_take_name(hid_t, const char* name, const H5A_inf
   return 0;
 }
 
+std::string lacks_rows(const std::string& table) {
+  return "table '" + table + "' does not have its rows";
+}
+
 struct StoredTable {
   TableSpec spec;
   std::uint64_t good = 0;
@@ -92,6 +96,8 @@ struct TraceReader::Impl {
   void open_tables(const std::vector<std::string>& names);
   void trust_last(const std::vector<Commit>& commits);
   void verify(const std::vector<Commit>& commits);
+  // Whether the table can have as many rows, as far as sizes say.
+  bool can_have(const StoredTable& table, std::uint64_t rows) const;
   // Why `commit`, which follows the rows known to be good, is not to be believed; "" if it is.
   std::string fault_of(const Commit& commit) const;
   void accept(const Commit& commit);
@@ -206,9 +212,15 @@ void TraceReader::Impl::trust_last(const std::vector<Commit>& commits) {
   if (!damage.empty()) {
     throw IoError(path + ": error: damaged: " + damage);
   }
-  if (!commits.empty()) {
-    accept(commits.back());
+  if (commits.empty()) {
+    return;
   }
+  for (std::size_t i = 0; i < tables.size(); ++i) {
+    if (!can_have(tables[i], commits.back().rows[i])) {
+      throw IoError(path + ": error: damaged: " + lacks_rows(tables[i].spec.name));
+    }
+  }
+  accept(commits.back());
 }
 
 void TraceReader::Impl::verify(const std::vector<Commit>& commits) {
@@ -228,12 +240,19 @@ void TraceReader::Impl::verify(const std::vector<Commit>& commits) {
   }
 }
 
+// An extent may say anything, and rows that no chunk holds are read as zeros: what has room in the
+// file counts, too.
+bool TraceReader::Impl::can_have(const StoredTable& table, std::uint64_t rows) const {
+  return rows <= hdf5::extent(table.dataset.get(), path) &&
+         rows <= hdf5::unpacked_bytes_at_most(path) / table.spec.row_bytes;
+}
+
 std::string TraceReader::Impl::fault_of(const Commit& commit) const {
   std::uint32_t crc = 0;
   for (std::size_t i = 0; i < tables.size(); ++i) {
     const StoredTable& table = tables[i];
-    if (commit.rows[i] < table.good || commit.rows[i] > hdf5::extent(table.dataset.get(), path)) {
-      return "table '" + table.spec.name + "' does not have its rows";
+    if (commit.rows[i] < table.good || !can_have(table, commit.rows[i])) {
+      return lacks_rows(table.spec.name);
     }
     try {
       crc = crc_of_rows(table, table.good, commit.rows[i], crc);

@@ -16,16 +16,6 @@
 namespace tessera::fuzz {
 namespace {
 
-// What the last byte chooses, so that the front of a file is that of a file.
-unsigned take_choice(std::string_view& bytes) {
-  if (bytes.empty()) {
-    return 0;
-  }
-  const auto choice = static_cast<unsigned char>(bytes.back());
-  bytes.remove_suffix(1);
-  return choice;
-}
-
 // The same as a whole signed file would be, where it is JSON at all: a fuzzer does not find sums.
 bool sign_again(const std::string& path, std::string_view bytes, const std::string& file_type) {
   std::optional<trace::Json> json = trace::Json::parse(bytes);

@@ -58,6 +58,7 @@ const std::map<std::string, Reader>& readers() {
                                                  {"onnx", refusing(read_onnx)},
                                                  {"requests", refusing(read_requests)},
                                                  {"stored", refusing(read_stored)},
+                                                 {"traces", refusing(read_traces)},
                                                  {"import", refusing(read_import)}};
   return all;
 }
@@ -73,6 +74,15 @@ std::string file_with(std::string_view name, std::string_view bytes) {
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
   file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   return path.string();
+}
+
+unsigned take_choice(std::string_view& bytes) {
+  if (bytes.empty()) {
+    return 0;
+  }
+  const auto choice = static_cast<unsigned char>(bytes.back());
+  bytes.remove_suffix(1);
+  return choice;
 }
 
 void broken(const std::string& what) {

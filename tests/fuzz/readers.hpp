@@ -15,7 +15,7 @@ namespace tessera::fuzz {
 
 using Reader = std::function<void(std::string_view bytes)>;
 
-// By name: yaml, experiment, collective, chakra, onnx, requests, stored, import.
+// By name: yaml, experiment, collective, chakra, onnx, requests, stored, traces, import.
 const std::map<std::string, Reader>& readers();
 
 void read_yaml(std::string_view bytes);
@@ -25,6 +25,7 @@ void read_chakra(std::string_view bytes);
 void read_onnx(std::string_view bytes);
 void read_requests(std::string_view bytes);
 void read_stored(std::string_view bytes);
+void read_traces(std::string_view bytes);
 void read_import(std::string_view bytes);
 
 // A file of this process in memory (in the folder of temporary files where there is no /dev/shm),
@@ -32,6 +33,13 @@ void read_import(std::string_view bytes);
 std::string file_with(std::string_view name, std::string_view bytes);
 // The folder of such files.
 const std::string& scratch_folder();
+
+// What the last byte of an input chooses, so that the front of a file is that of a file; 0 of an
+// empty one.
+unsigned take_choice(std::string_view& bytes);
+
+// Inputs of `read_traces` that it reads whole, as files of a folder: what its fuzzer begins with.
+void write_traces(const std::string& folder);
 
 // Fails, as a broken promise of a reader.
 [[noreturn]] void broken(const std::string& what);

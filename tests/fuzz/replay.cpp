@@ -1,6 +1,7 @@
 // Gives every file of some folders to a reader: the corpus of a fuzzer, without one.
 //
 //     fuzz_replay READER FOLDER...
+//     fuzz_replay --traces FOLDER    writes what the fuzzer of traces begins with
 //     fuzz_replay --version
 //
 // Ends with 1 and the file's name where a reader throws what is none of bad input.
@@ -36,6 +37,10 @@ std::vector<std::filesystem::path> files_of(int count, char** folders) {
 int main(int argc, char** argv) {
   if (argc == 2 && std::string_view(argv[1]) == "--version") {
     std::cout << "tessera " << tessera::version() << " (" << tessera::git_hash() << ")\n";
+    return 0;
+  }
+  if (argc == 3 && std::string_view(argv[1]) == "--traces") {
+    tessera::fuzz::write_traces(argv[2]);
     return 0;
   }
   const auto& readers = tessera::fuzz::readers();

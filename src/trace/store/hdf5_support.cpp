@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 
 #include "tessera/core/error.hpp"
 
@@ -161,6 +163,16 @@ hsize_t extent(hid_t dataset, const std::string& path) {
   hsize_t rows = 0;
   check(H5Sget_simple_extent_dims(space.get(), &rows, nullptr), path, "read a table's extent");
   return rows;
+}
+
+std::uint64_t unpacked_bytes_at_most(const std::string& path) {
+  constexpr std::uint64_t most_of_a_byte = 1032;
+  std::error_code error;
+  const std::uint64_t bytes = std::filesystem::file_size(path, error);
+  if (error) {
+    throw IoError(path + ": error: cannot ask for its size: " + error.message());
+  }
+  return bytes * most_of_a_byte;
 }
 
 haddr_t end_of(hid_t file, const std::string& path) {

@@ -3,6 +3,7 @@
 
 #include <hdf5.h>
 
+#include <cstdint>
 #include <exception>
 #include <mutex>
 #include <string>
@@ -113,6 +114,10 @@ Space select_rows(hid_t dataset, hsize_t first, hsize_t count, const std::string
 
 // Number of rows of a one-dimensional dataset. Throws IoError when it has another shape.
 hsize_t extent(hid_t dataset, const std::string& path);
+
+// Bytes that the tables of a file of this size can hold: a byte of a deflate stream makes 1032 at
+// most. Throws IoError.
+std::uint64_t unpacked_bytes_at_most(const std::string& path);
 
 // Where the file ends for now: new space begins there. Throws IoError.
 haddr_t end_of(hid_t file, const std::string& path);

@@ -5,6 +5,11 @@
 #include <gmock/gmock.h>
 #include <hdf5.h>
 
+#include <cstring>
+#include <span>
+
+#include "tessera/core/digest.hpp"
+#include "tessera/trace/checkpoint.hpp"
 #include "tessera/trace/trace_file.hpp"
 #include "trace_test_support.hpp"
 
@@ -170,6 +175,112 @@ TEST(TraceReader, SaysWhyCommitsAreNotBelieved) {
   EXPECT_EQ(reader.committed_rows("a"), 2 * chunk);
   EXPECT_EQ(reader.damage(), "commit 2 is not met: the CRC-32C of its rows differs");
   EXPECT_EQ(TraceReader(path, Trust::commits).committed_rows("a"), row_count);
+}
+
+// Makes a table longer, without a chunk for its new elements, which HDF5 then reads as zeros.
+void extend(hid_t file, const char* name, hsize_t elements) {
+  const hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
+  EXPECT_GE(H5Dset_extent(dataset, &elements), 0) << name;
+  H5Dclose(dataset);
+}
+
+// A commit as the format has it, of a file with one table.
+std::vector<std::byte> commit_of(std::uint64_t rows, std::uint32_t rows_crc) {
+  constexpr std::size_t rows_at = 16;
+  std::vector<std::byte> row(32);
+  std::memcpy(row.data() + rows_at, &rows, sizeof(rows));
+  std::memcpy(row.data() + rows_at + 8, &rows_crc, sizeof(rows_crc));
+  const std::uint32_t crc = crc32c(row.data(), 28);
+  std::memcpy(row.data() + 28, &crc, sizeof(crc));
+  return row;
+}
+
+// Sums that are right, and an extent as large: nobody reads zeros for months, or asks for memory
+// that there is not.
+TEST(TraceReader, RefusesRowsThatTheFileHasNoRoomFor) {
+  constexpr hsize_t many = hsize_t{1} << 50;
+  const TempFolder folder;
+  const std::string path = folder.file("t.h5");
+  {
+    TraceFile trace(path, {row_table("a")}, {});
+    trace.append(0, row_of(0));
+    trace.close(SimTime::zero());
+  }
+  const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+  extend(file, "a", many);
+  const hid_t commits = H5Dopen2(file, "commit", H5P_DEFAULT);
+  const hid_t type = H5Dget_type(commits);
+  ASSERT_EQ(H5Tget_size(type), 32U);
+  const hid_t all = H5Dget_space(commits);
+  ASSERT_EQ(H5Sget_simple_extent_npoints(all), 1);
+  ASSERT_GE(H5Dwrite(commits, type, all, all, H5P_DEFAULT, commit_of(many, 7).data()), 0);
+  H5Sclose(all);
+  H5Tclose(type);
+  H5Dclose(commits);
+  H5Fclose(file);
+
+  for (const Trust trust : {Trust::rows, Trust::commits}) {
+    const auto is_refused = [&] {
+      const std::string said = message_of<IoError>([&] { const TraceReader reader(path, trust); });
+      return said.find(": error: damaged: ") != std::string::npos &&
+             said.find("table 'a' does not have its rows") != std::string::npos;
+    };
+    EXPECT_EQ(wait_for(start_child([&] { return is_refused() ? refused : read_wrong; }, 5)),
+              refused)
+        << static_cast<int>(trust);
+  }
+}
+
+void write_checkpoint(const std::string& path) {
+  CheckpointWriter writer(path, 24);
+  const std::vector<std::byte> bytes(24, std::byte{5});
+  writer.add_entity(EntityId(3), bytes);
+  writer.add_event(bytes);
+  writer.finish(bytes, bytes);
+}
+
+void read_checkpoint_file(const std::string& path) {
+  const CheckpointReader reader(path);
+  reader.visit_entities([](EntityId) { return true; }, [](EntityId, std::span<const std::byte>) {});
+  reader.visit_events([](std::span<const std::byte>) {});
+  reader.engine_totals();
+  reader.run_totals();
+}
+
+TEST(CheckpointReader, RefusesWhatTheFileHasNoRoomFor) {
+  const TempFolder folder;
+  for (const char* table : {"entities", "events", "engine_totals", "run_totals"}) {
+    const std::string path = folder.file(table);
+    write_checkpoint(path);
+    EXPECT_EQ(message_of<IoError>([&] { read_checkpoint_file(path); }), "");
+    const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+    extend(file, table, hsize_t{1} << 50);
+    H5Fclose(file);
+    EXPECT_EQ(message_of<IoError>([&] { read_checkpoint_file(path); }),
+              path + ": error: damaged: its parts do not fit together");
+  }
+}
+
+// Text of no fixed length is read as pointers.
+TEST(CheckpointReader, RefusesEventsThatAreNoBytes) {
+  const TempFolder folder;
+  const std::string path = folder.file("c.h5");
+  write_checkpoint(path);
+  const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+  H5Ldelete(file, "events", H5P_DEFAULT);
+  const hid_t type = H5Tcopy(H5T_C_S1);
+  H5Tset_size(type, H5T_VARIABLE);
+  const hsize_t one = 1;
+  const hid_t space = H5Screate_simple(1, &one, nullptr);
+  const hid_t events =
+      H5Dcreate2(file, "events", type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  ASSERT_GE(events, 0);
+  H5Dclose(events);
+  H5Sclose(space);
+  H5Tclose(type);
+  H5Fclose(file);
+  EXPECT_THAT(message_of<IoError>([&] { read_checkpoint_file(path); }),
+              HasSubstr("its parts do not fit together"));
 }
 
 }  // namespace
