@@ -156,6 +156,13 @@ class TenantsExecutor final : public Executor, public FindsFlops {
     return all;
   }
 
+  void visit_jobs(
+      const std::function<void(const std::string&, const Executor&)>& visit) const override {
+    for (const TenantPart& part : setup_.parts) {
+      visit(part.name, *part.executor);
+    }
+  }
+
   std::vector<std::string> waiting(std::size_t most) const override {
     std::vector<std::string> lines;
     for (const TenantPart& part : setup_.parts) {

@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <utility>
+#include <variant>
 
 #include "conservation.hpp"
 #include "iteration.hpp"
 #include "rank_sums.hpp"
 #include "tessera/core/wide.hpp"
 #include "tessera/executor/flops.hpp"
+#include "tessera/sim/measures.hpp"
 #include "unshared_note.hpp"
 
 namespace tessera::sim {
@@ -235,8 +238,34 @@ void fill_notes(const RankModels& models, SimTime end, bool complete, trace::Sum
   }
 }
 
+// Of jobs whose executors measure something.
+void fill_measured(const RankModels& models, trace::Summary& summary) {
+  models.executor->visit_jobs([&](const std::string& job, const executor::Executor& executor) {
+    if (const auto* const measures = dynamic_cast<const Measures*>(&executor)) {
+      summary.measured.push_back({job, measures->measured(models.communicator)});
+    }
+  });
+}
+
+// All ranks know what was measured; it counts once.
+void add_measured(const trace::Summary& summary, Digest& digest) {
+  constexpr std::uint64_t measured_kind = 1000;  // none of the recorder's
+  for (const trace::Measured& of_job : summary.measured) {
+    for (std::uint64_t number = 0; number < of_job.measures.size(); ++number) {
+      const auto& value = of_job.measures[number].value;
+      const auto* const whole = std::get_if<std::uint64_t>(&value);
+      digest.add(
+          {measured_kind, number,
+           whole != nullptr ? *whole : std::bit_cast<std::uint64_t>(std::get<double>(value))});
+    }
+  }
+}
+
 void fill_digest(const RankModels& models, trace::Summary& summary) {
-  const Digest& digest = models.recorder.digest();
+  Digest digest = models.recorder.digest();
+  if (models.communicator.rank() == 0) {
+    add_measured(summary, digest);
+  }
   const auto whole = static_cast<Wide>(digest.high()) << 64 | digest.low();
   const Wide sum = sums_over_ranks(models.communicator, {whole}).front();
   const Digest result(static_cast<std::uint64_t>(sum >> 64), static_cast<std::uint64_t>(sum));
@@ -266,6 +295,7 @@ void gather_results(RankModels& models, const std::vector<trace::Segment>& segme
   fill_peak_memory(models, summary);
   fill_counts(models, summary);
   fill_costs(segments, summary);
+  fill_measured(models, summary);
   fill_digest(models, summary);
   fill_services(models, end, summary);
   fill_notes(models, end, complete, summary);

@@ -54,6 +54,7 @@ void visit_members(AnySummary& summary, Visit visit) {
   visit("peak_memory", summary.peak_memory);
   visit("services", summary.services);
   visit("service_totals", summary.service_totals);
+  visit("measured", summary.measured);
   visit("tenants", summary.tenants);
   visit("tiles", summary.tiles);
   visit("events", summary.events);
@@ -245,6 +246,19 @@ Json json_of(const std::vector<Service>& services) {
   return list;
 }
 
+Json json_of(const std::vector<Measured>& measured) {
+  Json list = Json::list();
+  for (const Measured& of_job : measured) {
+    Json json = Json::object();
+    json["tenant"] = of_job.tenant;
+    for (const Measure& measure : of_job.measures) {
+      json[measure.name] = std::visit([](auto value) { return Json(value); }, measure.value);
+    }
+    list.push_back(std::move(json));
+  }
+  return list;
+}
+
 Json json_of(const std::vector<TenantResult>& tenants) {
   Json list = Json::list();
   for (const TenantResult& tenant : tenants) {
@@ -383,6 +397,26 @@ void read(const Json& json, const Spot& spot, std::vector<PeakMemory>& value) {
       check_object(*parts, spot);
       for (const auto& [part, bytes] : parts->members()) {
         read(bytes, spot.inner(part), peak.parts.emplace_back(part, 0).second);
+      }
+    }
+  }
+}
+
+void read(const Json& json, const Spot& spot, std::vector<Measured>& value) {
+  if (!json.is_list()) {
+    spot.refuse("is not a list");
+  }
+  for (const Json& item : json.items()) {
+    check_object(item, spot);
+    Measured& of_job = value.emplace_back();
+    take(item, spot, "tenant", of_job.tenant);
+    for (const auto& [name, number] : item.members()) {
+      if (number.is_whole_in(0, std::numeric_limits<std::uint64_t>::max())) {
+        read(number, spot.inner(name),
+             of_job.measures.emplace_back(name, std::uint64_t{0}).value.emplace<std::uint64_t>());
+      } else if (number.is_number()) {
+        read(number, spot.inner(name),
+             of_job.measures.emplace_back(name, 0.0).value.emplace<double>());
       }
     }
   }

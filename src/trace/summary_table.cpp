@@ -2,6 +2,9 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <string_view>
+#include <utility>
+#include <variant>
 
 #include "breakdown_sum.hpp"
 #include "tessera/core/text.hpp"
@@ -325,6 +328,52 @@ std::string services_text(const Summary& summary) {
   return table.to_string();
 }
 
+// "latency_mean_ps" and its number as "latency mean" and a time, "sent_bytes" as "sent bytes" and
+// its number with a prefix.
+std::pair<std::string, std::string> measure_text(const Measure& measure) {
+  constexpr std::string_view time_unit = "_ps";
+  std::string name = measure.name;
+  std::string value;
+  const auto* const whole = std::get_if<std::uint64_t>(&measure.value);
+  if (whole == nullptr) {
+    value = formatted(std::get<double>(measure.value), std::chars_format::general, 4);
+  } else if (name.ends_with(time_unit)) {
+    name.resize(name.size() - time_unit.size());
+    value = time_text(static_cast<std::int64_t>(*whole));
+  } else if (name.ends_with("_bytes")) {
+    value = rounded(static_cast<double>(*whole), "B");
+  } else {
+    value = std::to_string(*whole);
+  }
+  std::replace(name.begin(), name.end(), '_', ' ');
+  return {std::move(name), std::move(value)};
+}
+
+// A column for each job, a row for each measure; jobs that do not have it have a dash.
+std::string measured_text(const std::vector<Measured>& measured) {
+  std::vector<std::string> head{"measured"};
+  std::vector<std::vector<std::string>> rows;
+  for (const Measured& of_job : measured) {
+    for (const Measure& measure : of_job.measures) {
+      const auto [name, value] = measure_text(measure);
+      auto row = std::find_if(rows.begin(), rows.end(),
+                              [&](const auto& known) { return known.front() == name; });
+      if (row == rows.end()) {
+        row = rows.insert(rows.end(), {name});
+      }
+      row->resize(head.size(), "-");
+      row->push_back(value);
+    }
+    head.push_back(of_job.tenant);
+  }
+  TextTable table(head);
+  for (std::vector<std::string>& row : rows) {
+    row.resize(head.size(), "-");
+    table.add(std::move(row));
+  }
+  return table.to_string();
+}
+
 std::string tenants_text(const std::vector<TenantResult>& tenants) {
   TextTable table({"tenant", "workload", "tiles", "iterations", "start", "end", "iteration time",
                    "throughput", "achieved"});
@@ -345,6 +394,9 @@ std::string tenants_text(const std::vector<TenantResult>& tenants) {
 
 std::string to_table(const Summary& summary) {
   std::string text = listing(summary);
+  if (!summary.measured.empty()) {
+    text += "\n" + measured_text(summary.measured);
+  }
   if (!summary.services.empty()) {
     text += "\n" + services_text(summary);
   }

@@ -47,7 +47,7 @@ OTHER = "# other:"
 # What of a summary does not depend on the ranks.
 RESULTS = ["status", "simulated_time_ps", "iteration_time_ps", "ideal_time_ps", "iterations",
            "throughput_samples_per_s", "achieved_flops_per_s", "breakdown", "tiles", "events",
-           "packet_hops", "messages", "tenants", "services", "service_totals",
+           "packet_hops", "messages", "tenants", "services", "service_totals", "measured",
            "result_digest"]
 
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "tessera/trace/store/segment.hpp"
@@ -97,6 +98,19 @@ struct TenantResult {
   double executed_flops_per_iteration = 0;
 };
 
+// What work has measured, under a name of its own that ends in its unit, if it has one
+// ("latency_mean_ps").
+struct Measure {
+  std::string name;
+  std::variant<std::uint64_t, double> value;
+};
+
+// That of a job.
+struct Measured {
+  std::string tenant;  // empty: it had all of the machine
+  std::vector<Measure> measures;
+};
+
 struct Summary {
   std::string status;   // running, finished, stopped, deadlock, failed
   std::string message;  // why, when it is not finished
@@ -130,6 +144,7 @@ struct Summary {
   std::vector<TenantResult> tenants;    // none: one job had all of the machine
   std::vector<Service> services;        // of tenants whose requests are served
   std::vector<Service> service_totals;  // of models with replicas, of all of them
+  std::vector<Measured> measured;       // of jobs that measure something
   std::uint64_t tiles = 0;
   std::uint64_t events = 0;
   std::uint64_t packet_hops = 0;
@@ -167,6 +182,7 @@ struct Summary {
 //              {"tiles": n, ACTIVITY: {"mean_ps": t, "share": of the group's sum}, …}
 //   peak_memory {"bytes": of the stage that holds most, "stages": [its members, and {PART: bytes}]}
 //   tenants    [{its members under their names}, …]
+//   measured   [{"tenant": its name, MEASURE: number, …}, …]
 //   versions   {"tessera", "git", "mpi", "hdf5"}
 // before them "file_type" and "format_version". Integers are exact; a number that is not finite, or
 // not counted, is null; what is no UTF-8 becomes U+FFFD.

@@ -128,6 +128,24 @@ TEST(Summary, IsJsonWithUnitsInItsKeys) {
             (Json{{"tessera", "0.1.0"}, {"git", "abc"}, {"mpi", "Open MPI"}, {"hdf5", "1.10.8"}}));
 }
 
+TEST(Summary, KeepsWhatWorkHasMeasured) {
+  Summary s = sample_of_tenants();
+  s.measured = {
+      {"noise", {{"sent", beyond_double}, {"sent_rate", 2.0}, {"latency_mean_ps", 1500U}}},
+      {"other", {{"sent_bytes", 64'000U}}}};
+  const Summary after = read_text(to_json(s));
+  EXPECT_EQ(to_json(after), to_json(s));
+  ASSERT_EQ(after.measured.size(), 2U);
+  EXPECT_EQ(after.measured[0].tenant, "noise");
+  ASSERT_EQ(after.measured[0].measures.size(), 3U);
+  EXPECT_EQ(std::get<std::uint64_t>(after.measured[0].measures[0].value), beyond_double);
+  EXPECT_EQ(std::get<double>(after.measured[0].measures[1].value), 2.0);
+  const std::string table = to_table(s);
+  EXPECT_THAT(table, ::testing::ContainsRegex("measured +noise +other\n"));
+  EXPECT_THAT(table, ::testing::ContainsRegex("latency mean +1.5 ns +-\n"));
+  EXPECT_THAT(table, ::testing::ContainsRegex("sent bytes +- +64 kB\n"));
+}
+
 TEST(Summary, ShowsTenantsInATable) {
   const std::string text = to_table(sample_of_tenants());
   EXPECT_THAT(text,

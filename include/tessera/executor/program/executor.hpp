@@ -239,6 +239,12 @@ class Executor : public pdes::Component {
       const std::function<void(std::uint32_t, const plan::MemoryWalk::Peak&)>& /*visit*/) const {}
   // Of the memory component, so far on this rank; none, on every rank: it is not counted.
   virtual std::optional<AskedOfMemory> asked_of_memory() const { return std::nullopt; }
+  // The executors of several jobs with the names of these; one of a job alone visits itself, with
+  // none.
+  virtual void visit_jobs(
+      const std::function<void(const std::string& job, const Executor& executor)>& visit) const {
+    visit("", *this);
+  }
 };
 
 std::unique_ptr<Executor> make_executor(const ExecutorSetup& setup);
