@@ -264,6 +264,53 @@ class Tenants(Workload):
         name: str | int | float | None = ...,
     ) -> None: ...
 
+class Traffic(Workload):
+    """Synthetic traffic between tiles, which compute nothing."""
+
+    rate: float
+    """offered load in flits a tile and cycle; number, at least 0"""
+    cycles: int
+    """in which messages are sent; integer, 1 to 1000000000000"""
+    name: str | int | float | None
+    """a title; text"""
+    pattern: Literal["bit-complement", "hotspot", "neighbour", "tornado", "transpose", "uniform"] | None
+    """where messages go; name, one of bit-complement, hotspot, neighbour, tornado, transpose, uniform; default: uniform"""
+    process: Literal["bernoulli", "on-off"] | None
+    """when messages are sent; name, one of bernoulli, on-off; default: bernoulli"""
+    message: int | None
+    """flits of a message; integer, 1 to 1000000; default: 1"""
+    flit_size: str | None
+    """bytes of a flit; size, at least 1 B; default: the network's, else 32 B"""
+    cycle: str | None
+    """what rates and latencies count in; time, at least 1 ps; default: a flit on the fastest link"""
+    seed: int | None
+    """of the random numbers; integer, at least 0; default: 1"""
+    spots: Sequence[int] | None
+    """nodes that this share goes to; list of integer; default: [0]"""
+    share: float | None
+    """of the messages; number, 0 to 1; default: 0.1"""
+    burst: float | None
+    """mean cycles of a burst; number, at least 1; default: 16"""
+    on: float | None
+    """share of the time that is in bursts; number, 0.001 to 0.999; default: 0.5"""
+    def __init__(
+        self,
+        *,
+        rate: float,
+        cycles: int,
+        name: str | int | float | None = ...,
+        pattern: Literal["bit-complement", "hotspot", "neighbour", "tornado", "transpose", "uniform"] | None = ...,
+        process: Literal["bernoulli", "on-off"] | None = ...,
+        message: int | None = ...,
+        flit_size: str | None = ...,
+        cycle: str | None = ...,
+        seed: int | None = ...,
+        spots: Sequence[int] | None = ...,
+        share: float | None = ...,
+        burst: float | None = ...,
+        on: float | None = ...,
+    ) -> None: ...
+
 class Transformer(Workload):
     """A language model of decoders, encoders or both (GPT, Llama, BERT, T5)."""
 

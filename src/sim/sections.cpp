@@ -14,7 +14,6 @@
 #include "tessera/memory/memory.hpp"
 #include "tessera/memory/remote.hpp"
 #include "tessera/network/network.hpp"
-#include "tessera/network/traffic/traffic.hpp"
 #include "tessera/plan/strategy.hpp"
 #include "tessera/sim/experiment.hpp"
 #include "tessera/sim/job.hpp"
@@ -109,12 +108,8 @@ SectionInfo experiment_file() {
 SectionInfo traffic_file() {
   SectionInfo file = plain("Tessera traffic", "", {title()});
   SectionInfo traffic = plain("traffic", "synthetic load", traffic_parameters());
-  for (const auto& parts :
-       {network::traffic_patterns().infos(), network::injection_processes().infos()}) {
-    for (const PartInfo& part : parts) {
-      traffic.parameters.insert(traffic.parameters.end(), part.parameters.begin(),
-                                part.parameters.end());
-    }
+  for (ParameterInfo& own : pattern_and_process_parameters()) {
+    traffic.parameters.push_back(std::move(own));
   }
   file.sections = {machine_section(), std::move(traffic)};
   return file;

@@ -95,6 +95,8 @@ AXES = [
     ("workload.scheduler.policy", ["deadline", "first-come", "spatial", "time-sharing", "spatial-split"]),
     ("workload.all_reduce", ["direct", "double-binary-tree", "halving-doubling", "ring"]),
     ("workload.tenants.0.batching.order", ["first-come", "priority"]),
+    ("workload.pattern", ["uniform", "bit-complement", "hotspot", "neighbour", "tornado"]),
+    ("workload.process", ["bernoulli", "on-off"]), ("workload.rate", [0.001, 0.05, 0.4]),
     ("workload.steps", ["walked", "whole"]), ("workload.seed", [1, 2, 3]), ("workload.optimize", ["none", "all"]),
     ("run.iterations", [1, 2, 3])]
 

@@ -26,6 +26,7 @@ class BitComplement final : public TrafficPattern {
   std::uint32_t target(std::uint32_t source, RandomStream&) const override {
     return nodes_ - 1 - source;
   }
+  bool is_fixed() const override { return true; }
 
  private:
   std::uint32_t nodes_;
@@ -37,6 +38,7 @@ class Transpose final : public TrafficPattern {
   std::uint32_t target(std::uint32_t source, RandomStream&) const override {
     return source % side_ * side_ + source / side_;
   }
+  bool is_fixed() const override { return true; }
 
  private:
   std::uint32_t side_;
@@ -52,6 +54,7 @@ class Shift final : public TrafficPattern {
     const std::uint32_t column = (source % nodes_.columns + columns_) % nodes_.columns;
     return row * nodes_.columns + column;
   }
+  bool is_fixed() const override { return true; }
 
  private:
   TrafficNodes nodes_;

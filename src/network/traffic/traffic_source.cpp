@@ -13,11 +13,20 @@ constexpr std::uint32_t no_number = 0xffff'ffff;
 
 }  // namespace
 
+TrafficMessage TrafficStream::next(EntityId node, std::uint32_t number, InjectionState& state,
+                                   std::uint64_t from) const {
+  RandomStream random(seed, node, random_stream, state.draws);
+  TrafficMessage message;
+  message.cycle = from + process.gap(state, random, from == 0);
+  message.target = pattern.target(number, random);
+  state.draws = random.index();
+  return message;
+}
+
 TrafficSource::TrafficSource(const TrafficSetup& setup, const TrafficPattern& pattern,
                              const InjectionProcess& process)
     : setup_(setup),
-      pattern_(pattern),
-      process_(process),
+      stream_{pattern, process, setup.seed},
       nodes_(setup.topology.computing_node_ids()),
       states_(setup.members.size()) {
   for (const EntityId node : setup_.members) {
@@ -47,34 +56,28 @@ void TrafficSource::measure(std::uint64_t from, std::uint64_t until) {
 
 void TrafficSource::start(pdes::Context& context) {
   if (number_of_[context.index()] != no_number) {
-    plan(context, 0, true);
+    plan(context, 0);
   }
 }
 
 // The next message, in `from` at the earliest.
-void TrafficSource::plan(pdes::Context& context, std::uint64_t from, bool first) {
-  InjectionState& state = states_[context.index()];
-  RandomStream random(setup_.seed, context.self(), random_stream, state.draws);
-  const std::uint64_t cycle = from + process_.gap(state, random, first);
-  state.draws = random.index();
-  const SimTime at = setup_.cycle * static_cast<std::int64_t>(cycle);
-  context.send_self(at - context.now(), pdes::Port(setup_.slot, send_event), cycle);
+void TrafficSource::plan(pdes::Context& context, std::uint64_t from) {
+  const TrafficMessage message =
+      stream_.next(context.self(), number_of_[context.index()], states_[context.index()], from);
+  const SimTime at = setup_.cycle * static_cast<std::int64_t>(message.cycle);
+  context.send_self(at - context.now(), pdes::Port(setup_.slot, send_event), message);
 }
 
 void TrafficSource::handle(pdes::Context& context, const pdes::Event& event) {
   if (event.port.kind() == send_event) {
-    const auto cycle = event.as<std::uint64_t>();
-    InjectionState& state = states_[context.index()];
-    RandomStream random(setup_.seed, context.self(), random_stream, state.draws);
-    const EntityId target = nodes_[pattern_.target(number_of_[context.index()], random)];
-    state.draws = random.index();
-    send(context, setup_.network_slot, target, setup_.message,
+    const auto [cycle, target] = event.as<TrafficMessage>();
+    send(context, setup_.network_slot, nodes_[target], setup_.message,
          pdes::Port(setup_.slot, arrival_event), 0, cycle);
     ++counts_.sent;
     ++counts_.waiting;
     counts_.send_cycles += cycle;
     counts_.to_measure += is_measured(cycle) ? 1 : 0;
-    plan(context, cycle + 1, false);
+    plan(context, cycle + 1);
     return;
   }
   const std::uint64_t cycle = event.as<Arrival>().word;

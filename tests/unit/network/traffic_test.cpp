@@ -54,6 +54,18 @@ TEST(TrafficPattern, PermutationsAreOnesAndUniformIsEven) {
   }
 }
 
+TEST(TrafficPattern, FixedOnesGoWhereTheyGoWhateverIsDrawn) {
+  for (const std::string& name : traffic_patterns().names()) {
+    const auto made = pattern(name, square);
+    std::set<std::uint32_t> targets;
+    for (std::uint64_t seed = 0; seed < 100; ++seed) {
+      RandomStream random(seed, EntityId(0), 0);
+      targets.insert(made->target(3, random));
+    }
+    EXPECT_EQ(targets.size() == 1, made->is_fixed()) << name;
+  }
+}
+
 TEST(TrafficPattern, HotspotTakesItsShare) {
   RandomStream random(1, EntityId(0), 0);
   const auto made = pattern("hotspot", square, "{spots: [7, 9], share: 0.5}");

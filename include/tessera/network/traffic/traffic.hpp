@@ -22,9 +22,11 @@ class TrafficPattern {
  public:
   virtual ~TrafficPattern() = default;
   virtual std::uint32_t target(std::uint32_t source, RandomStream& random) const = 0;
+  // Whether all messages of a node go to the same one, whatever is drawn.
+  virtual bool is_fixed() const { return false; }
 };
 
-// The nodes that send. On grids all compute; elsewhere rows and columns are 0.
+// The nodes that send. Where they are no grid rows and columns are 0.
 struct TrafficNodes {
   std::uint32_t nodes = 0;
   std::uint32_t rows = 0;
@@ -67,6 +69,24 @@ using ProcessMaker =
     std::function<std::unique_ptr<InjectionProcess>(config::Section&, double rate)>;
 Registry<ProcessMaker>& injection_processes();
 
+// A message of synthetic traffic: when it is sent, and to which of the nodes.
+struct TrafficMessage {
+  std::uint64_t cycle = 0;
+  std::uint32_t target = 0;
+};
+
+// What nodes send, drawn one after the other from a random stream of each.
+struct TrafficStream {
+  const TrafficPattern& pattern;
+  const InjectionProcess& process;
+  std::uint64_t seed = 0;
+
+  // The next message of the entity `node`, which has this number among the nodes: in the cycle
+  // `from` at the earliest. `from` is 0 for the first one, and for no other.
+  TrafficMessage next(EntityId node, std::uint32_t number, InjectionState& state,
+                      std::uint64_t from) const;
+};
+
 // What was counted; sums over ranks are those of all. Times in picoseconds.
 struct TrafficCounts {
   std::uint64_t sent = 0;         // messages since the counts were cleared
@@ -107,12 +127,11 @@ class TrafficSource final : public pdes::Component {
   void measure(std::uint64_t from, std::uint64_t until);
 
  private:
-  void plan(pdes::Context& context, std::uint64_t from, bool first);
+  void plan(pdes::Context& context, std::uint64_t from);
   bool is_measured(std::uint64_t cycle) const { return cycle >= from_ && cycle < until_; }
 
   TrafficSetup setup_;
-  const TrafficPattern& pattern_;
-  const InjectionProcess& process_;
+  TrafficStream stream_;
   std::vector<EntityId> nodes_;           // that compute, of the machine
   std::vector<std::uint32_t> number_of_;  // by index of this rank: number among these
   std::vector<InjectionState> states_;

@@ -32,26 +32,32 @@ struct TrafficPhases {
   bool throughput = false;           // no limit on latency: what is accepted, however long it takes
 };
 
-struct TrafficExperiment {
-  machine::Machine machine;
-  std::string network_name;
-  std::unique_ptr<network::NetworkModel> network;
-  std::string partition;
+// What nodes send, whatever the rate.
+struct TrafficLoad {
   std::string pattern_name;
   std::string process_name;
   std::unique_ptr<network::TrafficPattern> pattern;
-  std::vector<double> rates;                                          // flits a node and cycle
-  std::vector<std::unique_ptr<network::InjectionProcess>> processes;  // by rate
   std::uint64_t message_flits = 1;
   Bytes flit;
   SimTime cycle;
   std::uint64_t seed = 1;
+};
+
+struct TrafficExperiment : TrafficLoad {
+  machine::Machine machine;
+  std::string network_name;
+  std::unique_ptr<network::NetworkModel> network;
+  std::string partition;
+  std::vector<double> rates;                                          // flits a node and cycle
+  std::vector<std::unique_ptr<network::InjectionProcess>> processes;  // by rate
   TrafficPhases phases;
   std::vector<std::string> notes;  // keys without effect, and what the network leaves out
 };
 
 // Keys of the `traffic` section beside those of patterns and processes.
 std::vector<ParameterInfo> traffic_parameters();
+// Those of all patterns and processes.
+std::vector<ParameterInfo> pattern_and_process_parameters();
 
 // A file with `machine` and `traffic`; overrides as read_experiment. Throws as that.
 TrafficExperiment read_traffic(const std::string& path, const std::vector<std::string>& overrides,

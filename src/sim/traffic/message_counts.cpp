@@ -1,0 +1,84 @@
+#include "traffic/message_counts.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string>
+
+namespace tessera::sim {
+namespace {
+
+// All that ranks know, on the first one.
+MessageCounts gathered(const MessageCounts& own, comm::Communicator& communicator) {
+  pdes::StateWriter writer;
+  own.save(writer);
+  const auto bytes = writer.bytes();
+  MessageCounts all;
+  for (const std::string& text :
+       communicator.gather({reinterpret_cast<const char*>(bytes.data()), bytes.size()})) {
+    pdes::StateReader reader(std::as_bytes(std::span(text)));
+    MessageCounts one;
+    one.restore(reader);
+    all.add_all(one);
+  }
+  return all;
+}
+
+}  // namespace
+
+void MessageCounts::take(SimTime latency, bool came_in_time) {
+  const auto ps = static_cast<std::uint64_t>(latency.ps());
+  ++come;
+  in_time += came_in_time ? 1 : 0;
+  least_ps_ = std::min(least_ps_, ps);
+  latencies_.add(ps);
+}
+
+void MessageCounts::add_all(const MessageCounts& other) {
+  sent += other.sent;
+  come += other.come;
+  in_time += other.in_time;
+  least_ps_ = std::min(least_ps_, other.least_ps_);
+  latencies_.add_all(other.latencies_);
+}
+
+void MessageCounts::save(pdes::StateWriter& writer) const {
+  for (const std::uint64_t number : {sent, come, in_time, least_ps_}) {
+    writer.put(number);
+  }
+  latencies_.save(writer);
+}
+
+void MessageCounts::restore(pdes::StateReader& reader) {
+  for (std::uint64_t* const number : {&sent, &come, &in_time, &least_ps_}) {
+    *number = reader.get<std::uint64_t>();
+  }
+  latencies_.restore(reader);
+}
+
+std::vector<trace::Measure> MessageCounts::measures(const TrafficWork& work,
+                                                    comm::Communicator& communicator) const {
+  const MessageCounts all = gathered(*this, communicator);
+  // Zeros on all ranks but the first.
+  std::array<std::uint64_t, 9> numbers{all.sent, all.come, all.in_time};
+  if (all.come > 0) {
+    const std::vector<std::uint64_t> at = all.latencies_.percentiles({50, 95, 99});
+    numbers = {all.sent, all.come, all.in_time, all.least_ps_,        all.latencies_.mean(),
+               at[0],    at[1],    at[2],       all.latencies_.most()};
+  }
+  communicator.reduce_sum(numbers);
+  const auto rate = [&](std::uint64_t messages) {
+    return static_cast<double>(messages * work.message_flits) /
+           (static_cast<double>(work.tiles.size()) * static_cast<double>(work.cycles));
+  };
+  const std::uint64_t bytes = work.message().count();
+  return {{"messages_sent", numbers[0]},      {"messages_delivered", numbers[1]},
+          {"sent_bytes", numbers[0] * bytes}, {"delivered_bytes", numbers[1] * bytes},
+          {"latency_least_ps", numbers[3]},   {"latency_mean_ps", numbers[4]},
+          {"latency_p50_ps", numbers[5]},     {"latency_p95_ps", numbers[6]},
+          {"latency_p99_ps", numbers[7]},     {"latency_most_ps", numbers[8]},
+          {"offered_rate", work.rate},        {"sent_rate", rate(numbers[0])},
+          {"accepted_rate", rate(numbers[2])}};
+}
+
+}  // namespace tessera::sim

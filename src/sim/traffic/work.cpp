@@ -1,0 +1,144 @@
+// Work that is synthetic traffic.
+#include <algorithm>
+#include <cmath>
+
+#include "known_pairs.hpp"
+#include "predicted_events.hpp"
+#include "tessera/sim/work.hpp"
+#include "traffic/job.hpp"
+
+namespace tessera::sim {
+namespace {
+
+// Messages that predictions draw, of all tiles together, and pairs that are told.
+constexpr std::uint64_t most_drawn = 1U << 20U;
+constexpr std::uint64_t most_pairs = 1U << 20U;
+constexpr std::uint64_t most_kinds = 8;  // of messages of a tile, for events that are pending
+
+class TrafficsWork final : public Work {
+ public:
+  TrafficsWork(const Platform& platform, const TrafficJob& job, const TrafficWork& traffic)
+      : platform_(platform), job_(job), traffic_(traffic) {}
+
+  std::uint64_t tiles() const override { return traffic_.tiles.size(); }
+  std::uint32_t iterations() const override { return job_.iterations; }
+  std::uint64_t instructions() const override { return traffic_.tiles.size() * traffic_.cycles; }
+  double peak_flops_per_s() const override {
+    return sum_of_peaks(platform_.machine, traffic_.tiles, DataType::fp16);
+  }
+  std::uint64_t samples() const override { return 1; }
+  double flops_of_sample() const override { return 0; }
+
+  std::vector<executor::Activity> activities() const override {
+    return {executor::Activity::message, executor::Activity::bubble};
+  }
+  std::vector<std::string> notes() const override {
+    std::vector<std::string> notes{
+        "synthetic traffic: tiles send whether messages wait or not, and queues at tiles have no "
+        "end; all messages are measured, from the first on, without a warm-up"};
+    if (platform_.network->overheads().before_collective(1) > SimTime::zero()) {
+      notes.emplace_back(
+          "overheads of collectives (machine.network) have no effect on synthetic traffic");
+    }
+    return notes;
+  }
+  std::vector<std::string> phases() const override { return {"traffic"}; }
+  std::vector<Part> parts() const override { return {{"all", tiles()}}; }
+  std::size_t part_of(std::uint32_t) const override { return 0; }
+  const std::vector<std::string>& names() const override { return names_; }
+  std::vector<EntityId> samples_of_parts() const override { return {traffic_.tiles.front()}; }
+  void describe(EntityId node, trace::NodeRow& row) const override {
+    if (platform_.machine.topology->computes(node)) {
+      row.stage = 0;
+    }
+  }
+
+  std::size_t shared_bytes() const override { return traffic_.tiles.size() * sizeof(EntityId); }
+  std::size_t bytes_a_tile() const override { return traffic_bytes_a_tile(); }
+  void visit_messages(const MessageVisit& visit) const override {
+    draw(most_kinds,
+         [&](EntityId from, EntityId to, std::uint64_t) { visit(from, to, traffic_.message()); });
+  }
+  std::size_t compute_bytes(std::uint64_t nodes) const override {
+    return platform_.compute->predicted_bytes(nodes);
+  }
+  std::optional<Accessed> accessed() const override { return Accessed{}; }
+  // Exact where few enough are sent that all can be drawn.
+  std::vector<std::uint64_t> predicted_events() const override {
+    PredictedEvents events(platform_, predicted_traffic(platform_, *this));
+    const std::uint64_t of_tile = std::max<std::uint64_t>(1, most_drawn / traffic_.tiles.size());
+    draw(of_tile, [&](EntityId from, EntityId to, std::uint64_t count) {
+      events.add(from, count);  // it is due
+      events.message(from, to, traffic_.message(), count);
+    });
+    return events.take();
+  }
+  std::unique_ptr<compute::Compute> make_compute(std::span<const EntityId> members) const override {
+    return make_model_cores(platform_, {}, members);  // nothing is computed
+  }
+  bool tells_when_cores_begin() const override { return true; }  // never
+  std::unique_ptr<executor::Executor> make_executor(
+      std::span<const EntityId> members, executor::Observer* observer,
+      const executor::OutlookSetup& outlook) const override {
+    return make_traffic_executor({traffic_, members, platform_.lookahead, observer, outlook});
+  }
+  bool knows_pairs() const override {
+    return traffic_.pattern->is_fixed() ||
+           traffic_.tiles.size() * traffic_.tiles.size() <= most_pairs;
+  }
+  void visit_pairs(const std::function<void(EntityId, EntityId)>& visit) const override {
+    RandomStream unused(0, EntityId(0), 0);
+    for (std::uint32_t number = 0; number < traffic_.tiles.size(); ++number) {
+      const EntityId from = traffic_.tiles[number];
+      if (traffic_.pattern->is_fixed()) {
+        visit(from, traffic_.tiles[traffic_.pattern->target(number, unused)]);
+        continue;
+      }
+      for (const EntityId to : traffic_.tiles) {
+        visit(from, to);
+      }
+    }
+  }
+
+ private:
+  // The first messages of each tile, `most` at most; `visit` hears how many each of them stands
+  // for.
+  template <class Visit>
+  void draw(std::uint64_t most, Visit visit) const {
+    const network::TrafficStream stream = traffic_.stream();
+    std::vector<std::uint32_t> targets;
+    for (std::uint32_t number = 0; number < traffic_.tiles.size(); ++number) {
+      const EntityId from = traffic_.tiles[number];
+      network::InjectionState state;
+      targets.clear();
+      std::uint64_t passed = 0;
+      while (targets.size() < most && passed < traffic_.cycles) {
+        const network::TrafficMessage message = stream.next(from, number, state, passed);
+        passed = std::min(message.cycle + 1, traffic_.cycles);
+        if (message.cycle < traffic_.cycles) {
+          targets.push_back(message.target);
+        }
+      }
+      const auto all = static_cast<std::uint64_t>(
+          std::llround(static_cast<double>(targets.size()) * static_cast<double>(traffic_.cycles) /
+                       static_cast<double>(passed)));
+      for (std::size_t place = 0; place < targets.size(); ++place) {
+        const std::uint64_t more = place < all % targets.size() ? 1 : 0;
+        visit(from, traffic_.tiles[targets[place]], all / targets.size() + more);
+      }
+    }
+  }
+
+  const Platform& platform_;
+  const TrafficJob& job_;
+  const TrafficWork& traffic_;
+  std::vector<std::string> names_;  // none
+};
+
+}  // namespace
+
+std::unique_ptr<Work> TrafficJob::work(const Platform& platform) const {
+  return std::make_unique<TrafficsWork>(platform, *this, traffic_);
+}
+
+}  // namespace tessera::sim
