@@ -19,6 +19,8 @@ PLACES = {
     "experiment": "The file itself.",
     "formats": "By name: `tessera import --from`; keys are given by `--with KEY=VALUE`.",
     "graphs": "In a file: the section `workload`; `kind` is the name.",
+    "kinds": "In a file: the section `workload`; `kind` is the name. Work that a strategy cuts is in "
+             "[workloads](workloads.md), graphs are in [graphs](graphs.md).",
     "layouts": "By name: `strategy.placement.layout`.",
     "machine": "In a file: the section `machine`, and below it those of the names here.",
     "memories": "In a file: the section `machine.memory`; `model` is the name.",
@@ -101,8 +103,7 @@ def index_of(listed):
     return "\n".join(
         ["# Reference", "", MADE, "",
          "Every part and key of Tessera, a page for each kind. The [manual](../manual/experiment.md) explains them. "
-         "In a key `NAME` stands for a name of yours and `[]` for the entries of a list. What `tessera list` does "
-         "not have is not here either: the keys of the workloads `operators` and `onnx` are in [its page](../manual/operators.md).", "",
+         "In a key `NAME` stands for a name of yours and `[]` for the entries of a list.", "",
          "| column | says |", "|---|---|",
          "| type | `size`, `bandwidth`, `time`, `frequency` and `rate of operations` are numbers with a unit; "
          "`fraction` is a number from 0 to 1 or a percentage |",

@@ -30,6 +30,7 @@
 #include "tessera/sim/cuts/cuts.hpp"
 #include "tessera/sim/experiment.hpp"
 #include "tessera/sim/experiment_keys.hpp"
+#include "tessera/sim/job.hpp"
 #include "tessera/sim/serving/serving.hpp"
 #include "tessera/sim/traffic/traffic.hpp"
 #include "tessera/trace/parts_json.hpp"
@@ -47,6 +48,7 @@ const std::map<std::string, std::function<Parts()>>& kinds() {
       {"partitions", [] { return sim::partition_infos(); }},
       {"workloads", [] { return workload::workloads().infos(); }},
       {"graphs", [] { return workload::graph_workloads().infos(); }},
+      {"kinds", [] { return sim::work_kinds().infos(); }},
       {"experiment",
        [] {
          return Parts{{"experiment", "a machine and its work", sim::experiment_parameters()}};
