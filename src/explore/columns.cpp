@@ -1,8 +1,10 @@
 #include "columns.hpp"
 
 #include <algorithm>
+#include <variant>
 
 #include "tessera/executor/program/executor.hpp"
+#include "tessera/trace/store/json.hpp"
 
 namespace tessera::explore {
 namespace {
@@ -26,6 +28,8 @@ constexpr std::array plan_columns{
                [](const plan::StageMemory& memory) { return memory.in_dram(); }}};
 
 constexpr const char* micro_batches = "micro_batches";
+// Before names of what work has measured, which only a run knows.
+constexpr const char* measured = "measured.";
 
 Bytes largest(const plan::Plan& plan, Bytes (*of)(const plan::StageMemory&)) {
   Bytes most;
@@ -74,6 +78,9 @@ std::string of_any_stage(const std::string& name) {
 }  // namespace
 
 bool is_column(const std::string& name) {
+  if (name.starts_with(measured)) {
+    return true;
+  }
   const std::vector<std::string> known = known_columns();
   return std::find(known.begin(), known.end(), of_any_stage(name)) != known.end();
 }
@@ -105,6 +112,13 @@ SweepColumn describe_column(const std::string& name) {
 std::map<std::string, std::string> numbers_of_point(const sim::Experiment& experiment,
                                                     const trace::Summary& summary) {
   std::map<std::string, std::string> numbers = numbers_of(summary);
+  for (const trace::Measured& of_job : summary.measured) {
+    const std::string head = measured + (of_job.tenant.empty() ? "" : of_job.tenant + ".");
+    for (const trace::Measure& measure : of_job.measures) {
+      numbers[head + measure.name] =
+          std::visit([](auto value) { return trace::Json(value).text(); }, measure.value);
+    }
+  }
   if (experiment.planned() == nullptr) {
     return numbers;  // without a plan there are none of it
   }

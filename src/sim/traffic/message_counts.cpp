@@ -8,18 +8,22 @@
 namespace tessera::sim {
 namespace {
 
-// All that ranks know, on the first one.
+// All that ranks know, on the first one, which keeps its own as it is: there may be megabytes.
 MessageCounts gathered(const MessageCounts& own, comm::Communicator& communicator) {
   pdes::StateWriter writer;
-  own.save(writer);
+  if (communicator.rank() > 0) {
+    own.save(writer);
+  }
   const auto bytes = writer.bytes();
-  MessageCounts all;
+  MessageCounts all = own;
   for (const std::string& text :
        communicator.gather({reinterpret_cast<const char*>(bytes.data()), bytes.size()})) {
-    pdes::StateReader reader(std::as_bytes(std::span(text)));
-    MessageCounts one;
-    one.restore(reader);
-    all.add_all(one);
+    if (!text.empty()) {
+      pdes::StateReader reader(std::as_bytes(std::span(text)));
+      MessageCounts one;
+      one.restore(reader);
+      all.add_all(one);
+    }
   }
   return all;
 }
@@ -59,9 +63,11 @@ void MessageCounts::restore(pdes::StateReader& reader) {
 std::vector<trace::Measure> MessageCounts::measures(const TrafficWork& work,
                                                     comm::Communicator& communicator) const {
   const MessageCounts all = gathered(*this, communicator);
-  // Zeros on all ranks but the first.
-  std::array<std::uint64_t, 9> numbers{all.sent, all.come, all.in_time};
-  if (all.come > 0) {
+  std::array<std::uint64_t, 9> numbers{};  // stay so on all ranks but the first
+  if (communicator.rank() == 0) {
+    numbers = {all.sent, all.come, all.in_time};
+  }
+  if (communicator.rank() == 0 && all.come > 0) {
     const std::vector<std::uint64_t> at = all.latencies_.percentiles({50, 95, 99});
     numbers = {all.sent, all.come, all.in_time, all.least_ps_,        all.latencies_.mean(),
                at[0],    at[1],    at[2],       all.latencies_.most()};

@@ -4,6 +4,7 @@
 
 #include "known_pairs.hpp"
 #include "predicted_events.hpp"
+#include "tessera/machine/routing/routing.hpp"
 #include "tessera/sim/work.hpp"
 #include "traffic/job.hpp"
 
@@ -13,7 +14,9 @@ namespace {
 // Messages that predictions draw, of all tiles together, and pairs that are told.
 constexpr std::uint64_t most_drawn = 1U << 20U;
 constexpr std::uint64_t most_pairs = 1U << 20U;
-constexpr std::uint64_t most_kinds = 8;  // of messages of a tile, for events that are pending
+constexpr std::size_t most_looked_at = 256;  // tiles, for what is under way
+constexpr double bytes_under_way = 128;      // of a message: its event, and a packet's (measured)
+constexpr std::uint64_t most_kinds = 8;      // of messages of a tile, for events that are pending
 
 class TrafficsWork final : public Work {
  public:
@@ -53,8 +56,19 @@ class TrafficsWork final : public Work {
     }
   }
 
-  std::size_t shared_bytes() const override { return traffic_.tiles.size() * sizeof(EntityId); }
-  std::size_t bytes_a_tile() const override { return traffic_bytes_a_tile(); }
+  // With the times of messages, as many as are kept one by one: in a table that grows by doubling,
+  // and in the end in that of all ranks and in one that is sorted.
+  std::size_t shared_bytes() const override {
+    const auto kept = static_cast<std::size_t>(std::min<double>(messages(), most_drawn));
+    return traffic_.tiles.size() * sizeof(EntityId) + 4 * kept * sizeof(std::uint64_t);
+  }
+  // With the messages of a tile that are under way, as long as none waits (Little's law).
+  std::size_t bytes_a_tile() const override {
+    const double under_way = messages() / static_cast<double>(traffic_.tiles.size()) *
+                             idle_time().seconds() / traffic_.time_of(traffic_.cycles).seconds();
+    return traffic_bytes_a_tile() +
+           static_cast<std::size_t>(std::ceil(under_way * bytes_under_way));
+  }
   void visit_messages(const MessageVisit& visit) const override {
     draw(most_kinds,
          [&](EntityId from, EntityId to, std::uint64_t) { visit(from, to, traffic_.message()); });
@@ -101,6 +115,31 @@ class TrafficsWork final : public Work {
   }
 
  private:
+  // About so many in all.
+  double messages() const {
+    return traffic_.rate / static_cast<double>(traffic_.message_flits) *
+           static_cast<double>(traffic_.cycles) * static_cast<double>(traffic_.tiles.size());
+  }
+
+  // Of a message on an idle machine, mean over the first ones of some tiles.
+  SimTime idle_time() const {
+    const machine::Topology& topology = *platform_.machine.topology;
+    const auto routing = machine::make_routing(platform_.network->routing(), topology);
+    const auto step = static_cast<std::uint32_t>(traffic_.tiles.size() / most_looked_at + 1);
+    const network::TrafficStream stream = traffic_.stream();
+    SimTime sum;
+    std::int64_t count = 0;
+    for (std::uint32_t number = 0; number < traffic_.tiles.size(); number += step) {
+      network::InjectionState state;
+      const EntityId from = traffic_.tiles[number];
+      const EntityId to = traffic_.tiles[stream.next(from, number, state, 0).target];
+      sum += platform_.network->idle_time(machine::path_between(topology, *routing, from, to),
+                                          traffic_.message());
+      ++count;
+    }
+    return SimTime::from_ps(sum.ps() / count);
+  }
+
   // The first messages of each tile, `most` at most; `visit` hears how many each of them stands
   // for.
   template <class Visit>
