@@ -138,6 +138,10 @@ class Run:
         """The jobs that shared the machine; no rows where one had all of it."""
         return pandas.DataFrame(self.summary.get("tenants") or [])
 
+    def measured(self) -> pandas.DataFrame:
+        """What jobs measured by themselves, a row a job; names end in their units."""
+        return pandas.DataFrame(self.summary.get("measured") or [])
+
     def services(self) -> pandas.DataFrame:
         """How requests were served, a row a tenant; times in seconds, by quantile."""
         return pandas.DataFrame([_flat(one) for one in self.summary.get("services") or []])

@@ -2,10 +2,10 @@
 // many cycles; the run is over when all have come.
 //
 // Method: an open loop with patterns and injection processes of W. Dally, B. Towles, "Principles
-// and Practices of Interconnection Networks", 2004, chapters 3.2 and 23.2, as `tessera traffic`
-// has them, with the same random streams: both send the same messages. Deviations from their
-// measurement (section 23.4): there is no warm-up, and every message counts, so that the first ones
-// meet an empty network and the last ones one that drains.
+// and Practices of Interconnection Networks", 2004 (patterns: table 3.1), as `tessera traffic` has
+// them, with the same random streams: both send the same messages. Deviations from how that
+// measures (sim/traffic/traffic.hpp): there is no warm-up, and every message counts, so that the
+// first ones meet an empty network and the last ones one that drains.
 #include "traffic/job.hpp"
 
 #include <array>
