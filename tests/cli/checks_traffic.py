@@ -1,4 +1,4 @@
-"""`tessera traffic`: points, files, words that are wrong."""
+"""`tessera traffic`: points, files, words that are wrong; and the same load as the work of an experiment."""
 import json
 
 from program import HERE, check, expect, expect_refusal
@@ -66,3 +66,26 @@ def traffic_refusals(program):
     expect_refusal(program.call("traffic", MESH, "--set", "traffic.sampel=3"), 2, "did you mean 'sample'")
     expect_refusal(program.call("traffic", MESH, "--set", "machine.topology.rows=4", "--set",
                                 "traffic.pattern=transpose"), 2, "as many rows as columns")
+
+
+@check
+def traffic_is_work(program):
+    """What the command finds in a steady state, a run of the same load finds, too."""
+    out = program.folder.parent / "steady.json"
+    done = program.call("traffic", MESH, "--set", "traffic.rates=[0.1]", "-o", out)
+    expect(done.returncode == 0, done.stderr_text)
+    steady = json.loads(out.read_text())["points"][0]
+    noise = program.folder.parent / "noise.yaml"
+    machine = MESH.read_text(encoding="utf-8").split("traffic:\n")[0]
+    noise.write_text(machine + "  tile: {peak: {fp16: 1 TFLOP/s}}\n"
+                     "workload: {kind: traffic, rate: 0.1, cycles: 6000}\n", encoding="utf-8")
+    done = program.call("run", noise, "-q", "--json", "-o", program.folder.parent / "noise")
+    expect(done.returncode == 0, done.stderr_text)
+    measured = json.loads(done.stdout_text)["measured"][0]
+    expect(measured["messages_sent"] == measured["messages_delivered"] > 30000, str(measured))
+    expect(measured["latency_least_ps"] == 1000 * steady["latency_least"], str(measured))
+    expect(abs(measured["latency_mean_ps"] / 1000 / steady["latency"] - 1) < 0.01, str((measured, steady)))
+    shown = program.call("show", program.folder.parent / "noise")
+    expect("latency p99" in shown.stdout_text and "accepted rate" in shown.stdout_text, shown.stdout_text)
+    said = program.call("check", noise)
+    expect("uniform, bernoulli" in said.stdout_text and "without a warm-up" in said.stdout_text, said.stdout_text)

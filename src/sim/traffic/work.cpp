@@ -64,8 +64,9 @@ class TrafficsWork final : public Work {
   }
   // With the messages of a tile that are under way, as long as none waits (Little's law).
   std::size_t bytes_a_tile() const override {
-    const double under_way = messages() / static_cast<double>(traffic_.tiles.size()) *
-                             idle_time().seconds() / traffic_.time_of(traffic_.cycles).seconds();
+    const double of_tile = messages() / static_cast<double>(traffic_.tiles.size());
+    const double part = idle_time().seconds() / traffic_.time_of(traffic_.cycles).seconds();
+    const double under_way = of_tile * std::min(1.0, part);
     return traffic_bytes_a_tile() +
            static_cast<std::size_t>(std::ceil(under_way * bytes_under_way));
   }
