@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 KINDS = ["networks", "memories", "computes", "topologies", "collectives", "workloads", "execution",
-         "graphs", "models", "serving", "tenants", "traffic"]
+         "graphs", "kinds", "serving"]
 COMPARED = re.compile(r'[!=]=\s*"([a-z0-9-]+)"|"([a-z0-9-]+)"\s*[!=]=')
 # A constant that is such a name.
 CONSTANT = re.compile(r'\bconst(?:expr)?\b[^;="()]*?\b(\w+)\s*(?:=\s*|\{\s*)"([a-z0-9-]+)"\s*\}?\s*;')

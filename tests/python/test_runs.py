@@ -7,6 +7,7 @@ import subprocess
 import h5py
 import numpy as np
 import pytest
+from conftest import small_experiment
 
 import tessera as ts
 
@@ -16,6 +17,16 @@ def test_summary(run):
     assert run.iteration_time_s == run.summary["iteration_time_ps"] / 1e12
     assert 0 < run.utilization <= 1
     assert "small" in run._repr_html_()
+
+
+def test_what_work_measures(run, tmp_path):
+    assert run.measured().empty
+    traffic = small_experiment(workload=ts.workloads.Traffic(rate=0.2, cycles=500), strategy=None,
+                               options=ts.RunOptions(trace="none")).run(tmp_path / "traffic")
+    table = traffic.measured()
+    assert len(table) == 1
+    assert 300 < table.messages_sent[0] == table.messages_delivered[0]
+    assert table.latency_least_ps[0] <= table.latency_mean_ps[0] <= table.latency_most_ps[0]
 
 
 def test_breakdown(run):
