@@ -54,8 +54,14 @@ Superblock read_superblock(const std::string& path) {
   return superblock;
 }
 
-hdf5::ReadFile open_file(const std::string& path) {
+// `writing`: somebody may go on to write it. Else a damaged part is read once, not again and again:
+// it may say that it has gigabytes.
+hdf5::ReadFile open_file(const std::string& path, bool writing) {
   const hdf5::Properties access = hdf5::file_access(path);
+  if (!writing) {
+    return hdf5::ReadFile(
+        hdf5::check(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), path, "open the file"));
+  }
   // In this mode HDF5 reads a part again when its checksum differs, for its writer may be about to
   // write it, and waits 1 ns, 2 ns, 4 ns, … between. Its own limit of 100 times would never end.
   constexpr unsigned attempts = 24;  // 17 ms in all
@@ -122,7 +128,7 @@ TraceReader::Impl::Impl(const std::string& file_path, Trust trust)
     throw IoError(path + ": error: holds no rows: its writer ended while it created the file");
   }
   const hdf5::Guard guard;
-  file = open_file(path);
+  file = open_file(path, superblock.writing);
   check_format();
   // Commits before tables: while the file grows, rows are there before the commit that covers them.
   const std::vector<Commit> commits = read_commits();
