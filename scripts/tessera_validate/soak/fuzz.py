@@ -3,9 +3,9 @@
 
 Each reader gets mutated inputs until there have been so many of them, over as many sittings as it takes:
 build/fuzz/ledger.json remembers counts, build/fuzz/corpus what was found. An input must be read or refused as bad
-input within the time and memory allowed; experiments, which may ask for both, are counted. A finding, or a fuzzer that
-ends otherwise than in order, makes the exit code 1; an interrupt (SIGINT, SIGTERM) ends a sitting in order, which
-counts, and makes it 130, without a page.
+input within the time and memory allowed; experiments, which may ask for both, are counted, and so are traces that HDF5
+crashes on or asks for too much memory for. A finding, or a fuzzer that ends otherwise than in order, makes the exit
+code 1; an interrupt (SIGINT, SIGTERM) ends a sitting in order, which counts, and makes it 130, without a page.
 """
 
 import argparse
@@ -38,11 +38,15 @@ READERS = {
     "onnx": ("ONNX models, through all passes", 65536),
     "requests": ("logs of requests, CSV and JSON", 4096),
     "stored": ("checkpoint.json, manifest, summary, state and logs of sweeps, with sums made right", 4096),
+    "traces": ("traces and ranks' files of checkpoints, which HDF5 reads", 32768),
     "import": ("configurations of ASTRA-sim, SCALE-Sim and ONNXim", 8192)}
 WANTED = 1_000_000  # inputs for each reader
 MOST_MEMORY_MB = 2048
 LONGEST_S = 20
 TOO_LONG, TOO_LARGE = 70, 71  # what libFuzzer ends with
+# Readers with processes of their own, and what is counted there and no finding.
+COUNTED = {"experiment": {"timeout": TOO_LONG, "oom": TOO_LARGE}, "traces": {"oom": TOO_LARGE}}
+LARGEST_REQUEST_MB = 1 << 21  # more than a sanitizer gives, which tells who asked
 INTERRUPTED = 130
 KEPT_FILES, KEPT_BYTES = 100, 2048  # of a corpus in the tree
 
@@ -127,13 +131,16 @@ def sit(given, reader, left):
                "-print_final_stats=1", "-use_value_profile=1", f"-artifact_prefix={findings}/"]
     if given.minutes:
         command.append(f"-max_total_time={int(60 * given.minutes)}")
-    if reader == "experiment":
-        command += ["-fork=1", "-ignore_timeouts=1", "-ignore_ooms=1"]
+    counted = COUNTED.get(reader, {})
+    if counted:
+        command += ["-fork=1", *(f"-ignore_{kind}s=1" for kind in counted)]
+    if reader == "traces":
+        command.append(f"-malloc_limit_mb={LARGEST_REQUEST_MB}")
     fuzzer = Fuzzer([*map(str, command), str(corpus)], environment(reader))
     text = fuzzer.run()
     interrupted = fuzzer.asked > 0
     # With processes of their own it ends as the last of them did, also where that was to be ignored.
-    in_order = (0, TOO_LONG, TOO_LARGE) if reader == "experiment" else (0,)
+    in_order = (0, *counted.values())
     code = fuzzer.process.returncode
     return Sitting(counts_of(text), text, 0 if interrupted or code in in_order else code, interrupted)
 
@@ -202,7 +209,7 @@ def keep(given, reader):
 
 def open_findings(given, reader):
     """How many inputs that once were neither read nor refused still are not, when they are given again."""
-    kinds = ("crash-*", "leak-*") if reader == "experiment" else ("crash-*", "leak-*", "timeout-*", "oom-*")
+    kinds = [f"{kind}-*" for kind in ("crash", "leak", "timeout", "oom") if kind not in COUNTED.get(reader, {})]
     count = 0
     for path in [path for kind in kinds for path in (given.folder / "findings" / reader).glob(kind)]:
         done = subprocess.run([str(given.folder / "tests" / "fuzz_readers"), f"-timeout={LONGEST_S}",
@@ -216,7 +223,8 @@ def part_of_page(given, ledger, program):
     lines = ["libFuzzer, under AddressSanitizer and UndefinedBehaviorSanitizer, guided by coverage and compared "
              f"values. An input must be read or refused as bad input within {LONGEST_S} s and "
              f"{MOST_MEMORY_MB} MiB. Experiments may ask for more; those that did are counted, their messages "
-             "are not looked at. Counts are over all sittings, by the programs named; after a finding the count "
+             "are not looked at. Traces that HDF5 itself crashes on count as larger. Counts are over all sittings, "
+             "by the programs named; after a finding the count "
              f"goes on from where it was. Bound: {WANTED} inputs for each reader, and no finding that is open.", "",
              "| reader | reads | inputs | edges covered | longer than allowed | larger | open findings | hours | programs |",
              "|---|---|---|---|---|---|---|---|---|"]

@@ -122,4 +122,4 @@ def seeds(reader):
         return [text + bytes([choice]) for text in texts for choice in (0, 1)]
     if reader == "stored":
         return [json.dumps(content).encode() + bytes([choice]) for choice, content in STORED]
-    return imports()
+    return imports() if reader == "import" else []  # of others: tests/fuzz/corpus
