@@ -128,7 +128,7 @@ class TrafficExecutor final : public executor::Executor, public Measures {
             " came to them"};
   }
   std::uint64_t instructions_done() const override { return cycles_passed_; }
-  std::vector<executor::Balance> balances() const override {
+  std::vector<Balance> balances() const override {
     return {{"messages sent and delivered", counts_.sent, counts_.come}};
   }
   std::optional<executor::SentBytes> sent_bytes() const override {

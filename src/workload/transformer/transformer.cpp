@@ -323,6 +323,12 @@ std::optional<TransformerShape> read_shape(config::Section& section) {
   return complete ? std::optional(shape) : std::nullopt;
 }
 
+bool mixes_by_attention(const TransformerShape& shape) {
+  return shape.pattern.empty() || std::ranges::any_of(shape.pattern, [](const LayerKind& kind) {
+           return kind.mixer == Mixer::attention || kind.mixer == Mixer::local;
+         });
+}
+
 bool joins_gradients(config::Section& section, const TransformerShape& shape, bool training) {
   if (!shape.join_gradients) {
     return false;
@@ -330,7 +336,8 @@ bool joins_gradients(config::Section& section, const TransformerShape& shape, bo
   const char* why = !training ? "inference"
                     : shape.latent
                         ? "latent, whose queries, keys and values are products of their own"
-                        : nullptr;
+                    : !mixes_by_attention(shape) ? "layers none of which is attention"
+                                                 : nullptr;
   if (why) {
     config::note_without_effect(section, "join_gradients", why);
   }

@@ -32,6 +32,21 @@ Lines notes_of(const std::string& strategy, const std::string& workload = worklo
   return diagnostics.notes();
 }
 
+TEST(WithoutEffect, OfKernelsThatWorkDoesNotHave) {
+  const std::string model =
+      "kind: transformer\nlayers: 2\nhidden: 64\nheads: 4\nsequence: 16\nvocabulary: 100\n";
+  EXPECT_THAT(notes_of("", model + "join_gradients: true\nbias_gradients: apart\n"
+                                   "layout_copies: context\n"),
+              IsEmpty());
+  EXPECT_THAT(notes_of("", model + "join_gradients: true\npattern: [ssm-alone]\n"
+                                   "ssm: {state: 16, head_width: 32}\n"),
+              ElementsAre("join_gradients has no effect with layers none of which is attention"));
+  EXPECT_THAT(notes_of("", model + "biases: false\nbias_gradients: apart\nattention: flash\n"
+                                   "layout_copies: context\n"),
+              ElementsAre("bias_gradients has no effect with biases: false",
+                          "layout_copies has no effect with attention: flash"));
+}
+
 TEST(WithoutEffect, OfGroupsOfOne) {
   EXPECT_THAT(notes_of("sequence_parallel: true\noverlap_tensor: true\nasync_tensor: true\n"),
               ElementsAre("strategy.sequence_parallel has no effect with tensor: 1",
