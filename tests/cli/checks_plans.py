@@ -87,3 +87,26 @@ def plan_of_a_graph_without_a_strategy(program):
     done = program.call(*words_of(program, CONFIGS / "experiments" / "onnx_ocr.yaml", "--top", "2"))
     expect(done.returncode == 0, done.stderr_text)
     expect("own strategy" in done.stdout_text and "it has none" in done.stdout_text, done.stdout_text)
+
+
+@check
+def replay_waits_until_no_stage_waits_less(program):
+    """A stage that takes longer than the others sets the pace only once it no longer waits: here after 22 micro-batches,
+    of which each takes as long as the one before all the while."""
+    path = program.scratch / "late.yaml"
+    path.write_text(f"""name: late
+machine: {CONFIGS}/machines/h100_cluster.yaml
+workload: {CONFIGS.parent}/workloads/llama2_70b.yaml
+strategy:
+  {{pipeline: 4, tensor: 2, data: 2, context: 2, chunks: 2, schedule: dualpipe-v, micro_batch: 1, zero: 1,
+   sequence_parallel: true, overlap_gradients: true, overlap_tensor: true, prefetch: both, capacity: ignore,
+   aggregation: stage, placement: {{layout: linear}}}}
+""", encoding="utf-8")
+    times = []
+    for replay in ("none", "exact"):
+        folder = program.scratch / replay
+        done = program.call("run", path, "-q", "-q", "-o", folder, "--trace", "none", "--set", "machine.topology.nodes=4",
+                            "--set", "workload.batch=256", "--set", f"run.replay={replay}")
+        expect(done.returncode == 0, done.stderr_text)
+        times.append(json.loads((folder / "summary.json").read_text(encoding="utf-8"))["iteration_time_ps"])
+    expect(times[0] == times[1], f"{times[1]} ps in place of {times[0]}")

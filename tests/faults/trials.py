@@ -117,6 +117,7 @@ def start_and_reach(bench, ranks, arguments, longest_s):
     run.wait_until_started()
     last = bench.folder / ("trace.%05d.h5" % (ranks - 1))
     run.wait_for(last.exists, "traces")
+    run.wait_for((bench.folder / "summary.json").exists, "a summary")
     time.sleep(bench.random.uniform(0, longest_s))
     expect(run.process.poll() is None, "the run ended: " + run.text())
     return run

@@ -19,7 +19,9 @@ namespace tessera::sim {
 namespace {
 
 // Times that must grow evenly: of the iteration, then of each activity of all tiles and each stage.
-// Means over tiles are rounded down, so that a mean's growth may differ by one.
+// Means over tiles are rounded down, so that a mean's growth may differ by one. None may shrink: a
+// stage that waits less with each further micro-batch takes longer for one than the iteration grows
+// by, and will hold up all others once it waits no more.
 std::vector<std::int64_t> times_of(const trace::Summary& summary) {
   std::vector<std::int64_t> times{summary.simulated_time_ps};
   for (const trace::Breakdown& row : summary.breakdown) {
@@ -39,7 +41,7 @@ bool grows_evenly(const std::array<trace::Summary, 2>& before, const trace::Summ
   }
   for (std::size_t i = 1; i < first.size(); ++i) {
     const std::int64_t bend = third[i] - 2 * second[i] + first[i];
-    if (bend < -2 || bend > 2) {
+    if (bend < -2 || bend > 2 || third[i] < second[i] - 2) {
       return false;
     }
   }
