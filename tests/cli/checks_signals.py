@@ -34,6 +34,20 @@ def stop_by_term(program):
 
 
 @check
+def stop_by_term_twice(program):
+    """As timeout(1) does: to the program, and to its group."""
+    process = program.start(["run", HERE / "long.yaml", "-o", program.folder])
+    program.wait_until_running(process)
+    process.send_signal(signal.SIGTERM)
+    process.send_signal(signal.SIGTERM)
+    time.sleep(0.001)
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=60)
+    expect(process.returncode == 75, "exit code %d: %s" % (process.returncode, err))
+    expect(program.summary()["status"] == "stopped", program.summary()["status"])
+
+
+@check
 def stop_by_interrupt(program):
     stop_with(program, signal.SIGINT, 0)
 
