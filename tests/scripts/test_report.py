@@ -358,6 +358,31 @@ class Reports(unittest.TestCase):
         self.assertEqual(same["differences"], [])
         self.assertEqual({row["small (2) − small (1)"] for row in same["hottest"]}, {0.0})
 
+    def test_comparison_knows_what_was_not_recorded(self):
+        still = self.run_of("small.yaml", "still", "--set", "machine.network.model=analytical")
+        found = json.loads(run(TESSERA, "compare", self.small, still, "--json").stdout)
+        self.fits(found, "comparison.schema.json")
+        self.assertTrue(found["hottest"])
+        for row in found["hottest"]:
+            self.assertIsNotNone(row["small"])
+            self.assertIsNone(row["still"])
+            self.assertIsNone(row["still − small"])
+        self.assertNotIn("hottest_channels", found)
+        text = run(TESSERA, "compare", self.small, self.small).stdout
+        self.assertIn("What differs in the configurations\n  nothing: all ", text)
+
+    def test_comparison_has_the_hottest_channels(self):
+        streams = ["--set", "machine.tile.sram=64 kB", "--set", "machine.tile.operands=sram"]
+        whole = self.run_of("cluster.yaml", "whole", *streams)
+        half = self.run_of("cluster.yaml", "half", *streams, "--set", "machine.dram.bandwidth=1.5 TB/s")
+        found = json.loads(run(TESSERA, "compare", whole, half, "--json").stdout)
+        self.fits(found, "comparison.schema.json")
+        self.assertEqual(len(found["hottest_channels"]), 50)
+        for row in found["hottest_channels"]:
+            self.assertAlmostEqual(row["half"], 2 * row["whole"], 3)
+            self.assertAlmostEqual(row["half − whole"], row["half"] - row["whole"], 12)
+        self.assertIn("Hottest DRAM channels", run(TESSERA, "compare", whole, half).stdout)
+
     def test_compared_pictures_have_one_scale(self):
         folder = self.base / "pictures"
         done = run(TESSERA, "compare", self.small, self.other, "--pictures", folder, "--all")

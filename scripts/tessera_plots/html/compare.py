@@ -37,7 +37,7 @@ class Comparison:
         """{name: table}, those that there are."""
         made = {name: getattr(self, name)() for name in (
             "numbers", "differences", "breakdown", "operators", "collectives", "links_by_kind",
-            "hottest", "memory")}
+            "hottest", "hottest_channels", "memory")}
         made["links"] = made.pop("links_by_kind")
         return {name: content for name, content in made.items() if content}
 
@@ -72,7 +72,8 @@ class Comparison:
                 if len({part.get(key) for part in values}) > 1]
         return table("What differs in the configurations", [("key", "text"),
                                                             *self._columns("text")], rows,
-                     f"{len(rows)} of {len(keys)} keys; a dash: not there")
+                     f"{len(rows)} of {len(keys)} keys; a dash: not there" if rows
+                     else f"nothing: all {len(keys)} keys are the same")
 
     def breakdown(self):
         parts = [run["breakdown"] for run in self.runs]
@@ -146,13 +147,45 @@ class Comparison:
         for part in self.links:
             for name, (kind, share) in part.items():
                 most[name] = max(most.get(name, (0, kind)), (share, kind))
+        shares = [{name: share for name, (_, share) in part.items()} for part in self.links]
         rows = []
         for name in sorted(most, key=lambda one: -most[one][0])[:_MOST_LINKS]:
-            values = [part.get(name, (None, 0.0))[1] for part in self.links]
-            rows.append([name, most[name][1], *values, *(value - values[0] for value in values[1:])])
+            values = self._shares(name, shares)
+            rows.append([name, most[name][1], *values, *self._differences_of(values)])
         return table("Hottest links", [("link", "text"), ("kind", "text"), *self._columns("share"),
                                        *((name, "share") for name in self._change_names("−"))], rows,
-                     f"the {len(rows)} busiest in any of the runs, share of its time")
+                     f"the {len(rows)} busiest in any of the runs, share of its time; a dash: the run has no record of "
+                     "it, or its machine no such link")
+
+    def _shares(self, name, shares):
+        """Of each run; nothing where it recorded none, or where its machine is another one and need not have it."""
+        machines = [{key: value for key, value in resolved.flatten(run["config"]).items()
+                     if key.startswith(("machine.topology.", "machine.dram.at"))
+                     and not key.endswith((".bandwidth", ".latency"))} for run in self.runs]
+        known = [machine for machine, part in zip(machines, shares) if name in part]
+        return [part.get(name, 0.0 if part and machine in known else None)
+                for machine, part in zip(machines, shares)]
+
+    @staticmethod
+    def _differences_of(values):
+        return [None if value is None or values[0] is None else value - values[0] for value in values[1:]]
+
+    def hottest_channels(self):
+        shares = [{row[0]: row[2] for row in run["channels"]["hottest"]["rows"]} if run["channels"] else {}
+                  for run in self.runs]
+        most = {}
+        for part in shares:
+            for name, share in part.items():
+                most[name] = max(most.get(name, 0), share)
+        if not most:
+            return None
+        rows = []
+        for name in sorted(most, key=lambda one: -most[one])[:_MOST_LINKS]:
+            values = self._shares(name, shares)
+            rows.append([name, *values, *self._differences_of(values)])
+        return table("Hottest DRAM channels", [("channel", "text"), *self._columns("share"),
+                                               *((name, "share") for name in self._change_names("−"))], rows,
+                     f"the {len(rows)} busiest in any of the runs, share of its time; a dash: the run has no record of it")
 
     def memory(self):
         parts = [run["memory"] for run in self.runs]

@@ -44,6 +44,9 @@ def print_table(content, most_rows, out):
               for row in shown]
     widths = [max(len(row[i]) for row in cells) for i in range(len(columns))]
     print(content["title"], file=out)
+    if not content["rows"]:
+        print(f"  {content['note'] or 'nothing'}\n", file=out)
+        return
     for row in cells:
         line = (cell.ljust(width) if column["kind"] == "text" else cell.rjust(width)
                 for cell, width, column in zip(row, widths, columns))

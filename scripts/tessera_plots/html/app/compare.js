@@ -69,9 +69,9 @@ function sectionsOfComparison(report) {
   VIEW.end = VIEW.to = Math.max(1, ...runs.map((run) => (run.timeline ? run.timeline.end : run.end)));
   const titles = { differences: "What differs in the configurations", numbers: "Results",
     breakdown: "Breakdown in numbers", operators: "Operators", collectives: "Collectives",
-    links: "Links by kind", hottest: "Hottest links", memory: "Memory in numbers" };
+    links: "Links by kind", hottest: "Hottest links", hottest_channels: "Hottest DRAM channels", memory: "Memory in numbers" };
   const part = (name) => tables[name] && section(`${name}-table`, titles[name], tableOf(tables[name]));
   return [part("numbers"), part("differences"), comparedBreakdown(runs), part("breakdown"),
     comparedTimelines(runs), mapSection(runs), comparedCurves(runs), part("links"), part("hottest"),
-    part("operators"), part("collectives"), comparedMemory(runs), part("memory")];
+    part("hottest_channels"), part("operators"), part("collectives"), comparedMemory(runs), part("memory")];
 }
