@@ -2,13 +2,18 @@
 
 import json
 
-from page import EXPERIMENTS, Runner, call
+from page import EXPERIMENTS, ROOT, Runner, call
 
 EXPERIMENT = EXPERIMENTS / "serving_apart.yaml"
 TENANT = "workload.tenants.0"
 RATE, REPLICAS = 40, 8
 POOLS, SLOWER = (0, 2, 3, 4), (1, 4, 16)
+APART, TOGETHER = 3, 0  # replicas that compute prompts alone
+LOADS = (0, 0.5, 0.9)  # of a NIC's bandwidth, by each of its neighbours
+SECONDS = 2.8  # of traffic: most of the time in which requests are served
+MACHINES = ROOT / "configs" / "machines"
 PORT = 35.1  # GB/s, as of configs/machines/h100_servers.yaml
+FLIT, MESSAGE = 1 << 20, 16  # B, flits
 REQUESTS, REDUCED = 800, 80
 LONG = 10  # times as many, where a rate is to be kept up
 
@@ -23,6 +28,10 @@ def quantiles(service, key):
 
 def total(summary):
     return summary["service_totals"][0]
+
+
+def name_of(prefill):
+    return f"{prefill} of {REPLICAS} compute prompts" if prefill else "all do both"
 
 
 def row(name, summary):
@@ -42,7 +51,7 @@ def pools(report, runner, requests):
     rows = []
     for prefill in POOLS:
         summary = runner.run(str(EXPERIMENT), 1, settings(prefill=prefill, requests__count=requests))
-        rows.append(row(f"{prefill} of {REPLICAS} compute prompts" if prefill else "all do both", summary))
+        rows.append(row(name_of(prefill), summary))
     report.table(("replicas", *HEAD), rows)
     apart, both = float(rows[2][5]), float(rows[0][5])
     held = report.bound(apart < both, f"99 % between tokens: apart {apart:.1f} ms, together {both:.1f} ms")
@@ -54,20 +63,74 @@ def pools(report, runner, requests):
 def networks(report, runner, requests):
     report.say("### A slower network")
     report.say()
-    report.say("The same with three that compute prompts, on the network `flow`, whose transfers share links, with NICs "
-               "and cables of the stated part of their bandwidth, and steps that are walked, so that all-reduces are on "
-               "the links of a server beside keys and values.")
+    report.say("The same with three that compute prompts, and with replicas that all do both, on the network `flow`, "
+               "whose transfers share links, with NICs and cables of the stated part of their bandwidth, and steps that "
+               "are walked, so that all-reduces are on the links of a server beside keys and values.")
     report.say()
-    rows, waits = [], []
+    rows, waits = [], {APART: [], TOGETHER: []}
     for part in SLOWER:
-        summary = on_slower_network(runner, requests, part)
-        rows.append(row(f"1/{part}", summary))
-        waits.append(total(summary)["between_tokens_ps"]["most"])
-    report.table(("bandwidth between servers", *HEAD), rows)
-    held = report.bound(waits == sorted(waits) and waits[-1] > waits[0],
-                        f"longest between tokens by bandwidth: {[f'{1e-9 * wait:.1f}' for wait in waits]} ms")
-    report.say("The longest time between tokens, which is that to the second token, grows as the network gets slower: "
-               + " → ".join(f"{1e-9 * wait:.1f} ms" for wait in waits) + f" ({held}).")
+        for prefill, longest in waits.items():
+            summary = on_slower_network(runner, requests, part, prefill=prefill)
+            rows.append([f"1/{part}", *row(name_of(prefill), summary)])
+            longest.append(total(summary)["between_tokens_ps"]["most"])
+    report.table(("bandwidth between servers", "replicas", *HEAD), rows)
+    apart, together = waits.values()
+    held = report.bound(apart == sorted(apart) and apart[-1] > apart[0],
+                        f"longest between tokens by bandwidth: {[f'{1e-9 * wait:.1f}' for wait in apart]} ms")
+    report.say("Apart, the longest time between tokens, which is that to the second token, grows as the network gets "
+               "slower: " + arrows(apart) + f" ({held}).")
+    held = report.bound(len(set(together)) == 1, f"together, longest between tokens: {arrows(together)}")
+    report.say("Where all do both, nothing goes between servers, and times stay what they are: " + arrows(together) +
+               f" ({held}).")
+    report.say()
+
+
+def arrows(times):
+    return " → ".join(f"{1e-9 * time:.1f} ms" for time in times)
+
+
+def beside_traffic(folder, load, prefill, requests):
+    """Every second GPU of four servers serves; the others send over NICs that each shares with one that serves."""
+    tenants = [{"name": "serve", "tiles": list(range(0, 32, 2)), "workload": {
+        "kind": "serving", "all_reduce": "halving-doubling", "tenants": [{
+            "name": "chat", "language_model": str(ROOT / "workloads/llama3_8b.yaml"), "tensor": 2, "replicas": REPLICAS,
+            "prefill": prefill, "router": "least-work", "batching": {"chunk": 2048}, "price": 3,
+            "target": {"first_token": "1 s", "between_tokens": "12 ms"},
+            "requests": {"arrivals": "poisson", "rate": RATE, "count": requests, "prompt": [1024, 7000],
+                         "generate": [64, 512]}}]}}]
+    if load:
+        cycle = FLIT / (1e9 * PORT)  # s
+        tenants.append({"name": "noise", "tiles": list(range(1, 32, 2)), "workload": {
+            "kind": "traffic", "flit_size": f"{FLIT} B", "message": MESSAGE, "cycle": f"{round(1e12 * cycle)} ps",
+            "rate": load, "cycles": round(SECONDS / cycle)}})
+    path = folder / f"apart-beside-{load}-{prefill}.yaml"
+    path.write_text(json.dumps({"machine": str(MACHINES / "h100_servers.yaml"), "run": {"trace": "none"},
+                                "workload": {"kind": "tenants", "tenants": tenants}}), encoding="utf-8")
+    return path
+
+
+def loads(report, runner, requests):
+    report.say("### A loaded network")
+    report.say()
+    report.say("The same requests and replicas on every second GPU of four servers, where two GPUs share a NIC and its "
+               "cable (`flow`, steps that are walked). The other GPUs send messages of 16 MiB to each other at random "
+               f"(`workload.kind: traffic`), for {SECONDS} s, of the stated part of the bandwidth of a NIC.")
+    report.say()
+    rows, waits = [], {APART: [], TOGETHER: []}
+    for load in LOADS:
+        for prefill, longest in waits.items():
+            path = beside_traffic(runner.folder, load, prefill, requests // 20)
+            summary = runner.run(str(path), 1, ("--set", "machine.network={model: flow}", "--set",
+                                                "machine.topology.nodes=4", "--set", "machine.topology.nics=4"))
+            rows.append([load, *row(name_of(prefill), summary)])
+            longest.append(total(summary)["between_tokens_ps"]["most"])
+    report.table(("load", "replicas", *HEAD), rows)
+    apart, together = waits.values()
+    held = report.bound(apart == sorted(apart) and apart[-1] > apart[0],
+                        f"longest between tokens by load: {arrows(apart)}")
+    report.say("Keys and values that are handed over share NICs with the traffic: apart, the longest time between tokens "
+               f"goes {arrows(apart)} ({held}). Where all do both, only all-reduces meet traffic, in the switch of a "
+               f"server: {arrows(together)}.")
     report.say()
 
 
@@ -134,5 +197,6 @@ def sections(report, program, folder, setting):
     pools(report, runner, requests)
     if not setting.reduced:
         networks(report, runner, requests)
+        loads(report, runner, requests)
         by_layers(report, runner, requests)
         rates(report, program, requests)
