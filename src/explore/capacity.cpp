@@ -56,7 +56,7 @@ void sort_rows(CapacityOutcome& outcome) {
 CapacityOutcome find_capacity(const CapacityRequest& request, comm::Communicator& communicator,
                               const config::TextLoader& load) {
   RateSearches searches(request, load, communicator);
-  const double first = first_rate(request, searches.configuration());
+  const double first = searches.first_rate();
   CapacityOutcome outcome;
   std::vector<OverKey> over;
   std::size_t combinations = 1;

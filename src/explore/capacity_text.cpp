@@ -1,6 +1,8 @@
 // The rates that services keep up, for people and programs.
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <map>
 
 #include "tessera/core/text.hpp"
 #include "tessera/explore/capacity.hpp"
@@ -16,8 +18,11 @@ std::string rounded(double value, int digits) {
   if (value == 0) {
     return "0";
   }
-  const double scale = std::pow(10, digits - 1 - static_cast<int>(std::floor(std::log10(value))));
-  return format_number(std::round(value * scale) / scale);
+  // Powers of ten below one are not exact: large values are divided by those above.
+  const int decimals = digits - 1 - static_cast<int>(std::floor(std::log10(value)));
+  const double scale = std::pow(10, std::abs(decimals));
+  return format_number(decimals < 0 ? std::round(value / scale) * scale
+                                    : std::round(value * scale) / scale);
 }
 
 std::string milliseconds(std::uint64_t ps) {
@@ -100,6 +105,36 @@ std::vector<std::string> short_names(const std::vector<std::string>& keys) {
 }
 
 }  // namespace
+
+std::string why_none(const CapacityOutcome& outcome, const std::string& what) {
+  std::map<std::string, std::size_t> counts;
+  std::string first;  // of the most frequent ones
+  std::size_t untried = 0;
+  for (const CapacityRow& row : outcome.rows) {
+    if (row.status == "refused" || row.status == "failed") {
+      ++untried;
+      ++counts[row.message];
+    }
+  }
+  const std::string none = "no " + what + " meets the targets";
+  if (untried == 0) {
+    return none;
+  }
+  for (const CapacityRow& row : outcome.rows) {
+    if (counts.contains(row.message) && (first.empty() || counts[row.message] > counts[first])) {
+      first = row.message;
+    }
+  }
+  const std::string all = std::to_string(outcome.rows.size());
+  const std::string why = ", " + std::to_string(counts[first]) + " of them as: " + first;
+  return untried == outcome.rows.size()
+             ? "no " + what + " could be tried: all " + all + " are refused or fail" + why
+             : none + "; " + std::to_string(untried) + " of " + all + " are refused or fail" + why;
+}
+
+std::string rate_text(double rate) {
+  return rounded(rate, 4);
+}
 
 std::string to_table(const CapacityOutcome& outcome) {
   std::vector<std::string> head = short_names(outcome.keys);

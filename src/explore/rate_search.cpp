@@ -79,22 +79,6 @@ const config::Value* value_at(const config::Value& root, const std::string& path
   return at;
 }
 
-double first_rate(const CapacityRequest& request, const config::Value& root) {
-  if (!has_targets(root)) {
-    throw ConfigError(
-        "none of workload.tenants has a 'target' that could be met, nor has a class of theirs");
-  }
-  const config::Value* const rate = value_at(root, request.key);
-  double first = 0;
-  if (rate != nullptr) {
-    std::from_chars(rate->text.data(), rate->text.data() + rate->text.size(), first);
-  }
-  if (!(first > 0) || !std::isfinite(first)) {
-    throw ConfigError(request.key + ": the experiment has no such rate to begin with");
-  }
-  return first;
-}
-
 std::optional<CapacityRow> RateSearch::run(double first, double to_beat) {
   try {
     search(first, to_beat);
@@ -209,6 +193,30 @@ RateSearches::RateSearches(const CapacityRequest& request, const config::TextLoa
 
 config::Value RateSearches::configuration() {
   return sim::read_configuration(request_.experiment, request_.overrides, texts_.loader());
+}
+
+double RateSearches::first_rate() {
+  config::Value root = configuration();
+  if (!has_targets(root)) {
+    throw ConfigError(
+        "none of workload.tenants has a 'target' that could be met, nor has a class of theirs");
+  }
+  if (value_at(root, request_.key) == nullptr) {
+    const sim::Experiment experiment =
+        sim::read_experiment(request_.experiment, alone_and_untraced(request_.overrides), loader());
+    config::Diagnostics diagnostics;
+    root = config::parse("", experiment.resolved, diagnostics);
+    diagnostics.throw_if_any();
+  }
+  const config::Value* const rate = value_at(root, request_.key);
+  double first = 0;
+  if (rate != nullptr) {
+    std::from_chars(rate->text.data(), rate->text.data() + rate->text.size(), first);
+  }
+  if (!(first > 0) || !std::isfinite(first)) {
+    throw ConfigError(request_.key + ": the experiment has no such rate to begin with");
+  }
+  return first;
 }
 
 void RateSearches::keep_in(const SearchPlace& place, const trace::JsonText& question) {

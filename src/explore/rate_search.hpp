@@ -19,10 +19,6 @@ namespace tessera::explore {
 // The value that a path names; null: there is none.
 const config::Value* value_at(const config::Value& root, const std::string& path);
 
-// The rate that the experiment has. Throws ConfigError where it has none, or no targets: what is
-// wrong with the experiment itself is wrong at once.
-double first_rate(const CapacityRequest& request, const config::Value& root);
-
 // The largest rate first.
 void sort_rows(CapacityOutcome& outcome);
 
@@ -70,6 +66,9 @@ class RateSearches {
 
   // The experiment as given. Throws as read_configuration.
   config::Value configuration();
+  // The rate that the experiment has, be it a default. Throws ConfigError where it has none, or no
+  // targets: what is wrong with the experiment itself is wrong at once.
+  double first_rate();
   // Keeps what is found in a folder, and takes what it has from an earlier time. `question`: what
   // all of it depends on, but for files. Throws as SearchFolder does.
   void keep_in(const SearchPlace& place, const trace::JsonText& question);

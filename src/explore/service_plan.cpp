@@ -135,7 +135,7 @@ class Planner {
   ServicePlan run() {
     const config::Value root = searches_.configuration();
     check(root);
-    first_ = first_rate(request_.capacity, root);
+    first_ = searches_.first_rate();
     const std::vector<std::string> chunks = chunks_of(root);
     layouts_ = layouts(npus_of(request_, root), own_layout(root, chunks), chunks);
     plan_.candidates = layouts_.size();
@@ -200,8 +200,7 @@ class Planner {
     sort_rows(so_far);
     searches_.write(so_far);
     searches_.note(std::to_string(plan_.found.rows.size()) + " of " +
-                   std::to_string(layouts_.size()) + " candidates, best rate " +
-                   std::to_string(best_));
+                   std::to_string(layouts_.size()) + " candidates, best rate " + rate_text(best_));
   }
 
   std::vector<std::string> settings_of(const std::vector<std::string>& values) const {

@@ -133,6 +133,29 @@ def capacity_uses_all_ranks(program):
 
 
 @check
+def plan_of_a_service_says_why_nothing_could_be_tried(program):
+    asked = ["plan", service(program, SERVICE.replace("capacity: 4 MB", "capacity: 4 kB")), "-q", "--folder",
+             program.scratch / "found"]
+    found = program.call(*asked)
+    expect(found.returncode == 3, found.stderr_text)
+    expect(re.search("error: no layout could be tried: all [0-9]+ are refused or fail, [0-9]+ of them as: .*[0-9]+ B",
+                     found.stderr_text), found.stderr_text)
+
+
+@check
+def capacity_of_a_trace_begins_with_its_speed_by_default(program):
+    requests = program.scratch / "requests.csv"
+    requests.write_text("arrival_s,input_tokens,output_tokens\n" +
+                        "".join("%de-3,8,16\n" % number for number in range(40)), encoding="utf-8")
+    text = SERVICE.replace("{arrivals: poisson, rate: 5000, count: 60, prompt: 8, generate: 16}",
+                           "{arrivals: trace, file: %s}" % requests)
+    found = program.call("capacity", service(program, text), "-q", "--within", "0.5", "--json", "--rate",
+                         "workload.tenants.0.requests.speed")
+    expect(found.returncode == 0, found.stderr_text)
+    expect(json.loads(found.stdout_text)["rows"][0]["rate"] >= 1, found.stdout_text)
+
+
+@check
 def plan_of_a_service_refuses_what_it_cannot_plan(program):
     tenant = SERVICE[SERVICE.index("    - name: chat"):]
     for number, (text, words, complaint) in enumerate((

@@ -56,6 +56,12 @@ struct CapacityOutcome {
 CapacityOutcome find_capacity(const CapacityRequest& request, comm::Communicator& communicator,
                               const config::TextLoader& load);
 
+// Of an outcome in which no rate meets the targets: that nothing does, or that nothing could be
+// tried, with the most frequent reason. `what`: of which there are several ("layout").
+std::string why_none(const CapacityOutcome& outcome, const std::string& what);
+// For people, in four digits.
+std::string rate_text(double rate);
+
 std::string to_table(const CapacityOutcome& outcome);
 std::string to_json(const CapacityOutcome& outcome);
 

@@ -86,7 +86,7 @@ void print(const explore::ServicePlan& plan, const explore::ServicePlanRequest& 
     std::cerr << "error: a stop was requested; tessera plan --resume " << request.folder
               << " goes on" << std::endl;
   } else if (plan.best_settings.empty()) {
-    std::cerr << "error: no layout meets the targets" << std::endl;
+    std::cerr << "error: " << explore::why_none(plan.found, "layout") << std::endl;
   }
 }
 

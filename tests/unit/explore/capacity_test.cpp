@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <string>
@@ -40,6 +42,18 @@ std::string poisson(const std::string& target, const std::string& rate = "1000")
   std::string text = experiment(target);
   const std::string fixed = "arrivals: fixed, interval: 1 ms";
   return text.replace(text.find(fixed), fixed.size(), "arrivals: poisson, rate: " + rate);
+}
+
+// A request a millisecond.
+std::string trace_file() {
+  const std::filesystem::path path =
+      std::filesystem::temp_directory_path() / "tessera_capacity_trace.csv";
+  std::ofstream file(path);
+  file << "arrival_s,input_tokens,output_tokens\n";
+  for (int number = 0; number < 100; ++number) {
+    file << number << "e-3,8,16\n";
+  }
+  return path.string();
 }
 
 const std::string in_time = "      target: {latency: 500 us}\n";
@@ -100,6 +114,33 @@ TEST(Capacity, SaysThatNoRateIsLowEnough) {
   EXPECT_THAT(to_table(outcome), HasSubstr("targets are not met at a rate of"));
 }
 
+CapacityRow row_of(const std::string& status, const std::string& message) {
+  CapacityRow row;
+  row.status = status;
+  row.message = message;
+  return row;
+}
+
+TEST(Capacity, SaysWhyNothingCouldBeTried) {
+  CapacityOutcome outcome;
+  outcome.rows = {row_of("refused", "no place"), row_of("refused", "too long"),
+                  row_of("failed", "too long")};
+  EXPECT_EQ(why_none(outcome, "layout"),
+            "no layout could be tried: all 3 are refused or fail, 2 of them as: too long");
+  outcome.rows.push_back(row_of("late", ""));
+  EXPECT_EQ(why_none(outcome, "layout"),
+            "no layout meets the targets; 3 of 4 are refused or fail, 2 of them as: too long");
+  outcome.rows = {row_of("late", "")};
+  EXPECT_EQ(why_none(outcome, "layout"), "no layout meets the targets");
+}
+
+TEST(Capacity, PrintsFourDigits) {
+  EXPECT_EQ(rate_text(524288000), "524300000");
+  EXPECT_EQ(rate_text(0.0123456), "0.01235");
+  EXPECT_EQ(rate_text(99999), "100000");
+  EXPECT_EQ(rate_text(5243), "5243");
+}
+
 std::string complaint_about(const std::string& text, const CapacityRequest& request = {}) {
   try {
     find(text, request);
@@ -118,6 +159,18 @@ TEST(Capacity, TargetsOfClassesAreMetToo) {
           .rows.at(0);
   EXPECT_EQ(row.status, "met");
   EXPECT_NEAR(row.rate, find(poisson(in_time), request).rows.at(0).rate, 0.1 * row.rate);
+}
+
+// A trace is sped up from the speed it has by default.
+TEST(Capacity, BeginsWithADefault) {
+  std::string text = poisson(in_time);
+  const std::size_t begin = text.find("requests: {");
+  text.replace(begin, std::string::npos,
+               "requests: {arrivals: trace, file: " + trace_file() + "}\n");
+  CapacityRequest request;
+  request.within = 0.5;
+  request.key = "workload.tenants.0.requests.speed";
+  EXPECT_GT(find(text, request).rows.at(0).rate, 1);
 }
 
 TEST(Capacity, NeedsTargetsAndARate) {
