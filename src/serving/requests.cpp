@@ -2,7 +2,9 @@
 #include <map>
 #include <utility>
 
+#include "requests/rounded_time.hpp"
 #include "requests/shape.hpp"
+#include "requests/too_long.hpp"
 #include "tessera/config/conditional_key.hpp"
 #include "tessera/config/key.hpp"
 #include "tessera/serving/language_model.hpp"
@@ -76,8 +78,8 @@ Made make_fixed(Section& section, const RequestNeeds& needs) {
   refuse_endless(section, needs);
   const RequestShape shape = read_shape(section, needs);
   const std::uint64_t count = count_key().read(section);
-  const SimTime gap = interval_key.read(section);
-  const SimTime begin = begin_key.read(section);
+  const SimTime gap = read_rounded(section, interval_key);
+  const SimTime begin = read_rounded(section, begin_key);
   if (begin.seconds() + static_cast<double>(count) * gap.seconds() > longest_run) {
     section.error("interval", "the last request arrives after more than 9 * 10^6 s");
     return nullptr;
@@ -98,9 +100,10 @@ Made make_fixed(Section& section, const RequestNeeds& needs) {
 const Key<std::uint32_t> clients_key{"clients", 1, "requests under way at a time",
                                      between(1U, 1U << 20)};
 
+constexpr SimTime longest_think = SimTime::from_ps(1'000'000'000'000'000'000);
 const Key<SimTime> think_key{"think", SimTime::zero(),
                              "between an answer and the client's next request, on average",
-                             between(SimTime::zero(), SimTime::from_ps(1'000'000'000'000'000'000))};
+                             between(SimTime::zero(), longest_think)};
 const config::ChoiceKey<bool> think_times{"think_times",
                                           {{"exponential", true}, {"fixed", false}},
                                           "exponential",
@@ -110,7 +113,7 @@ Made make_closed(Section& section, const RequestNeeds& needs) {
   RequestShape shape = read_shape(section, needs);
   const std::uint32_t clients = clients_key.read(section);
   Thinking thinking;
-  thinking.mean = think_key.read(section);
+  thinking.mean = read_rounded(section, think_key, longest_think);
   thinking.at_random = think_times.read(section) && thinking.mean > SimTime::zero();
   std::optional<std::uint64_t> count;
   if (!needs.endless) {
@@ -153,7 +156,7 @@ std::uint32_t read_class(Section& entry, const RequestNeeds& needs) {
 Request read_one(Section& entry, const RequestNeeds& needs,
                  std::map<std::string, std::uint32_t>& prefixes) {
   Request request;
-  request.arrival = at_key.read(entry);
+  request.arrival = read_rounded(entry, at_key);
   if (!needs.of_language) {
     request.samples = own_samples.read(entry).value_or(1);
     return request;
@@ -190,8 +193,21 @@ Made make_list(Section& section, const RequestNeeds& needs) {
   }
   std::map<std::string, std::uint32_t> prefixes;
   auto requests = std::make_unique<RequestTable>();
+  LengthLimit limit(needs, too_long_key().read(section));
   for (Section& entry : entries) {
-    requests->add(read_one(entry, needs, prefixes));
+    Request request = read_one(entry, needs, prefixes);
+    if (const auto complaint = limit.complaint(request)) {
+      entry.error("prompt", *complaint);
+    } else if (limit.take(request)) {
+      requests->add(request);
+    }
+  }
+  if (requests->count() == 0U) {
+    section.error("list", "all requests are left out: they have more tokens than the model takes");
+    return nullptr;
+  }
+  if (const auto note = limit.note()) {
+    requests->add_note(*note);
   }
   requests->finish(false);
   return requests;
@@ -216,7 +232,7 @@ const Registration list(arrivals(),
                          "each request as given",
                          {list_key, at_key, where_used(own_prompt), where_used(own_generate),
                           own_prefix, where_used(own_prefix_tokens), own_class, own_adapter,
-                          own_samples}},
+                          own_samples, too_long_key()}},
                         make_list);
 
 }  // namespace

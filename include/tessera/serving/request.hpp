@@ -73,6 +73,7 @@ struct RequestNeeds {
   std::uint64_t seed = 0;
   std::span<const std::string> classes{};  // names that requests may say they belong to
   std::uint32_t adapters = 0;              // that requests may say they use
+  std::uint32_t longest = 0;               // tokens of a request with those it generates; 0: any
 };
 
 using ArrivalMaker =

@@ -12,6 +12,12 @@ namespace tessera::serving {
 // for the rounding; none: it is no number, or beyond 9.2e6 s.
 std::optional<std::int64_t> ps_from(std::string_view number, std::int64_t parts);
 
+// The unit behind a number ("ms" of "1.5 ms") as parts of a second, for ps_from; the number stays
+// in `text`. None: it is none of s, ms, us, ns, ps.
+std::optional<std::int64_t> take_unit(std::string_view& text);
+// Of a number with such a unit.
+std::optional<std::int64_t> ps_with_unit(std::string_view text);
+
 // "2023-11-16 18:15:46.6805900", with a 'T' between and a zone ("Z", "+00:00") behind where there
 // are any (ISO 8601).
 struct DateTime {

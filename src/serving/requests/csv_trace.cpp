@@ -138,7 +138,7 @@ void read_log(TextReader& text, TraceRows& rows, const Columns& columns, const F
     }
     request.prompt = rows.tokens(fields[prompt], columns.prompt, 0);
     request.generate = rows.tokens(fields[generate], columns.generate, 0);
-    rows.add_logged(request);
+    rows.add_logged(fields[prompt], request);
   });
   rows.finish(true);
 }
@@ -168,7 +168,7 @@ class OwnTable {
       request.arrival = time(fields);
       if (!rows_.options().of_language) {
         request.samples = number(fields, "samples", 1, 65'536).value_or(1);
-        rows_.add(request);
+        rows_.add(fields[0], request);
         return;
       }
       request.prompt = number(fields, "prompt", 1).value_or(0);
@@ -176,7 +176,7 @@ class OwnTable {
       read_prefix(fields, request);
       read_class(fields, request);
       read_adapter(fields, request);
-      rows_.add(request);
+      rows_.add(*field(fields, "prompt"), request);
     });
     rows_.finish(false);
   }
@@ -209,19 +209,12 @@ class OwnTable {
       throw rows_.error(fields[0], "no arrival on this line");
     }
     // "1.5 ms", rounded as all others.
-    const std::size_t space = at->text.find_first_not_of("+-.eE0123456789");
-    const std::string_view digits = at->text.substr(0, space);
-    const std::string unit(at->text.substr(std::min(space, at->text.size())));
-    static const std::map<std::string, std::int64_t, std::less<>> units{{"s", 1},
-                                                                        {"ms", 1'000},
-                                                                        {"us", 1'000'000},
-                                                                        {"ns", 1'000'000'000},
-                                                                        {"ps", 1'000'000'000'000}};
-    const auto found = units.find(unit.substr(std::min(unit.find_first_not_of(' '), unit.size())));
-    if (found == units.end()) {
+    std::string_view digits = at->text;
+    const auto parts = take_unit(digits);
+    if (!parts) {
       throw rows_.error(*at, "a time needs its unit, e.g. '12 ms', or the column 'at [s]'");
     }
-    return rows_.time({digits, at->line, at->column}, found->second);
+    return rows_.time({digits, at->line, at->column}, *parts);
   }
   void read_prefix(const Fields& fields, Request& request) {
     const TraceField* const name = field(fields, "prefix");

@@ -181,7 +181,7 @@ class ObjectTrace {
                       std::to_string(blocks) + " blocks of 512, not " +
                       std::to_string(pieces_.size()) + " (hash_ids)");
     }
-    rows_.add_logged(request, pieces_);
+    rows_.add_logged(prompt_->field(), request, pieces_, mooncake_block);
   }
 
   void add_lengths() {
@@ -191,7 +191,7 @@ class ObjectTrace {
     Request request;
     request.prompt = rows_.tokens(prompt_->field(), prompt_->name, 0);
     request.generate = rows_.tokens(answer_->field(), answer_->name, 0);
-    rows_.add_logged(request);
+    rows_.add_logged(prompt_->field(), request);
   }
 
   // Each answer is a request, whose prompt is all that was said before.
@@ -203,7 +203,7 @@ class ObjectTrace {
         Request request;
         request.prompt = static_cast<std::uint32_t>(before);
         request.generate = turn.tokens;
-        rows_.add(request);
+        rows_.add({{}, line_, column_}, request);
       }
       before += turn.tokens;
       if (before > longest) {

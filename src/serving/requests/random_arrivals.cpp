@@ -1,6 +1,7 @@
 // Arrivals at random times: independent of each other, in bursts, and by the time of day.
 #include <cmath>
 
+#include "requests/rounded_time.hpp"
 #include "requests/shape.hpp"
 #include "tessera/core/portable_math.hpp"
 
@@ -111,7 +112,7 @@ Made make_diurnal(Section& section, const RequestNeeds& needs) {
   const RequestShape shape = read_shape(section, needs);
   const std::uint64_t count = count_key().read(section);
   const double rate = rate_key().read(section);
-  const double day = period.read(section).seconds();
+  const double day = read_rounded(section, period).seconds();
   const double swings = swing.read(section);
   if (!(rate > 0) || !(day > 0)) {
     return nullptr;

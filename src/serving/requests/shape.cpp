@@ -150,7 +150,8 @@ Request RequestShape::largest() const {
   return request;
 }
 
-std::unique_ptr<Trace> read_file(Section& section, const RequestNeeds& needs, std::uint64_t most) {
+std::unique_ptr<Trace> read_file(Section& section, const RequestNeeds& needs, std::uint64_t most,
+                                 std::uint32_t before) {
   const std::string path = section.get_file(file_key().key());
   TraceOptions options;
   options.format = format_key().read(section);
@@ -159,6 +160,7 @@ std::unique_ptr<Trace> read_file(Section& section, const RequestNeeds& needs, st
   options.most = most;
   options.classes = needs.classes;
   options.adapters = needs.adapters;
+  options.limit = LengthLimit(needs, too_long_key().read(section), before);
   if (path.empty()) {
     return nullptr;
   }
@@ -179,6 +181,14 @@ std::unique_ptr<Trace> read_file(Section& section, const RequestNeeds& needs, st
 }
 
 namespace {
+
+void read_prefix(Section& section, RequestShape& shape) {
+  if (section.has("prefix")) {
+    Section prefix = section.section("prefix");
+    shape.prefix_tokens = shape_keys().prefix_tokens.read(prefix);
+    shape.prefixes = shape_keys().prefix_count.read(prefix);
+  }
+}
 
 // What becomes of beginnings that prompts of a file have in common.
 void note_beginnings(RequestShape& shape) {
@@ -211,18 +221,16 @@ RequestShape read_shape(Section& section, const RequestNeeds& needs) {
         section.error(key->key.key(), "lengths are those of 'file'");
       }
     }
-    if (std::unique_ptr<Trace> trace = read_file(section, needs, most_requests)) {
+    read_prefix(section, shape);
+    if (std::unique_ptr<Trace> trace =
+            read_file(section, needs, most_requests, shape.prefix_tokens)) {
       shape.notes = std::move(trace->notes);
       shape.lengths = std::move(trace->requests);
     }
   } else {
     shape.prompt = read_count(section, shape_keys().prompt);
     shape.generate = read_count(section, shape_keys().generate);
-  }
-  if (section.has("prefix")) {
-    Section prefix = section.section("prefix");
-    shape.prefix_tokens = shape_keys().prefix_tokens.read(prefix);
-    shape.prefixes = shape_keys().prefix_count.read(prefix);
+    read_prefix(section, shape);
   }
   note_beginnings(shape);
   return shape;
@@ -233,6 +241,7 @@ std::vector<ParameterInfo> with_shape(std::vector<ParameterInfo> own) {
                                        where_used(shape_keys().generate.key),
                                        file_key(),
                                        format_key(),
+                                       too_long_key(),
                                        shape_keys().prefix_tokens,
                                        shape_keys().prefix_count,
                                        shape_keys().samples.key};

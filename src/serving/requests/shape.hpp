@@ -73,8 +73,9 @@ std::vector<ParameterInfo> with_shape(std::vector<ParameterInfo> own);
 
 // The file of the key `file`; null after complaints.
 struct Trace;
+// `before`: tokens that will stand before each prompt.
 std::unique_ptr<Trace> read_file(config::Section& section, const RequestNeeds& needs,
-                                 std::uint64_t most);
+                                 std::uint64_t most, std::uint32_t before = 0);
 const config::OtherKey& file_key();
 const config::NameKey& format_key();
 const config::RequiredKey<std::uint64_t>& count_key();

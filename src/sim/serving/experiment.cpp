@@ -137,15 +137,15 @@ void check_whole_steps(const ServingWork& work, Section& workload, std::vector<S
 
 // Null after complaints.
 std::shared_ptr<const serving::RequestSource> requests_of(
-    Section& section, const ServedTenant& tenant, const std::vector<serving::RequestClass>& classes,
-    const serving::AdapterDraw& adapters, std::uint64_t seed) {
+    const Section& section, const ServedTenant& tenant,
+    const std::vector<serving::RequestClass>& classes, const serving::AdapterDraw& adapters,
+    std::uint64_t seed, std::uint32_t longest) {
   std::vector<std::string> names;
   for (const serving::RequestClass& one : classes) {
     names.push_back(one.name);
   }
-  std::unique_ptr<serving::RequestSource> requests =
-      serving::read_requests(section.section("requests"),
-                             {tenant.of_language, tenant.background, seed, names, adapters.count});
+  std::unique_ptr<serving::RequestSource> requests = serving::read_requests(
+      section, {tenant.of_language, tenant.background, seed, names, adapters.count, longest});
   return requests && (!classes.empty() || adapters.count > 0)
              ? serving::with_marks(std::move(requests), classes, adapters, seed)
              : std::move(requests);
@@ -172,7 +172,10 @@ ServedTenant read_tenant(Section& section, const ServingWork& work,
   tenant.background = served_keys().background.read(section);
   const std::vector<serving::RequestClass> classes = read_classes(section, of_language);
   const ServedAdapters adapters = read_adapters(section, of_language, work);
-  tenant.requests = requests_of(section, tenant, classes, adapters.draw, mix64(seed + place));
+  const Section requests = section.section("requests");
+  if (!of_language) {
+    tenant.requests = requests_of(requests, tenant, classes, adapters.draw, mix64(seed + place), 0);
+  }
   Section batching = section.section("batching");
   tenant.batching = read_batching(batching, of_language);
   tenant.batching.adapter_slots = adapters.loaded;
@@ -189,6 +192,10 @@ ServedTenant read_tenant(Section& section, const ServingWork& work,
   tenant.model = of_language           ? read_language_model(section, tenant, work, tiles, longest)
                  : section.has("onnx") ? read_onnx(section, tenant, work, tiles)
                                        : nullptr;
+  if (of_language) {  // how long they may be is known of the model
+    tenant.requests =
+        requests_of(requests, tenant, classes, adapters.draw, mix64(seed + place), longest);
+  }
   tenant.replicas = served_keys().replicas.read(section);
   tenant.router = served_keys().router.read(section);
   tenant.prefill = served_keys().prefill.read(section);

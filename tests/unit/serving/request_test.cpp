@@ -76,6 +76,50 @@ TEST(Requests, OfAListAreSortedAndShareNamedPrefixes) {
   EXPECT_TRUE(list->shares_beginnings());
 }
 
+// Numbers as programs write them have digits that they do not mean.
+TEST(Requests, HaveTimesRoundedToPicoseconds) {
+  const auto list = source(
+      "{arrivals: list, list: [{at: 0.30000000000000004 s, prompt: 9, generate: 1}, "
+      "{at: 1.1102230246251565e-16 s, prompt: 9, generate: 1}]}",
+      language);
+  EXPECT_EQ(list->request(0).arrival, SimTime::zero());
+  EXPECT_EQ(list->request(1).arrival, SimTime::from_ps(300'000'000'000));
+  const auto fixed = source(
+      "{arrivals: fixed, count: 3, interval: 0.333333333333333333 s, begin: 0.1000000000000000056 "
+      "s, prompt: 10, generate: 4}",
+      language);
+  EXPECT_EQ(fixed->request(2).arrival, SimTime::from_ps(766'666'666'666));
+  EXPECT_THROW(source("{arrivals: list, list: [{at: -0.30000000000000004 s, prompt: 9, "
+                      "generate: 1}]}",
+                      language),
+               ConfigError);
+}
+
+TEST(Requests, OfAListMayBeLongerThanTheModelTakes) {
+  const auto list = [](const std::string& too_long) {
+    RequestNeeds needs = language;
+    needs.longest = 100;
+    return source(
+        "{arrivals: list, list: [{at: 0 s, prompt: 90, generate: 10},\n {at: 1 s, prompt: "
+        "9000, generate: 10}]" +
+            too_long + "}",
+        needs);
+  };
+  EXPECT_EQ(list(", too_long: skip")->count(), 1U);
+  EXPECT_EQ(list(", too_long: clip")->request(1).prompt, 99U);
+  EXPECT_THAT(list(", too_long: clip")->notes(),
+              ElementsAre("1 requests of more than 100 tokens, which the model takes (sequence), "
+                          "are cut to that many"));
+  try {
+    list("");
+    FAIL();
+  } catch (const ConfigError& error) {
+    EXPECT_EQ(error.diagnostics().front().line, 2);
+    EXPECT_THAT(error.diagnostics().front().message,
+                HasSubstr("a request of 9010 tokens with those it generates; the model takes 100"));
+  }
+}
+
 TEST(Requests, SayWhetherTheyShareBeginnings) {
   const std::string drawn = "{arrivals: poisson, count: 2, rate: 10, prompt: 9, generate: 1";
   EXPECT_FALSE(source(drawn + "}", language)->shares_beginnings());

@@ -309,6 +309,77 @@ TEST(TraceTimes, AreRoundedToPicoseconds) {
   }
 }
 
+TEST(TraceTimes, AreTakenWithTheirUnits) {
+  EXPECT_EQ(ps_with_unit("0.30000000000000004 s"), 300'000'000'000);
+  EXPECT_EQ(ps_with_unit("1.5ms"), 1'500'000'000);
+  EXPECT_EQ(ps_with_unit("2 us"), 2'000'000);
+  EXPECT_EQ(ps_with_unit("0.6 ps"), 1);
+  for (const char* const bad : {"", "1", "s", "1 h", "1 s s", "ms 1"}) {
+    EXPECT_FALSE(ps_with_unit(bad)) << bad;
+  }
+}
+
+// Of a model that takes so many tokens.
+RequestNeeds up_to(std::uint32_t longest) {
+  RequestNeeds needs = language;
+  needs.longest = longest;
+  return needs;
+}
+
+TEST_F(Traces, LongerThanTheModelTakesSayWhere) {
+  const std::string wrong =
+      "file: a request of 101 tokens with those it generates; the model takes 100 (sequence). "
+      "too_long: skip leaves such requests out, clip cuts them";
+  EXPECT_EQ(complaint("arrival_s,input_tokens,output_tokens\n0,90,10\n1,90,11\n", "", up_to(100)),
+            "3:3: " + wrong);
+  EXPECT_EQ(complaint("at,prompt,generate\n0 s,90,11\n", "", up_to(100)), "2:5: " + wrong);
+  EXPECT_EQ(
+      complaint(R"({"timestamp": 0, "input_length": 90, "output_length": 11})", "", up_to(100)),
+      "1:34: " + wrong);
+  EXPECT_EQ(complaint(R"([{"input_tokens": 90, "output_tokens": 11}])", ", count: 1", up_to(100)),
+            "1:19: " + wrong);
+}
+
+TEST_F(Traces, LongerThanTheModelTakesMayBeLeftOutOrCut) {
+  const std::string log =
+      "arrival_s,input_tokens,output_tokens\n0,90,10\n1,90,40\n2,300,2\n3,1,1\n";
+  const auto left = read(log, ", too_long: skip", up_to(100));
+  ASSERT_EQ(left->count(), 2U);
+  EXPECT_EQ(left->request(1).prompt, 1U);
+  EXPECT_THAT(left->notes(), ElementsAre(HasSubstr("2 requests of more than 100 tokens, which the "
+                                                   "model takes (sequence), are left out")));
+  const auto cut = read(log, ", too_long: clip", up_to(100));
+  ASSERT_EQ(cut->count(), 4U);
+  EXPECT_EQ(cut->request(1).prompt, 90U);
+  EXPECT_EQ(cut->request(1).generate, 10U);
+  EXPECT_EQ(cut->request(2).prompt, 99U);
+  EXPECT_EQ(cut->request(2).generate, 1U);
+  EXPECT_THAT(cut->notes(), ElementsAre(HasSubstr("are cut to that many")));
+  EXPECT_THAT(read(log, "", up_to(302))->notes(), IsEmpty());
+  EXPECT_THAT(
+      complaint("arrival_s,input_tokens,output_tokens\n0,90,11\n", ", too_long: skip", up_to(100)),
+      HasSubstr("all requests of the file are left out"));
+}
+
+TEST_F(Traces, ThatAreCutKeepWholeBlocks) {
+  const auto trace =
+      read(R"({"timestamp": 0, "input_length": 1500, "output_length": 9, "hash_ids": [3, 4, 5]})",
+           ", too_long: clip", up_to(1200));
+  EXPECT_EQ(trace->request(0).prompt, 1199U);
+  EXPECT_THAT(trace->pieces(0), ElementsAre(4, 5));
+}
+
+// The beginning that stands before prompts counts.
+TEST_F(Traces, OfLengthsHaveRoomForBeginnings) {
+  const std::string log = R"([{"input_tokens": 90, "output_tokens": 11}])";
+  const std::string keys = ", count: 3, rate: 10, prefix: {tokens: 20}, too_long: ";
+  const auto cut = read(log, keys + "clip", up_to(115), "poisson");
+  EXPECT_EQ(cut->request(0).prompt, 110U);
+  EXPECT_EQ(cut->request(0).generate, 5U);
+  EXPECT_THROW(read(log, keys + "refuse", up_to(115), "poisson"), ConfigError);
+  EXPECT_NO_THROW(read(log, keys + "refuse", up_to(121), "poisson"));
+}
+
 // A prompt's first blocks are there where another one computed them.
 TEST_F(Traces, OfMooncakeComputeBlocksOnce) {
   const auto trace =

@@ -1,5 +1,6 @@
 #include "requests/trace/file.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 #include "requests/trace/rows.hpp"
@@ -18,7 +19,7 @@ std::string quoted(std::string_view text) {
 }
 
 TraceRows::TraceRows(const TextReader& text, const TraceOptions& options, Trace& trace)
-    : text_(text), options_(options), trace_(trace) {}
+    : text_(text), options_(options), trace_(trace), limit_(options.limit) {}
 
 std::uint64_t TraceRows::whole(const TraceField& field, std::string_view name,
                                std::uint64_t most) const {
@@ -57,29 +58,46 @@ SimTime TraceRows::time(const TraceField& field, std::int64_t parts) const {
   return SimTime::from_ps(*ps);
 }
 
-void TraceRows::add(const Request& request, std::span<const std::uint32_t> pieces) {
+void TraceRows::add(const TraceField& place, Request request, std::span<const std::uint32_t> pieces,
+                    std::uint32_t piece_tokens) {
+  if (const auto complaint = limit_.complaint(request)) {
+    throw error(place, *complaint);
+  }
+  const std::uint32_t prompt = request.prompt;
+  if (!limit_.take(request)) {
+    return;
+  }
+  if (request.prompt < prompt) {
+    pieces = pieces.first(std::min<std::size_t>(pieces.size(), request.prompt / piece_tokens));
+  }
   ++added_;
   trace_.requests->add(request, pieces);
 }
 
-void TraceRows::add_logged(const Request& request, std::span<const std::uint32_t> pieces) {
+void TraceRows::add_logged(const TraceField& place, const Request& request,
+                           std::span<const std::uint32_t> pieces, std::uint32_t piece_tokens) {
   if (request.prompt == 0 || request.generate == 0) {
     ++empty_;
     return;
   }
-  add(request, pieces);
+  add(place, request, pieces, piece_tokens);
 }
 
 void TraceRows::finish(bool from_first) {
   if (added_ == 0) {
     throw text_.error_at(0, 0,
-                         empty_ == 0 ? "there is no request in the file"
-                                     : "no request in the file has a prompt and an answer");
+                         limit_.skipped() > 0 ? "all requests of the file are left out: they have "
+                                                "more tokens than the model takes (sequence)"
+                         : empty_ == 0        ? "there is no request in the file"
+                                       : "no request in the file has a prompt and an answer");
   }
   trace_.requests->finish(from_first);
   if (empty_ > 0) {
     trace_.notes.push_back(text_.path() + ": " + std::to_string(empty_) +
                            " requests without a prompt or an answer are left out");
+  }
+  if (const auto note = limit_.note()) {
+    trace_.notes.push_back(text_.path() + ": " + *note);
   }
   if (!trace_.requests->was_in_order()) {
     trace_.notes.push_back(text_.path() + ": requests are put in order of their times");

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "requests/table.hpp"
+#include "requests/too_long.hpp"
 
 namespace tessera::serving {
 
@@ -31,6 +32,7 @@ struct TraceOptions {
   std::uint64_t most = 0;                  // requests, in the order of the file
   std::span<const std::string> classes{};  // names that a column `class` may have
   std::uint32_t adapters = 0;              // the largest number that a column `adapter` may have
+  LengthLimit limit;
 };
 
 struct Trace {

@@ -34,9 +34,13 @@ class TraceRows {
     return text_.error_at(field.line, field.column, message);
   }
 
-  void add(const Request& request, std::span<const std::uint32_t> pieces = {});
+  // One that is longer than its model takes is refused, left out or cut; `place` is where it says
+  // how long it is. `pieces` are whole blocks of `piece_tokens` and what is left of the prompt.
+  void add(const TraceField& place, Request request, std::span<const std::uint32_t> pieces = {},
+           std::uint32_t piece_tokens = 1);
   // Of a service's log: one without a prompt or an answer is left out, and counted.
-  void add_logged(const Request& request, std::span<const std::uint32_t> pieces = {});
+  void add_logged(const TraceField& place, const Request& request,
+                  std::span<const std::uint32_t> pieces = {}, std::uint32_t piece_tokens = 1);
   // Says what was left out; complains where nothing is there.
   void finish(bool from_first);
 
@@ -44,6 +48,7 @@ class TraceRows {
   const TextReader& text_;
   const TraceOptions& options_;
   Trace& trace_;
+  LengthLimit limit_;
   std::uint64_t added_ = 0;
   std::uint64_t empty_ = 0;
 };

@@ -1,5 +1,6 @@
 #include "tessera/serving/trace_time.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cmath>
@@ -116,6 +117,30 @@ std::optional<std::int64_t> ps_from(std::string_view number, std::int64_t parts)
     return std::nullopt;
   }
   return (is_negative ? -1 : 1) * std::llround(value);
+}
+
+std::optional<std::int64_t> take_unit(std::string_view& text) {
+  struct Unit {
+    std::string_view name;
+    std::int64_t parts;
+  };
+  constexpr Unit units[] = {
+      {"s", 1}, {"ms", 1'000}, {"us", 1'000'000}, {"ns", 1'000'000'000}, {"ps", 1'000'000'000'000}};
+  const std::size_t end = std::min(text.find_first_not_of("+-.eE0123456789"), text.size());
+  std::string_view name = text.substr(end);
+  name.remove_prefix(std::min(name.find_first_not_of(' '), name.size()));
+  text = text.substr(0, end);
+  for (const Unit& unit : units) {
+    if (unit.name == name) {
+      return unit.parts;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::int64_t> ps_with_unit(std::string_view text) {
+  const auto parts = take_unit(text);
+  return parts ? ps_from(text, *parts) : std::nullopt;
 }
 
 std::optional<DateTime> date_time_from(std::string_view text) {
