@@ -95,11 +95,13 @@ def _panels(window_ps):
         ("first token", "ms", {name: lambda one, name=name: _of_some(one["first_token_ps"], name)
                                for name in ("p50", "p99")}),
         ("a token", "ms", {name: lambda one, name=name: _of_some(one["a_token_ps"], name) for name in ("p50", "p99")}),
+        ("whole request", "ms", {name: lambda one, name=name: _of_some(one.get("latency_ps"), name)
+                                 for name in ("p50", "p99")}),
     )
 
 
 def _of_some(quantiles, name):
-    return quantiles[name] / 1e9 if quantiles["count"] else np.nan
+    return quantiles[name] / 1e9 if quantiles and quantiles["count"] else np.nan  # older runs have none of some
 
 
 def draw_over_time(run, directory):

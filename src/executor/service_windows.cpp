@@ -12,6 +12,7 @@ void ServiceWindow::add(const ServiceWindow& other) {
   tokens += other.tokens;
   first_token.add_all(other.first_token);
   a_token.add_all(other.a_token);
+  latency.add_all(other.latency);
   running += other.running;
   waiting += other.waiting;
   cache_blocks += other.cache_blocks;
@@ -39,11 +40,12 @@ ServiceWindow& ServiceWindows::at(SimTime now) {
 }
 
 void ServiceWindows::serve(SimTime now, SimTime first_token, std::optional<SimTime> a_token,
-                           bool met) {
+                           SimTime latency, bool met) {
   ServiceWindow& window = at(now);
   ++window.served;
   window.met += met ? 1 : 0;
   window.first_token.add(static_cast<std::uint64_t>(first_token.ps()));
+  window.latency.add(static_cast<std::uint64_t>(latency.ps()));
   if (a_token) {
     window.a_token.add(static_cast<std::uint64_t>(a_token->ps()));
   }
@@ -82,6 +84,7 @@ void ServiceWindows::save(pdes::StateWriter& writer) const {
     }
     window.first_token.save(writer);
     window.a_token.save(writer);
+    window.latency.save(writer);
     writer.put(window.running);
     writer.put(window.waiting);
     writer.put(window.cache_blocks);
@@ -101,6 +104,7 @@ void ServiceWindows::restore(pdes::StateReader& reader) {
     }
     window.first_token.restore(reader);
     window.a_token.restore(reader);
+    window.latency.restore(reader);
     window.running = reader.get<Wide>();
     window.waiting = reader.get<Wide>();
     window.cache_blocks = reader.get<Wide>();
@@ -111,7 +115,8 @@ void ServiceWindows::restore(pdes::StateReader& reader) {
 std::size_t ServiceWindows::resident_bytes() const {
   std::size_t bytes = windows_.capacity() * sizeof(ServiceWindow);
   for (const ServiceWindow& window : windows_) {
-    bytes += window.first_token.resident_bytes() + window.a_token.resident_bytes();
+    bytes += window.first_token.resident_bytes() + window.a_token.resident_bytes() +
+             window.latency.resident_bytes();
   }
   return bytes;
 }

@@ -118,6 +118,7 @@ void visit_window(AnyWindow& window, Visit visit) {
   visit("replicas", window.replicas);
   visit("first_token_ps", window.first_token);
   visit("a_token_ps", window.a_token);
+  visit("latency_ps", window.latency);
 }
 
 template <class AnyQuantiles, class Visit>

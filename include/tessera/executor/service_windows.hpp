@@ -31,6 +31,7 @@ struct ServiceWindow {
   // Of requests served in it.
   TimeDistribution first_token;
   TimeDistribution a_token;  // the mean of each request after its first token
+  TimeDistribution latency;  // from arrival to end
   // Sums over its time [ps].
   Wide running = 0;
   Wide waiting = 0;
@@ -51,7 +52,8 @@ class ServiceWindows {
   void arrive(SimTime now) { ++at(now).arrived; }
   void give_token(SimTime now) { ++at(now).tokens; }
   // `a_token`: none of a request of one token.
-  void serve(SimTime now, SimTime first_token, std::optional<SimTime> a_token, bool met);
+  void serve(SimTime now, SimTime first_token, std::optional<SimTime> a_token, SimTime latency,
+             bool met);
   // From now on.
   void hold(SimTime now, const ServiceLoad& load);
   void hold_replicas(SimTime now, std::uint64_t replicas);  // all else stays

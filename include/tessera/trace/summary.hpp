@@ -55,6 +55,7 @@ struct ServiceWindow {
   // Of requests that were served in it.
   Quantiles first_token;
   Quantiles a_token;  // the mean of each request after its first token
+  Quantiles latency;  // from arrival to end
 };
 
 // How a tenant's requests were served.

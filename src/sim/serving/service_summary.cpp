@@ -40,6 +40,7 @@ std::vector<std::uint64_t*> numbers_of(trace::Service& service) {
     }
     visit(window.first_token, numbers);
     visit(window.a_token, numbers);
+    visit(window.latency, numbers);
   }
   return numbers;
 }
@@ -69,7 +70,8 @@ trace::ServiceWindow window_of(const executor::ServiceWindow& window, SimTime wi
           mean(window.cache_blocks),
           mean(window.replicas),
           quantiles_of(window.first_token),
-          quantiles_of(window.a_token)};
+          quantiles_of(window.a_token),
+          quantiles_of(window.latency)};
 }
 
 trace::Service service_of(const executor::Service& one, SimTime end) {

@@ -17,7 +17,7 @@ TEST(ServiceWindows, WidenAsTimeGoesOn) {
   for (std::int64_t at = 0; at < 1000; ++at) {
     windows.arrive(us(at));
     windows.give_token(us(at));
-    windows.serve(us(at), us(2), us(1), at % 2 == 0);
+    windows.serve(us(at), us(2), us(1), us(5), at % 2 == 0);
   }
   EXPECT_EQ(windows.width(), us(16));
   EXPECT_EQ(windows.all().size(), 63U);  // 1000 / 16, rounded up
@@ -26,6 +26,8 @@ TEST(ServiceWindows, WidenAsTimeGoesOn) {
     EXPECT_EQ(window.served, window.arrived);
     EXPECT_EQ(window.met, window.arrived / 2);
     EXPECT_EQ(window.first_token.count(), window.arrived);
+    EXPECT_EQ(window.latency.count(), window.arrived);
+    EXPECT_EQ(window.latency.most(), 5'000'000U);
     arrived += window.arrived;
   }
   EXPECT_EQ(windows.all().front().arrived, 16U);
@@ -54,7 +56,7 @@ TEST(ServiceWindows, AddUpLoads) {
 TEST(ServiceWindows, GoOnFromACheckpoint) {
   ServiceWindows windows;
   windows.hold(us(3), {1, 2, 10});
-  windows.serve(us(70), us(2), std::nullopt, true);
+  windows.serve(us(70), us(2), std::nullopt, us(9), true);
   pdes::StateWriter writer;
   windows.save(writer);
   ServiceWindows after;
@@ -67,6 +69,7 @@ TEST(ServiceWindows, GoOnFromACheckpoint) {
   EXPECT_EQ(after.width(), windows.width());
   for (std::size_t i = 0; i < after.all().size(); ++i) {
     EXPECT_EQ(after.all()[i].served, windows.all()[i].served);
+    EXPECT_EQ(after.all()[i].latency.mean(), windows.all()[i].latency.mean());
     EXPECT_TRUE(after.all()[i].running == windows.all()[i].running);
   }
 }

@@ -72,7 +72,7 @@ class ServingHost::Listener final : public serving::BatchListener {
     host_.count(tenant_, what.of_class, [&](Service& service) {
       serve(service, times, what.samples, served_, targets, !was_carried);
       service.windows.serve(context_.now() - host_.begin_, times.first, times.a_token(),
-                            times.meet(targets));
+                            times.whole, times.meet(targets));
     });
     if (host_.setup_.observer != nullptr) {
       host_.setup_.observer->on_request({static_cast<std::uint16_t>(tenant_), served.request,
