@@ -43,6 +43,8 @@ class Closed(Requests):
     """of requests whose lengths are taken, in place of prompt and generate; file; default: none"""
     format: Literal["auto", "azure", "burstgpt", "mooncake", "sharegpt", "vllm", "tessera"] | None
     """of the file; auto: as its head or first object says; name, one of auto, azure, burstgpt, mooncake, sharegpt, vllm, tessera; default: auto"""
+    too_long: Literal["refuse", "skip", "clip"] | None
+    """requests of a file or list with more tokens than the model takes: an error, left out, or cut, the answer first; name, one of refuse, skip, clip; default: refuse"""
     prefix: ClosedPrefix | None
     samples: Any | None
     """of models that are no language models; integer or range; default: 1"""
@@ -57,6 +59,7 @@ class Closed(Requests):
         generate: Any | None = ...,
         file: str | PathLike[str] | None = ...,
         format: Literal["auto", "azure", "burstgpt", "mooncake", "sharegpt", "vllm", "tessera"] | None = ...,
+        too_long: Literal["refuse", "skip", "clip"] | None = ...,
         prefix: ClosedPrefix | None = ...,
         samples: Any | None = ...,
     ) -> None: ...
@@ -80,6 +83,8 @@ class Diurnal(Requests):
     """of requests whose lengths are taken, in place of prompt and generate; file; default: none"""
     format: Literal["auto", "azure", "burstgpt", "mooncake", "sharegpt", "vllm", "tessera"] | None
     """of the file; auto: as its head or first object says; name, one of auto, azure, burstgpt, mooncake, sharegpt, vllm, tessera; default: auto"""
+    too_long: Literal["refuse", "skip", "clip"] | None
+    """requests of a file or list with more tokens than the model takes: an error, left out, or cut, the answer first; name, one of refuse, skip, clip; default: refuse"""
     prefix: DiurnalPrefix | None
     samples: Any | None
     """of models that are no language models; integer or range; default: 1"""
@@ -94,6 +99,7 @@ class Diurnal(Requests):
         generate: Any | None = ...,
         file: str | PathLike[str] | None = ...,
         format: Literal["auto", "azure", "burstgpt", "mooncake", "sharegpt", "vllm", "tessera"] | None = ...,
+        too_long: Literal["refuse", "skip", "clip"] | None = ...,
         prefix: DiurnalPrefix | None = ...,
         samples: Any | None = ...,
     ) -> None: ...
@@ -115,6 +121,8 @@ class Fixed(Requests):
     """of requests whose lengths are taken, in place of prompt and generate; file; default: none"""
     format: Literal["auto", "azure", "burstgpt", "mooncake", "sharegpt", "vllm", "tessera"] | None
     """of the file; auto: as its head or first object says; name, one of auto, azure, burstgpt, mooncake, sharegpt, vllm, tessera; default: auto"""
+    too_long: Literal["refuse", "skip", "clip"] | None
+    """requests of a file or list with more tokens than the model takes: an error, left out, or cut, the answer first; name, one of refuse, skip, clip; default: refuse"""
     prefix: FixedPrefix | None
     samples: Any | None
     """of models that are no language models; integer or range; default: 1"""
@@ -128,6 +136,7 @@ class Fixed(Requests):
         generate: Any | None = ...,
         file: str | PathLike[str] | None = ...,
         format: Literal["auto", "azure", "burstgpt", "mooncake", "sharegpt", "vllm", "tessera"] | None = ...,
+        too_long: Literal["refuse", "skip", "clip"] | None = ...,
         prefix: FixedPrefix | None = ...,
         samples: Any | None = ...,
     ) -> None: ...
@@ -149,6 +158,8 @@ class Gamma(Requests):
     """of requests whose lengths are taken, in place of prompt and generate; file; default: none"""
     format: Literal["auto", "azure", "burstgpt", "mooncake", "sharegpt", "vllm", "tessera"] | None
     """of the file; auto: as its head or first object says; name, one of auto, azure, burstgpt, mooncake, sharegpt, vllm, tessera; default: auto"""
+    too_long: Literal["refuse", "skip", "clip"] | None
+    """requests of a file or list with more tokens than the model takes: an error, left out, or cut, the answer first; name, one of refuse, skip, clip; default: refuse"""
     prefix: GammaPrefix | None
     samples: Any | None
     """of models that are no language models; integer or range; default: 1"""
@@ -162,6 +173,7 @@ class Gamma(Requests):
         generate: Any | None = ...,
         file: str | PathLike[str] | None = ...,
         format: Literal["auto", "azure", "burstgpt", "mooncake", "sharegpt", "vllm", "tessera"] | None = ...,
+        too_long: Literal["refuse", "skip", "clip"] | None = ...,
         prefix: GammaPrefix | None = ...,
         samples: Any | None = ...,
     ) -> None: ...
@@ -171,10 +183,13 @@ class List(Requests):
 
     list: Sequence[ListList] | str | PathLike[str]
     """requests, or a CSV, YAML or JSON file of them; list"""
+    too_long: Literal["refuse", "skip", "clip"] | None
+    """requests of a file or list with more tokens than the model takes: an error, left out, or cut, the answer first; name, one of refuse, skip, clip; default: refuse"""
     def __init__(
         self,
         *,
         list: Sequence[ListList] | str | PathLike[str],
+        too_long: Literal["refuse", "skip", "clip"] | None = ...,
     ) -> None: ...
 
 class Poisson(Requests):
@@ -192,6 +207,8 @@ class Poisson(Requests):
     """of requests whose lengths are taken, in place of prompt and generate; file; default: none"""
     format: Literal["auto", "azure", "burstgpt", "mooncake", "sharegpt", "vllm", "tessera"] | None
     """of the file; auto: as its head or first object says; name, one of auto, azure, burstgpt, mooncake, sharegpt, vllm, tessera; default: auto"""
+    too_long: Literal["refuse", "skip", "clip"] | None
+    """requests of a file or list with more tokens than the model takes: an error, left out, or cut, the answer first; name, one of refuse, skip, clip; default: refuse"""
     prefix: PoissonPrefix | None
     samples: Any | None
     """of models that are no language models; integer or range; default: 1"""
@@ -204,6 +221,7 @@ class Poisson(Requests):
         generate: Any | None = ...,
         file: str | PathLike[str] | None = ...,
         format: Literal["auto", "azure", "burstgpt", "mooncake", "sharegpt", "vllm", "tessera"] | None = ...,
+        too_long: Literal["refuse", "skip", "clip"] | None = ...,
         prefix: PoissonPrefix | None = ...,
         samples: Any | None = ...,
     ) -> None: ...
@@ -219,6 +237,8 @@ class Trace(Requests):
     """requests, the first ones of the file; integer, 1 to 1000000000; default: all"""
     speed: float | None
     """times of the file are divided by it: 2 gives twice the rate; number, 1e-06 to 1e+06; default: 1"""
+    too_long: Literal["refuse", "skip", "clip"] | None
+    """requests of a file or list with more tokens than the model takes: an error, left out, or cut, the answer first; name, one of refuse, skip, clip; default: refuse"""
     def __init__(
         self,
         *,
@@ -226,4 +246,5 @@ class Trace(Requests):
         format: Literal["auto", "azure", "burstgpt", "mooncake", "sharegpt", "vllm", "tessera"] | None = ...,
         count: int | None = ...,
         speed: float | None = ...,
+        too_long: Literal["refuse", "skip", "clip"] | None = ...,
     ) -> None: ...

@@ -22,7 +22,7 @@ PathLike = str | os.PathLike[str]
 _NAMED = {"phase": "phases", "activity": "activities", "traffic": "traffic", "class": "link_classes",
           "kind": "collectives"}
 #: In these tables the tenant is a number among the phases.
-_TENANTS_OF_PHASES = ("requests", "tokens")
+_TENANTS_OF_PHASES = ("requests", "tokens", "service_load")
 #: What tables over time are about, and the fields that say which one it is.
 _OVER_TIME = {"link_bins": ("link", ("node", "port", "to", "class")),
               "channel_bins": ("channel", ("channel", "node")),

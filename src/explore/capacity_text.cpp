@@ -1,5 +1,7 @@
 // The rates that services keep up, for people and programs.
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <map>
@@ -21,8 +23,12 @@ std::string rounded(double value, int digits) {
   // Powers of ten below one are not exact: large values are divided by those above.
   const int decimals = digits - 1 - static_cast<int>(std::floor(std::log10(value)));
   const double scale = std::pow(10, std::abs(decimals));
-  return format_number(decimals < 0 ? std::round(value / scale) * scale
-                                    : std::round(value * scale) / scale);
+  const double shown =
+      decimals < 0 ? std::round(value / scale) * scale : std::round(value * scale) / scale;
+  std::array<char, 64> text{};
+  const auto written =
+      std::to_chars(text.data(), text.data() + text.size(), shown, std::chars_format::fixed);
+  return written.ec == std::errc() ? std::string(text.data(), written.ptr) : format_number(shown);
 }
 
 std::string milliseconds(std::uint64_t ps) {

@@ -113,6 +113,12 @@ void Recorder::on_token(const executor::TokenRecord& record) {
                                         record.request, record.tenant});
 }
 
+void Recorder::on_service_load(const executor::ServiceLoadRecord& record) {
+  append(trace::service_load,
+         trace::ServiceLoadRow{record.time.ps(), record.running, record.waiting,
+                               record.cache_blocks, record.tenant});
+}
+
 void Recorder::on_memory(const executor::MemoryRecord& record) {
   using Part = plan::MemoryPart;
   const auto bytes = [&](Part part) { return record.use[part].count(); };

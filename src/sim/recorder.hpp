@@ -35,7 +35,9 @@ class Recorder final : public executor::Observer {
   void on_collective_phase(const executor::CollectivePhaseRecord& record) override;
   void on_request(const executor::RequestRecord& record) override;
   void on_token(const executor::TokenRecord& record) override;
-  void on_memory(const executor::MemoryRecord& record) override;  // not in the digest
+  // Not in the digest, which has what they follow from.
+  void on_service_load(const executor::ServiceLoadRecord& record) override;
+  void on_memory(const executor::MemoryRecord& record) override;
   void on_link_bin(const network::LinkUse& use);
   void on_channel_bin(const memory::ChannelUse& use);
   // Totals of the whole run; these count in the digest, the bins do not.

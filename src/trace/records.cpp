@@ -114,6 +114,19 @@ TableSpec token_table() {
        field("tenant", &TokenRow::tenant, "", "number in the root attribute phases")});
 }
 
+TableSpec service_load_table() {
+  return describe<ServiceLoadRow>(
+      "service_load", "one row a change of what a service holds; of replicas each its own",
+      {field("time", &ServiceLoadRow::time_ps, "ps",
+             "from which on it holds that; of rows of one time the last one counts"),
+       field("running", &ServiceLoadRow::running, "requests", "have begun and are not over"),
+       field("waiting", &ServiceLoadRow::waiting, "requests",
+             "have not begun, or gave their cache back"),
+       field("cache_blocks", &ServiceLoadRow::cache_blocks, "",
+             "blocks of the cache that are taken"),
+       field("tenant", &ServiceLoadRow::tenant, "", "number in the root attribute phases")});
+}
+
 TableSpec memory_table() {
   return describe<MemoryRow>(
       "memory", "one row a pass of the first tile of a stage: what it holds when it holds most",
@@ -196,6 +209,7 @@ std::vector<TableSpec> tables() {
       core_table("cores", "one row a core that was used, over the whole run"),
       request_table(),
       token_table(),
+      service_load_table(),
       memory_table(),
       engine_table()};
 }

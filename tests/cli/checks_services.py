@@ -156,6 +156,17 @@ def capacity_of_a_trace_begins_with_its_speed_by_default(program):
 
 
 @check
+def summary_of_a_service_fits_its_schema(program):
+    text = SERVICE.replace("batching: {", "replicas: 2\n      batching: {")
+    ran = program.call("run", service(program, text), "-q", "-q", "--json", "-o", program.folder)
+    expect(ran.returncode == 0, ran.stderr_text)
+    summary = json.loads(ran.stdout_text)
+    fits(summary, "summary.schema.json")
+    windows = summary["service_totals"][0]["windows"]
+    expect(sum(one["latency_ps"]["count"] for one in windows) == 60, windows)
+
+
+@check
 def plan_of_a_service_refuses_what_it_cannot_plan(program):
     tenant = SERVICE[SERVICE.index("    - name: chat"):]
     for number, (text, words, complaint) in enumerate((

@@ -20,6 +20,11 @@ struct ServiceLoad {
   std::uint64_t waiting = 0;       // that have not, or gave their cache back
   std::uint64_t cache_blocks = 0;  // taken
   std::uint64_t replicas = 0;      // that are on
+
+  bool holds_as(const ServiceLoad& other) const {
+    return running == other.running && waiting == other.waiting &&
+           cache_blocks == other.cache_blocks;
+  }
 };
 
 struct ServiceWindow {
@@ -54,6 +59,7 @@ class ServiceWindows {
   // `a_token`: none of a request of one token.
   void serve(SimTime now, SimTime first_token, std::optional<SimTime> a_token, SimTime latency,
              bool met);
+  const ServiceLoad& load() const { return load_; }
   // From now on.
   void hold(SimTime now, const ServiceLoad& load);
   void hold_replicas(SimTime now, std::uint64_t replicas);  // all else stays

@@ -89,6 +89,15 @@ struct TokenRow {
   std::uint16_t tenant = 0;
 };
 
+// One row a change of what a service holds.
+struct ServiceLoadRow {
+  std::int64_t time_ps = 0;
+  std::uint64_t running = 0;
+  std::uint64_t waiting = 0;
+  std::uint64_t cache_blocks = 0;
+  std::uint16_t tenant = 0;
+};
+
 // One row a directed link and bin in which it was used; and, in `links`, over the whole run.
 struct LinkRow {
   std::int64_t begin_ps = 0;
@@ -182,6 +191,7 @@ enum Table : TableIndex {
   cores,
   requests,
   tokens,
+  service_load,
   memory,
   engine
 };

@@ -48,6 +48,11 @@ class Renaming final : public executor::Observer {
     here.tenant = place_.phases[record.tenant];
     observer_.on_token(here);
   }
+  void on_service_load(const executor::ServiceLoadRecord& record) override {
+    executor::ServiceLoadRecord here = record;
+    here.tenant = place_.phases[record.tenant];
+    observer_.on_service_load(here);
+  }
 
  private:
   std::uint16_t name_of(std::uint16_t own) const {

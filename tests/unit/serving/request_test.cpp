@@ -12,6 +12,9 @@
 namespace tessera::serving::request_test {
 namespace {
 
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
 std::unique_ptr<RequestSource> source(const std::string& text, const RequestNeeds& needs) {
   config::Diagnostics diagnostics;
   config::Section section(config::parse("requests.yaml", text, diagnostics), "", diagnostics);
@@ -205,7 +208,6 @@ TEST(Requests, MakeBatchesOfSoManySamples) {
     options.samples = most;
     return possible_samples(*source(text, of_samples), options, 256);
   };
-  using ::testing::ElementsAre;
   EXPECT_THAT(possible("{arrivals: fixed, count: 9, samples: 32}", 1), ElementsAre(32));
   EXPECT_THAT(possible("{arrivals: fixed, count: 9}", 3), ElementsAre(1, 2, 3));
   EXPECT_THAT(possible("{arrivals: fixed, count: 2}", 64), ElementsAre(1, 2));

@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <string>
+#include <vector>
 
 #include "files.hpp"
 #include "run_on.hpp"
@@ -11,6 +14,9 @@
 #include "tessera/sim/cuts/weights.hpp"
 #include "tessera/sim/serving/serving.hpp"
 #include "tessera/sim/simulation.hpp"
+#include "tessera/trace/records.hpp"
+#include "tessera/trace/run_folder.hpp"
+#include "tessera/trace/trace_file.hpp"
 
 namespace tessera::sim::serving_test {
 namespace {
@@ -115,6 +121,61 @@ TEST(Serving, GoesOnFromACheckpoint) {
         EXPECT_EQ(summary.services[0].late_requests, expected.services[0].late_requests);
         EXPECT_EQ(summary.services[1].latency.p95, expected.services[1].latency.p95);
       });
+}
+
+std::vector<trace::ServiceLoadRow> loads_of(const std::string& folder) {
+  std::vector<trace::ServiceLoadRow> rows;
+  for (const trace::TracePart& part : trace::trace_parts(1)) {
+    const trace::TraceReader reader(folder + "/" + part.name);
+    if (reader.committed_rows("service_load") > 0) {
+      const trace::ReadTable table = reader.read("service_load");
+      for (std::uint64_t row = 0; row < table.rows; ++row) {
+        rows.push_back(table.record<trace::ServiceLoadRow>(row));
+      }
+    }
+  }
+  return rows;
+}
+
+// What the windows of the summary have means of, change by change.
+TEST(Serving, TracesWhatServicesHold) {
+  Files files = experiment_of(two_tenants);
+  std::string& text = files.at("lab/experiment.yaml");
+  text.replace(text.find("trace: none"), 11, "trace: summary");
+  const std::string folder =
+      (std::filesystem::path(::testing::TempDir()) / "tessera_service_load").string();
+  std::filesystem::remove_all(folder);
+  const trace::Summary summary = run(read(files), *comm::make_in_process(), {folder, {}});
+  const std::vector<trace::ServiceLoadRow> rows = loads_of(folder);
+  std::filesystem::remove_all(folder);
+  for (std::uint16_t tenant = 0; tenant < 2; ++tenant) {
+    trace::ServiceLoadRow last;
+    double running_ps = 0;
+    double blocks_ps = 0;
+    std::uint64_t most = 0;
+    for (const trace::ServiceLoadRow& row : rows) {
+      if (row.tenant == tenant) {
+        const auto time = static_cast<double>(row.time_ps - last.time_ps);
+        running_ps += time * static_cast<double>(last.running);
+        blocks_ps += time * static_cast<double>(last.cache_blocks);
+        most = std::max(most, row.cache_blocks);
+        last = row;
+      }
+    }
+    EXPECT_EQ(last.running + last.waiting, 0U);
+    const trace::Service& service = summary.services[tenant];
+    EXPECT_GT(most, 0U);
+    EXPECT_LE(most, service.cache_blocks);
+    double expected_running = 0;
+    double expected_blocks = 0;
+    for (const trace::ServiceWindow& window : service.windows) {
+      expected_running += window.running * static_cast<double>(service.window_ps);
+      expected_blocks += window.cache_blocks * static_cast<double>(service.window_ps);
+      EXPECT_EQ(window.latency.count, window.served);
+    }
+    EXPECT_NEAR(running_ps, expected_running, 1e-9 * expected_running);
+    EXPECT_NEAR(blocks_ps, expected_blocks, 1e-9 * expected_blocks);
+  }
 }
 
 // Nodes weigh by what is asked of them: those that serve more, and the host.

@@ -58,6 +58,7 @@ TEST(Tables, StandInTheOrderOfTheEnumeration) {
   EXPECT_EQ(names[cores], "cores");
   EXPECT_EQ(names[requests], "requests");
   EXPECT_EQ(names[tokens], "tokens");
+  EXPECT_EQ(names[service_load], "service_load");
   EXPECT_EQ(names[memory], "memory");
   EXPECT_EQ(names[engine], "engine");
 }
@@ -70,6 +71,8 @@ TEST(Tables, DescribeEveryMember) {
               ElementsAre("arrival", "begun", "first", "end", "request", "prompt", "generated",
                           "samples", "again", "tenant"));
   EXPECT_THAT(fields_of(tokens), ElementsAre("time", "since", "request", "tenant"));
+  EXPECT_THAT(fields_of(service_load),
+              ElementsAre("time", "running", "waiting", "cache_blocks", "tenant"));
   EXPECT_THAT(fields_of(operators),
               ElementsAre("start", "end", "node", "micro_batch", "name", "phase", "activity"));
   EXPECT_THAT(fields_of(messages),

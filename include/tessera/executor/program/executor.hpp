@@ -115,6 +115,15 @@ struct TokenRecord {
   std::optional<SimTime> since;  // the one before
 };
 
+// What a service holds from a time on: a replica where there are several.
+struct ServiceLoadRecord {
+  std::uint16_t tenant = 0;
+  SimTime time;
+  std::uint64_t running = 0;  // requests
+  std::uint64_t waiting = 0;
+  std::uint64_t cache_blocks = 0;
+};
+
 // Hears what happens, in each tile's own order.
 class Observer {
  public:
@@ -126,6 +135,8 @@ class Observer {
   virtual void on_collective_phase(const CollectivePhaseRecord& /*record*/) {}
   virtual void on_request(const RequestRecord& /*record*/) {}
   virtual void on_token(const TokenRecord& /*record*/) {}
+  // When it changes: requests come, and steps begin and end.
+  virtual void on_service_load(const ServiceLoadRecord& /*record*/) {}
   // Of the first tile of each stage of programs, at the end of each of its passes.
   virtual void on_memory(const MemoryRecord& /*record*/) {}
 };

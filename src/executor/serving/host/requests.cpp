@@ -112,8 +112,13 @@ void ServingHost::hold(pdes::Context& context, std::uint32_t tenant) {
   const serving::BatchLoad load = tenants_[tenant].batcher->load();
   TenantState& lead = tenants_[served.lead];
   const bool is_on = !lead.scaling || lead.scaling->is_on(tenant - served.lead);
-  tenants_[tenant].service.windows.hold(
-      now, {load.running, load.waiting, load.blocks, is_on ? std::uint64_t{1} : 0});
+  const ServiceLoad own{load.running, load.waiting, load.blocks, is_on ? std::uint64_t{1} : 0};
+  ServiceWindows& windows = tenants_[tenant].service.windows;
+  if (setup_.observer != nullptr && !own.holds_as(windows.load())) {
+    setup_.observer->on_service_load({static_cast<std::uint16_t>(tenant), context.now(),
+                                      own.running, own.waiting, own.cache_blocks});
+  }
+  windows.hold(now, own);
   const auto sum_of = [&](const auto& load_of) {
     ServiceLoad sum;
     for (std::uint32_t replica = served.lead; replica < served.lead + served.replicas; ++replica) {
