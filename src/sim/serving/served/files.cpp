@@ -12,8 +12,14 @@ namespace {
 using config::Diagnostics;
 using config::Value;
 
-std::vector<std::string> fields_of(std::string_view line) {
-  std::vector<std::string> fields;
+struct Field {
+  std::string text;
+  int column = 1;
+};
+
+std::vector<Field> fields_of(std::string_view whole) {
+  std::vector<Field> fields;
+  std::string_view line = whole;
   while (true) {
     const std::size_t end = std::min(line.find(','), line.size());
     std::string_view field = line.substr(0, end);
@@ -23,7 +29,7 @@ std::vector<std::string> fields_of(std::string_view line) {
     while (!field.empty() && (field.back() == ' ' || field.back() == '\r')) {
       field.remove_suffix(1);
     }
-    fields.emplace_back(field);
+    fields.push_back({std::string(field), static_cast<int>(field.data() - whole.data()) + 1});
     if (end == line.size()) {
       return fields;
     }
@@ -37,13 +43,13 @@ Value parse_requests(const std::string& path, std::string_view text, Diagnostics
   Value list;
   list.kind = Value::Kind::sequence;
   list.place = {path, 1, 1};
-  std::vector<std::string> head;
+  std::vector<Field> head;
   for (int number = 1; !text.empty(); ++number) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     const std::string_view line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
-    const std::vector<std::string> fields = fields_of(line);
-    if ((fields.size() == 1 && fields[0].empty()) || line.front() == '#') {
+    const std::vector<Field> fields = fields_of(line);
+    if ((fields.size() == 1 && fields[0].text.empty()) || line.front() == '#') {
       continue;
     }
     if (head.empty()) {
@@ -60,17 +66,18 @@ Value parse_requests(const std::string& path, std::string_view text, Diagnostics
     entry.kind = Value::Kind::mapping;
     entry.place = place;
     for (std::size_t i = 0; i < fields.size(); ++i) {
-      if (fields[i].empty()) {
+      const std::string& written = fields[i].text;
+      if (written.empty()) {
         continue;
       }
       Value value;
       value.kind = Value::Kind::scalar;
-      value.place = place;
-      const bool timed = head[i] == in_seconds;
+      value.place = {path, number, fields[i].column};
+      const bool timed = head[i].text == in_seconds;
       const auto ps =
-          timed ? serving::ps_from(fields[i], 1) : std::optional<std::int64_t>();  // rounded
-      value.text = ps ? std::to_string(*ps) + " ps" : timed ? fields[i] + " s" : fields[i];
-      entry.members.push_back({timed ? "at" : head[i], place, std::move(value)});
+          timed ? serving::ps_from(written, 1) : std::optional<std::int64_t>();  // rounded
+      value.text = ps ? std::to_string(*ps) + " ps" : timed ? written + " s" : written;
+      entry.members.push_back({timed ? "at" : head[i].text, value.place, std::move(value)});
     }
     list.items.push_back(std::move(entry));
   }
