@@ -175,7 +175,9 @@ class Search {
       outcome_.complete = false;
     } else {
       outcome_.fallen_out.push_back({own.title(), own.status, own.message});
-      advise_own();
+      if (own.status != left_out) {
+        advise_own();
+      }
     }
   }
 

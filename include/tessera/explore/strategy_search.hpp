@@ -36,9 +36,9 @@ struct SearchRequest {
 struct Proposal {
   std::optional<Candidate> candidate;  // none: the experiment's own strategy
   std::string layout;                  // of the own strategy
-  std::string status;                  // estimated, finished, refused, deadlock, failed, stopped
-  std::string message;                 // why it fell out
-  SimTime bound;                       // no simulation is shorter; see Forecaster
+  std::string status;   // estimated, finished, refused, deadlock, failed, left out, stopped
+  std::string message;  // why it fell out
+  SimTime bound;        // no simulation is shorter; see Forecaster
   SimTime estimate;
   SimTime iteration;      // simulated, of one iteration
   double throughput = 0;  // simulated [samples/s]
@@ -81,7 +81,8 @@ struct SearchOutcome {
 
 // Cuts candidates that no layout or memory has room for; ranks the others by closed forms
 // (Forecaster); simulates, eight at a time (four where each takes seconds), those that may be
-// fastest, and the experiment's own strategy for comparison. What is learnt of estimates on the way
+// fastest, and the experiment's own strategy for comparison, where it takes no more devices than
+// may be used. What is learnt of estimates on the way
 // corrects those of candidates with the same degrees. Ends when no bound, or no estimate within the
 // error that was seen, is below the best; or after `simulated`. With `all`, every candidate that
 // fits is simulated (brute force, which answers are held against), and nothing else. Other keys of

@@ -142,6 +142,13 @@ Proposal Simulator::simulate_own(const SearchRequest& request, const config::Tex
       throw ConfigError("it has none, and runs as it is");
     }
     proposal.layout = own.plan().strategy.layout;
+    const std::size_t tiles = own.plan().placement.tiles().size();
+    if (request.devices != 0 && tiles > request.devices) {
+      proposal.status = left_out;
+      proposal.message = "takes " + std::to_string(tiles) + " tiles, more than the " +
+                         std::to_string(request.devices) + " that were asked for";
+      return proposal;
+    }
     plan::Strategy strategy = own.plan().strategy;
     own.options.replay = strategy.order.empty();
     if (by_stages_) {

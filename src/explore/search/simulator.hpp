@@ -11,6 +11,10 @@
 
 namespace tessera::explore {
 
+// The status of a strategy that takes more tiles than may be used: it is no answer, and nothing is
+// held against it.
+inline constexpr const char* left_out = "left out";
+
 class Simulator {
  public:
   // Reads the experiment with a strategy that any machine has room for: its own tensor degree, and
@@ -28,7 +32,8 @@ class Simulator {
 
   // Fills in what a simulation of one iteration shows.
   Proposal simulate(Proposal proposal, const std::function<bool()>& stop_requested);
-  // The experiment's own strategy, as it stands in its file.
+  // The experiment's own strategy, as it stands in its file; `left_out` where it takes more tiles
+  // than the request allows.
   Proposal simulate_own(const SearchRequest& request, const config::TextLoader& load);
 
  private:

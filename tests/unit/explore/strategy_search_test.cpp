@@ -133,6 +133,23 @@ TEST(StrategySearch, UsesNoMoreDevicesThanAllowed) {
   }
 }
 
+// It takes four tiles and is faster than any on one: no candidate was simulated.
+TEST(StrategySearch, HoldsNoStrategyOfMoreDevicesAgainstThoseAllowed) {
+  SearchRequest narrow = request();
+  narrow.devices = 1;
+  const SearchOutcome outcome = search(narrow);
+  ASSERT_FALSE(outcome.proposals.empty());
+  EXPECT_FALSE(outcome.strategy_yaml.empty());
+  for (const Proposal& proposal : outcome.proposals) {
+    ASSERT_TRUE(proposal.candidate);
+    EXPECT_EQ(proposal.candidate->tiles(), 1U);
+  }
+  ASSERT_FALSE(outcome.fallen_out.empty());
+  EXPECT_EQ(outcome.fallen_out.front().message,
+            "takes 4 tiles, more than the 1 that were asked for");
+  EXPECT_FALSE(outcome.advice);
+}
+
 TEST(StrategySearch, CutsWhatDoesNotFitBeforeItIsSimulated) {
   SearchRequest tight = request();
   tight.overrides = {"machine.tile.sram=100 kB"};
