@@ -19,8 +19,8 @@ PLACES = {
     "experiment": "The file itself.",
     "formats": "By name: `tessera import --from`; keys are given by `--with KEY=VALUE`.",
     "graphs": "In a file: the section `workload`; `kind` is the name.",
-    "kinds": "In a file: the section `workload`; `kind` is the name. Work that a strategy cuts is in "
-             "[workloads](workloads.md), graphs are in [graphs](graphs.md).",
+    "kinds": "In a file: the section `workload`; `kind` is the name. All kinds of work: those that are models of "
+             "layers are in [workloads](workloads.md), graphs in [graphs](graphs.md), too.",
     "layouts": "By name: `strategy.placement.layout`.",
     "machine": "In a file: the section `machine`, and below it those of the names here.",
     "memories": "In a file: the section `machine.memory`; `model` is the name.",

@@ -110,6 +110,19 @@ OptionTable Options::table() const {
   return table;
 }
 
+Words Options::with_implied(const Words& words) const {
+  Words all;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const bool is_alone = i + 1 == words.size() || words[i + 1].starts_with("-");
+    const auto value =
+        words[i].starts_with("--") ? values_.find(words[i].substr(2)) : values_.end();
+    all.push_back(is_alone && value != values_.end() && !value->second.alone.empty()
+                      ? words[i] + "=" + value->second.alone
+                      : words[i]);
+  }
+  return all;
+}
+
 void Options::refuse_other_names() const {
   for (const auto& [name, value] : values_) {
     if (!has(name) || value.names.empty()) {
@@ -126,8 +139,9 @@ bool Options::parse(const Words& words, const comm::Communicator& world) {
   if (words.size() == 1 && words.front() == describe_word) {
     throw Described{table()};
   }
+  const Words all = with_implied(words);
   std::vector<const char*> pointers{parser_->description.program().c_str()};
-  for (const std::string& word : words) {
+  for (const std::string& word : all) {
     pointers.push_back(word.c_str());
   }
   try {

@@ -38,4 +38,13 @@ void check_output(const std::string& path, bool (*is_ours)(std::string_view begi
   });
 }
 
+void make_folder_of(const std::string& path) {
+  const fs::path folder = fs::path(path).parent_path();
+  std::error_code failed;
+  fs::create_directories(folder, failed);
+  if (failed && !folder.empty()) {
+    throw IoError("cannot make the folder " + folder.string() + ": " + failed.message());
+  }
+}
+
 }  // namespace tessera::cli

@@ -13,4 +13,7 @@ namespace tessera::cli {
 void check_output(const std::string& path, bool (*is_ours)(std::string_view beginning),
                   const std::string& command, comm::Communicator& world);
 
+// Makes the folder that a file at `path` is to be in, where it is not there. Throws IoError.
+void make_folder_of(const std::string& path);
+
 }  // namespace tessera::cli

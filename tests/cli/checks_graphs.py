@@ -56,6 +56,21 @@ def exported_plan_runs_alike(program):
                                              program.summary()[key]))
 
 
+@check
+def export_makes_folders(program):
+    prefix = program.scratch / "some" / "where" / "w"
+    done = program.call("export", HERE / "short.yaml", "--format", "chakra", "-o", prefix)
+    expect(done.returncode == 0, done.stderr_text)
+    expect(prefix.with_suffix(".0.et").exists(), done.stdout_text)
+    done = program.call("run", HERE / "short.yaml", "-o", program.folder, "-q")
+    expect(done.returncode == 0, done.stderr_text)
+    timeline = program.scratch / "an" / "other" / "t.json.gz"
+    done = program.call("export", program.folder, "-o", timeline)
+    expect(done.returncode == 0 and timeline.exists(), done.stderr_text)
+    expect_refusal(program.call("export", program.folder, "-o", timeline / "below" / "t.json.gz"), 74,
+                   "cannot make the folder")
+
+
 RING = """\
 machine:
   name: ring

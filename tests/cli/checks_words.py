@@ -34,6 +34,24 @@ def check_tells_the_notes_of_a_run(program):
 
 
 @check
+def list_has_every_kind_of_work(program):
+    kinds = json.loads(program.call("list", "kinds", "--json").stdout_text)["kinds"]
+    names = [part["name"] for part in kinds] if isinstance(kinds, list) else list(kinds)
+    expect(names == ["chakra", "collective", "graph", "layers", "onnx", "operators", "serving", "tenants",
+                     "traffic", "transformer"], names)
+
+
+@check
+def schema_is_of_an_experiment_where_no_file_is_named(program):
+    named = program.call("list", "--schema", "experiment")
+    expect(named.returncode == 0 and json.loads(named.stdout_text), named.stderr_text)
+    for words in (["--schema"], ["--schema", "--json"]):
+        alone = program.call("list", *words)
+        expect(alone.returncode == 0 and alone.stdout_text == named.stdout_text, alone.stderr_text)
+    expect_refusal(program.call("list", "--schema", "machines"), 2, "did you mean 'machine'")
+
+
+@check
 def bad_trace_level(program):
     expect_refusal(program.call("run", HERE / "short.yaml", "--trace", "everything"), 2,
                    "--trace: unknown value 'everything'; known: none, summary, full")

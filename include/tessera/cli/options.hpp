@@ -21,6 +21,7 @@ struct OptionValue {
   bool repeats = false;
   std::optional<std::string> by_default;
   std::vector<std::string> names;  // one of these; empty: any text
+  std::string alone{};             // what it is where no value follows; empty: one must
 };
 inline OptionValue text_value() {
   return {};
@@ -121,6 +122,7 @@ class Options {
   // The library that reads command lines stays in one file.
   struct Parser;
 
+  Words with_implied(const Words& words) const;
   void refuse_other_names() const;
   OptionTable table() const;
   std::string see_help() const { return "; see tessera " + command_ + " --help"; }

@@ -2,6 +2,7 @@
 #include <limits>
 #include <memory>
 
+#include "output_file.hpp"
 #include "tessera/cli/commands.hpp"
 #include "tessera/cli/options.hpp"
 #include "tessera/core/error.hpp"
@@ -50,6 +51,7 @@ void export_chrome(const Options& options) {
   request.to = options.value<SimTime>("to").value_or(SimTime::never());
   request.limit = static_cast<std::uint64_t>(options.number("limit", 0, most));
   require_folder(request.folder);
+  make_folder_of(request.output);
   const trace::ChromeExport result = trace::export_chrome(request);
   std::cout << result.output << ": " << result.slices << " slices, " << result.messages
             << " messages, " << result.bins << " counter bins";
@@ -70,6 +72,7 @@ void export_chakra(const Options& options) {
     throw ConfigError("tenants are no one Chakra graph; export the workload of one of them");
   }
   const auto source = experiment.only_job()->graphs(experiment);
+  make_folder_of(options.text("output"));
   workload::write_chakra(*source, options.text("output"));
   std::cout << workload::chakra_path(options.text("output"), 0) << " … for " << source->npus()
             << " NPUs" << std::endl;

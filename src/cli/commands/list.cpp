@@ -48,7 +48,7 @@ const std::map<std::string, std::function<Parts()>>& kinds() {
       {"partitions", [] { return sim::partition_infos(); }},
       {"workloads", [] { return workload::workloads().infos(); }},
       {"graphs", [] { return workload::graph_workloads().infos(); }},
-      {"kinds", [] { return sim::work_kinds().infos(); }},
+      {"kinds", [] { return sim::work_kind_infos(); }},
       {"experiment",
        [] {
          return Parts{{"experiment", "a machine and its work", sim::experiment_parameters()}};
@@ -191,9 +191,13 @@ int list_command(const Words& words, comm::Communicator& world) {
           join(names) + ".",
       "kind", "[KIND]");
   options.offer_subjects(names);
+  OptionValue schema = one_of_value(file_kinds());
+  schema.alone = "experiment";
   options.add("json", "print one JSON object")
-      .add("schema", "print the JSON Schema of a kind of files, for editors: " + join(file_kinds()),
-           one_of_value(file_kinds()), "KIND")
+      .add("schema",
+           "print the JSON Schema of a kind of files, for editors: " + join(file_kinds()) +
+               "; of an experiment where none is named",
+           schema, "KIND")
       .add("sections",
            "print the sections of a kind of files with all keys, as one JSON object: " +
                join(file_kinds()),

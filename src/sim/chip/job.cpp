@@ -69,7 +69,8 @@ class ChipReader final : public JobReader {
 
   std::unique_ptr<Job> read() override {
     Section workload = setup_.section.section("workload");
-    refuse_cutting(setup_.section);
+    refuse_cutting(setup_.section,
+                   "the workload is operators, which the cores of the machine share");
     const std::string name =
         workload.get_or<std::string>("name", workload.get<std::string>("kind"));
     const Platform& platform = setup_.platform;
@@ -133,11 +134,11 @@ std::unique_ptr<JobReader> make_chip_reader(const JobSetup& setup, ChipWorkReade
   return std::make_unique<ChipReader>(setup, read);
 }
 
-void refuse_cutting(Section& job) {
+void refuse_cutting(Section& job, const std::string& why) {
   for (const char* key : {"strategy", "execution"}) {
     if (job.has(key)) {
       job.raw(key);
-      job.error(key, "the workload is operators, which the cores of the machine share");
+      job.error(key, why);
     }
   }
 }

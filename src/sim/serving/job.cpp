@@ -61,7 +61,9 @@ class ServingReader final : public JobReader {
 
   std::unique_ptr<Job> read() override {
     Section workload = setup_.section.section("workload");
-    refuse_cutting(setup_.section);
+    refuse_cutting(setup_.section,
+                   "the workload is requests to models, which a tenant cuts itself (tensor, "
+                   "pipeline, expert)");
     const std::string name =
         workload.get_or<std::string>("name", workload.get<std::string>("kind"));
     const Platform& platform = setup_.platform;
