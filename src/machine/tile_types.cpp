@@ -7,6 +7,7 @@
 #include "dram.hpp"
 #include "readers.hpp"
 #include "tessera/config/key.hpp"
+#include "tessera/config/without_effect.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/core/wide.hpp"
 #include "tessera/machine/parameters.hpp"
@@ -81,6 +82,17 @@ std::vector<std::uint16_t> listed_types(config::Section& section, const std::vec
     }
   }
   return listed;
+}
+
+// `numbers`: of places in `types` that some tile has.
+void note_unused_types(config::Section& machine, const std::vector<Tile>& types,
+                       const std::map<std::uint16_t, std::uint16_t>& numbers) {
+  for (std::size_t place = 0; place < types.size(); ++place) {
+    if (!numbers.contains(static_cast<std::uint16_t>(place))) {
+      config::Section section = machine.section("types");
+      config::note_without_effect(section, types[place].name, "no tile of this type");
+    }
+  }
 }
 
 }  // namespace
@@ -194,6 +206,7 @@ void assign_types(config::Section& section, const std::vector<Tile>& types, Mach
   if (!met.empty()) {
     machine.tile = met.front();
   }
+  note_unused_types(section, types, numbers);
   if (met.size() > 1) {
     machine.types = std::move(met);
     machine.type_of = std::move(type_of);

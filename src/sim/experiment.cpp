@@ -9,6 +9,7 @@
 #include "programs/job.hpp"
 #include "run/options.hpp"
 #include "tessera/config/name.hpp"
+#include "tessera/config/without_effect.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/machine/partition/partition.hpp"
 #include "tessera/npu/core/too_small.hpp"
@@ -87,6 +88,19 @@ std::vector<const char*> parts_needed(const Value& root) {
   return needed;
 }
 
+// Rates of channels that only estimates go by.
+void note_unused_rates(const Experiment& experiment, Section& machine_section) {
+  if (!experiment.memory || experiment.memory->goes_by_channels() ||
+      experiment.machine.channels.empty()) {
+    return;
+  }
+  Section dram = machine_section.section("dram");
+  for (const char* const key : {"bandwidth", "latency"}) {
+    config::note_without_effect(
+        dram, key, "a memory that has timing of its own (machine.memory), but for estimates");
+  }
+}
+
 // Machine and models; what is wrong with them has been complained about.
 bool read_machine_and_models(Experiment& experiment, Section& machine_section) {
   std::optional<machine::Machine> machine = machine::read_machine(machine_section);
@@ -97,6 +111,7 @@ bool read_machine_and_models(Experiment& experiment, Section& machine_section) {
   experiment.network =
       network::read_network(machine_section.section("network"), experiment.machine);
   experiment.memory = memory::read_memory(machine_section.section("memory"));
+  note_unused_rates(experiment, machine_section);
   if (machine_section.has("remote_memory")) {
     experiment.remote_memory = memory::read_remote_memory(machine_section.section("remote_memory"));
   }
@@ -122,6 +137,10 @@ void read_jobs(Experiment& experiment, Section& section, Section& machine_sectio
     }
     experiment.options = read_run_options(section.section("run"), *experiment.machine.topology);
     reader.apply(experiment.options);
+    if (!reader.uses_host()) {
+      config::note_without_effect(machine_section, "host",
+                                  "work that offloads nothing (strategy.offload)");
+    }
     section.finish();
     diagnostics.throw_if_any();
     reader.plan();

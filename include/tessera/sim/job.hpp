@@ -163,6 +163,8 @@ class JobReader {
   virtual std::unique_ptr<Job> read() = 0;
   // What is known when all of the experiment was read. Throws ConfigError.
   virtual void plan(Job& /*job*/) {}
+  // Whether tensors go to the memory of hosts (machine.host).
+  virtual bool uses_host() const { return false; }
   // Why micro-batches of this job cannot be replayed; "" when they can.
   virtual std::string replay_objection() const { return "is for pipelines of micro-batches"; }
 };

@@ -429,6 +429,7 @@ class DramModel final : public MemoryModel {
   bool promises() const override { return !parameters_.spread; }
   bool replies_by_access() const override { return false; }
   bool serves_at_node() const override { return !parameters_.spread; }
+  bool goes_by_channels() const override { return false; }
   std::optional<Bandwidth> peak_of(const machine::Machine& machine,
                                    std::uint32_t channel) const override {
     return parameters_.spec_of(machine, channel).peak();

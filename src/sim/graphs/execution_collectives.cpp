@@ -10,6 +10,7 @@
 #include "tessera/collective/algorithm.hpp"
 #include "tessera/collective/compat/astra.hpp"
 #include "tessera/config/key.hpp"
+#include "tessera/config/without_effect.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/machine/routing/routing.hpp"
 
@@ -251,6 +252,9 @@ void read_collectives(Section section, const machine::Topology& topology,
     section.error("bandwidths", "one for each of the " + std::to_string(dimensions.size()) +
                                     " dimensions is needed");
     given = rates;
+  }
+  if (given != rates && options.collectives.order != collective::DimensionOrder::themis) {
+    config::note_without_effect(section, bandwidths.key(), "any order but themis");
   }
   collective::StepCosts costs;
   costs.endpoint = endpoint_delay.read(section);

@@ -2,7 +2,9 @@
 // its keys with their defaults.
 #include "graphs/experiment.hpp"
 
+#include <algorithm>
 #include <array>
+#include <string_view>
 #include <utility>
 
 #include "graphs/execution_collectives.hpp"
@@ -11,7 +13,9 @@
 #include "tessera/collective/algorithm.hpp"
 #include "tessera/config/data_type_key.hpp"
 #include "tessera/config/key.hpp"
+#include "tessera/config/without_effect.hpp"
 #include "tessera/core/text.hpp"
+#include "tessera/executor/collectives/group_dimensions.hpp"
 #include "tessera/sim/experiment.hpp"
 #include "tessera/workload/graph_look.hpp"
 #include "tessera/workload/graph_workload.hpp"
@@ -156,6 +160,47 @@ const ChoiceKey<bool> acknowledged{"remote.stores",
                                    {{"acknowledged", true}, {"posted", false}},
                                    "acknowledged",
                                    "to memory nodes: acknowledged, or posted"};
+// Whether some communicator may go by `other_algorithm`.
+bool uses_other_algorithm(const executor::GraphWork& work) {
+  const executor::GraphOptions& options = work.options;
+  const auto exchanges = static_cast<std::size_t>(collective::Kind::all_to_all);
+  if (options.flat_communicators || work.look.collectives[exchanges] > 0) {
+    return true;
+  }
+  std::vector<std::uint32_t> sizes;
+  for (const collective::StackedDimension& dimension : options.dimensions) {
+    sizes.push_back(dimension.size);
+  }
+  return std::any_of(work.groups.begin(), work.groups.end(), [&](const auto& group) {
+    return options.collectives.conventions->is_flat(group.members.size(), work.npus()) ||
+           executor::box_of(group.members, sizes).empty();
+  });
+}
+
+// Of what these graphs do.
+void note_keys_without_effect(const executor::GraphWork& work, Section& execution) {
+  if (work.options.other_algorithm != executor::GraphOptions{}.other_algorithm &&
+      !uses_other_algorithm(work)) {
+    Section collectives = execution.section("collectives");
+    config::note_without_effect(collectives, "other_algorithm",
+                                "communicators that all fill a box of the dimensions");
+  }
+  if (work.look.remote_accesses > 0 || !execution.has("remote")) {
+    return;
+  }
+  constexpr std::string_view without = "graphs that access no remote memory";
+  Section remote = execution.section("remote");
+  if (remote.keys().empty()) {
+    config::note_without_effect(execution, "remote", without);
+  }
+  if (!work.options.remote.requests) {
+    config::note_without_effect(remote, requests.key(), without);
+  }
+  if (!work.options.remote.acknowledged) {
+    config::note_without_effect(remote, acknowledged.key(), without);
+  }
+}
+
 const ChoiceKey<DataType> data_type =
     ChoiceKey<DataType>("data_type", config::data_types(), "fp16; of a strategy its workload's",
                         "of work whose type a graph does not tell")
@@ -240,6 +285,7 @@ void add_source(executor::GraphWork& work, std::shared_ptr<const workload::Graph
     work.groups.push_back({name, members});
   }
   note_look(parts, workload, execution.section("collectives"), work);
+  note_keys_without_effect(work, execution);
 }
 
 }  // namespace tessera::sim

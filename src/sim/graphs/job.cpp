@@ -8,6 +8,7 @@
 #include "graphs/experiment.hpp"
 #include "graphs/npu_memories.hpp"
 #include "graphs/tensor_tables.hpp"
+#include "jobs/families.hpp"
 #include "jobs/tiles.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"
@@ -130,14 +131,12 @@ Job::BytesByNode GraphsJob::kept(const Platform& platform, const ServingMemory&)
   return kept;
 }
 
-const WorkKind& kind_of_graphs() {
-  static const WorkKind kind = [] {
-    WorkKind made;
-    made.read = [](const JobSetup& setup) { return std::make_unique<GraphsReader>(setup); };
-    made.describe = workload::section_of_kind;
-    return made;
-  }();
-  return kind;
-}
+namespace {
 
+const FamilyRegistration graphs_family(
+    {[]() -> const NamedParts& { return workload::graph_workloads(); },
+     WorkKind{.read = [](const JobSetup& setup) { return std::make_unique<GraphsReader>(setup); },
+              .describe = workload::section_of_kind}});
+
+}  // namespace
 }  // namespace tessera::sim

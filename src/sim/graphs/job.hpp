@@ -51,7 +51,4 @@ class GraphsJob final : public Job {
   std::vector<Bytes> in_channels_;
 };
 
-// Of the kinds of workload::graph_workloads().
-const WorkKind& kind_of_graphs();
-
 }  // namespace tessera::sim

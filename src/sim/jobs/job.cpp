@@ -2,11 +2,8 @@
 
 #include <algorithm>
 
+#include "jobs/families.hpp"
 #include "tessera/core/error.hpp"
-#include "tessera/workload/graph_workload.hpp"
-
-#include "graphs/job.hpp"
-#include "programs/job.hpp"
 
 namespace tessera::sim {
 namespace {
@@ -37,10 +34,20 @@ Registry<WorkKind>& work_kinds() {
   return kinds;
 }
 
+std::vector<WorkFamily>& work_families() {
+  static std::vector<WorkFamily> families;
+  return families;
+}
+
+FamilyRegistration::FamilyRegistration(WorkFamily family) {
+  work_families().push_back(std::move(family));
+}
+
 std::vector<PartInfo> work_kind_infos() {
   std::vector<PartInfo> all = work_kinds().infos();
-  add(workload::workloads().infos(), all);
-  add(workload::graph_workloads().infos(), all);
+  for (const WorkFamily& family : work_families()) {
+    add(family.parts().infos(), all);
+  }
   std::sort(all.begin(), all.end(),
             [](const PartInfo& a, const PartInfo& b) { return a.name < b.name; });
   return all;
@@ -58,10 +65,11 @@ const WorkKind* find_work_kind(const std::string& name) {
   if (work_kinds().contains(name)) {
     return &work_kinds().at(name);
   }
-  if (workload::workloads().contains(name)) {
-    return &kind_of_programs();
-  }
-  return workload::graph_workloads().contains(name) ? &kind_of_graphs() : nullptr;
+  const std::vector<WorkFamily>& families = work_families();
+  const auto family = std::find_if(families.begin(), families.end(), [&](const WorkFamily& each) {
+    return each.parts().contains(name);
+  });
+  return family == families.end() ? nullptr : &family->kind;
 }
 
 std::string kind_of(const config::Value& workload) {

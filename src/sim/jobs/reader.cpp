@@ -117,6 +117,11 @@ bool JobsReader::read_job(JobEntry entry) {
   return true;
 }
 
+bool JobsReader::uses_host() const {
+  return std::any_of(readings_.begin(), readings_.end(),
+                     [](const Reading& reading) { return reading.reader->uses_host(); });
+}
+
 void JobsReader::apply(const RunOptions& options) {
   std::size_t services = 0;
   for (std::size_t i = 0; i < readings_.size(); ++i) {

@@ -21,6 +21,8 @@ class JobsReader {
 
   // Complaints go to the diagnostics of the section. False after some that left keys unread.
   bool read();
+  // Whether any of them keeps tensors in the memory of hosts.
+  bool uses_host() const;
   // When the options of the run were read.
   void apply(const RunOptions& options);
   // After no complaint and when all sections were finished: makes plans, shares out memories and

@@ -7,7 +7,9 @@
 #include "graphs/experiment.hpp"
 #include "graphs/job.hpp"
 #include "graphs/npu_memories.hpp"
+#include "jobs/families.hpp"
 #include "jobs/tiles.hpp"
+#include "tessera/config/without_effect.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/machine/routing/routing.hpp"
@@ -131,6 +133,7 @@ class ProgramsReader final : public JobReader {
 
   std::unique_ptr<Job> read() override;
   void plan(Job& job) override;
+  bool uses_host() const override { return strategy_ && strategy_->offload.is_on(); }
   std::string replay_objection() const override { return replay_objection_; }
 
  private:
@@ -170,12 +173,15 @@ std::unique_ptr<Job> ProgramsReader::read() {
     executor::GraphOptions usual;
     usual.data_type = workload_.data_type;
     usual.slots[static_cast<std::size_t>(executor::Lane::memory)] = 0;  // programs wait by slot
-    job = std::make_unique<GraphsJob>(
-        read_execution(setup_.section.section("execution"), platform.machine, setup_.tiles.nodes,
-                       usual, setup_.load),
-        workload_.samples,
-        static_cast<double>(workload_.flops_per_sample().count()) *
-            static_cast<double>(workload_.samples));
+    Section execution = setup_.section.section("execution");
+    auto graph =
+        read_execution(execution, platform.machine, setup_.tiles.nodes, usual, setup_.load);
+    if (graph->options.times == executor::NodeTimes::recorded) {
+      config::note_without_effect(execution, "times", "a plan, of which no times are recorded");
+    }
+    job = std::make_unique<GraphsJob>(std::move(graph), workload_.samples,
+                                      static_cast<double>(workload_.flops_per_sample().count()) *
+                                          static_cast<double>(workload_.samples));
     replay_objection_ = "graphs are simulated whole";
   }
   job->name = workload_.name;
@@ -321,19 +327,18 @@ std::unique_ptr<JobReader> make_programs_reader(const JobSetup& setup, WorkloadR
   return std::make_unique<ProgramsReader>(setup, std::move(read));
 }
 
-const WorkKind& kind_of_programs() {
-  static const WorkKind kind = [] {
-    WorkKind made;
-    made.parts = {"workload", "strategy"};
-    made.read = [](const JobSetup& setup) {
-      return make_programs_reader(setup, workload::read_workload);
-    };
-    made.complain = [](Section& workload) { workload::read_workload(workload); };
-    made.layers = workload::read_workload;
-    made.describe = workload::section_of_kind;
-    return made;
-  }();
-  return kind;
-}
+namespace {
 
+const FamilyRegistration layers_family(
+    {[]() -> const NamedParts& { return workload::workloads(); },
+     WorkKind{.parts = {"workload", "strategy"},
+              .read =
+                  [](const JobSetup& setup) {
+                    return make_programs_reader(setup, workload::read_workload);
+                  },
+              .complain = [](Section& workload) { workload::read_workload(workload); },
+              .layers = workload::read_workload,
+              .describe = workload::section_of_kind}});
+
+}  // namespace
 }  // namespace tessera::sim

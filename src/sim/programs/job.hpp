@@ -38,9 +38,6 @@ using WorkloadReader = std::function<std::optional<workload::Workload>(config::S
 // graphs.
 std::unique_ptr<JobReader> make_programs_reader(const JobSetup& setup, WorkloadReader read);
 
-// Of the kinds of workload::workloads().
-const WorkKind& kind_of_programs();
-
 plan::Plan plan_of(const Platform& platform, const workload::Workload& workload,
                    const plan::Strategy& strategy);
 // Of an iteration of a plan, see plan::placed_time.

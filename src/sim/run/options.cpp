@@ -1,6 +1,7 @@
 #include "run/options.hpp"
 
 #include "tessera/config/key.hpp"
+#include "tessera/config/without_effect.hpp"
 #include "tessera/machine/partition/partition.hpp"
 #include "tessera/pdes/sync_policy.hpp"
 #include "tessera/sim/cuts/cuts.hpp"
@@ -43,6 +44,18 @@ const ChoiceKey<bool> replay{
     "none",
     "none, or exact: do not simulate micro-batches that repeat the ones before"};
 
+void note_bins_of_no_trace(config::Section& section, const RunOptions& options) {
+  if (options.trace != TraceLevel::none) {
+    return;
+  }
+  if (options.bins != RunOptions{}.bins) {
+    config::note_without_effect(section, bins.key(), "trace: none");
+  }
+  if (options.bin) {
+    config::note_without_effect(section, bin.key(), "trace: none");
+  }
+}
+
 }  // namespace
 
 RunOptions read_run_options(config::Section section, const machine::Topology& topology) {
@@ -51,6 +64,7 @@ RunOptions read_run_options(config::Section section, const machine::Topology& to
   options.trace = trace.read(section);
   options.bins = bins.read(section);
   options.bin = bin.read(section);
+  note_bins_of_no_trace(section, options);
   options.partition = partition.read(section);
   if (machine::partitioners().contains(options.partition)) {
     // Only the partitioner knows what it can cut: ask before anything is simulated. Cutters want to

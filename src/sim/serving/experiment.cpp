@@ -15,6 +15,7 @@
 #include "serving/served/tiers.hpp"
 #include "serving/tenant_settings.hpp"
 #include "tessera/config/name.hpp"
+#include "tessera/config/without_effect.hpp"
 #include "tessera/core/digest.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"
@@ -296,6 +297,15 @@ serving::PolicyFactory read_policy(Section& workload, const ServingWork& work,
                                             : serving::PolicyFactory();
 }
 
+// Policies share an NPU out among tenants.
+void note_policy_of_one(Section& workload) {
+  Section scheduler = workload.section("scheduler");
+  const std::string name = serving_keys().policy.read(scheduler);
+  if (name != ParameterInfo(serving_keys().policy).default_value) {
+    config::note_without_effect(scheduler, "policy", "one tenant");
+  }
+}
+
 }  // namespace
 
 std::unique_ptr<executor::ServingWork> read_serving(Section& workload,
@@ -367,6 +377,10 @@ std::unique_ptr<executor::ServingWork> read_serving(Section& workload,
   }
   policy.npus = static_cast<std::uint32_t>(work.npus.size());
   work.policy = read_policy(workload, work, policy);
+  // Operators of other models may be under way beside each other.
+  if (sections.size() == 1 && work.tenants.front().of_language && !policy.tenants.front().cores) {
+    note_policy_of_one(workload);
+  }
   if (std::all_of(work.tenants.begin(), work.tenants.end(),
                   [](const ServedTenant& one) { return one.background; })) {
     workload.error("tenants", "all of them are in the background, so that none is waited for");

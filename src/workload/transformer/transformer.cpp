@@ -427,8 +427,12 @@ std::optional<TransformerShape> read_transformer_shape(config::Section& section)
   if (section.raw(product_type.key()).kind == config::Value::Kind::scalar) {
     config::note_without_effect(section, product_type.key(), "requests");
   }
+  config::note_without_effect(section, "batch", "requests");
   for (const ParameterInfo& info : training_parameters()) {
     section.raw(info.name);
+  }
+  if (shape && !shape->dropout) {
+    config::note_without_effect(section, dropout.key(), "requests");
   }
   if (!shape || refuse_too_large(section, *shape)) {
     return std::nullopt;

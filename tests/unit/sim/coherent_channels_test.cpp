@@ -72,15 +72,21 @@ TEST(CoherentChannels, KeysWithoutEffectAreNoted) {
   const std::string own = "  dram: {at: each, bandwidth: 1 GB/s, latency: 100 ns}\n";
   const std::string devices = "  memory: {model: dram, preset: HBM2, memories: {preset: DDR5}}\n";
   const std::string bandwidth = "machine.dram.bandwidth is 1 GB/s, and what is there";
+  const std::string unused_bandwidth = "machine.dram.bandwidth has no effect";
+  const std::string unused_latency = "machine.dram.latency has no effect";
   const auto notes = [](const std::string& memory, const std::string& coherence) {
     return summary_of(experiment(memory, coherence)).notes;
   };
   EXPECT_THAT(notes(own + devices, "piece: 8 KiB"),
-              ::testing::UnorderedElementsAre(::testing::HasSubstr("memory.memories has no effect"),
+              ::testing::UnorderedElementsAre(::testing::HasSubstr(unused_bandwidth),
+                                              ::testing::HasSubstr(unused_latency),
+                                              ::testing::HasSubstr("memory.memories has no effect"),
                                               ::testing::HasSubstr("coherence.piece has no effect"),
                                               ::testing::HasSubstr(bandwidth)));
   EXPECT_THAT(notes(of_each + devices, "piece: 8 KiB"),
-              ::testing::ElementsAre(::testing::HasSubstr(bandwidth)));
+              ::testing::ElementsAre(::testing::HasSubstr(unused_bandwidth),
+                                     ::testing::HasSubstr(unused_latency),
+                                     ::testing::HasSubstr(bandwidth)));
 }
 
 // 3200 B in local memory take 3300 ns, where there is any.

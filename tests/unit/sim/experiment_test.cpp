@@ -107,6 +107,52 @@ TEST(ReadExperiment, TheResolvedConfigurationGivesTheSameAgain) {
             first.configuration_hash());
 }
 
+// Read without a word, and of no effect on anything.
+TEST(ReadExperiment, SaysWhichKeysHaveNoEffect) {
+  const auto says = [](const std::vector<std::string>& overrides, const std::string& note) {
+    const Experiment experiment = read(small_experiment(), overrides);
+    EXPECT_THAT(experiment.notes, ::testing::Contains(note));
+    // A run that goes on reads every key, and says it again for those that were given.
+    Files files;
+    files["lab/experiment.yaml"] = experiment.resolved;
+    EXPECT_EQ(read(files).notes, experiment.notes);
+  };
+  says({"machine.host={bandwidth: 10 GB/s, latency: 1 us}"},
+       "machine.host has no effect with work that offloads nothing (strategy.offload)");
+  says({"machine.types={a: {sram: 1 MB}}"},
+       "machine.types.a has no effect with no tile of this type");
+  says({"execution={times: recorded}"},
+       "execution.times has no effect with a plan, of which no times are recorded");
+  says({"execution={remote: {request: free}}"},
+       "execution.remote.request has no effect with graphs that access no remote memory");
+  says({"execution={collectives: {bandwidths: [1 GB/s, 2 GB/s]}}"},
+       "execution.collectives.bandwidths has no effect with any order but themis");
+  says({"execution={collectives: {other_algorithm: direct}}"},
+       "execution.collectives.other_algorithm has no effect with communicators that all fill a box "
+       "of the dimensions");
+  says({"run.bin=1 us"}, "run.bin has no effect with trace: none");
+  says({"run.bins=9"}, "run.bins has no effect with trace: none");
+  for (const char* const key : {"bandwidth", "latency"}) {
+    says({"machine.memory={model: dram, preset: HBM2}"},
+         std::string("machine.dram.") + key +
+             " has no effect with a memory that has timing of its own (machine.memory), but for "
+             "estimates");
+  }
+}
+
+TEST(ReadExperiment, SaysNothingOfKeysThatHaveAnEffect) {
+  EXPECT_THAT(read(small_experiment(), {"run.trace=summary"}).notes, ::testing::IsEmpty());
+  EXPECT_THAT(read(small_experiment(), {"machine.host={bandwidth: 10 GB/s, latency: 1 us}",
+                                        "strategy.offload={layers: 1}"})
+                  .notes,
+              ::testing::Each(::testing::Not(HasSubstr("machine.host"))));
+  EXPECT_THAT(read(small_experiment(), {"run.trace=summary",
+                                        "execution={collectives: {order: themis, "
+                                        "bandwidths: [1 GB/s, 2 GB/s]}}"})
+                  .notes,
+              ::testing::IsEmpty());
+}
+
 // Keys of experts at their defaults had been refused, so that no run with experts could go on.
 TEST(ReadExperiment, TheResolvedExpertsAreReadBack) {
   for (const std::string experts :
