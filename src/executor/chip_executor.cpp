@@ -25,6 +25,16 @@ std::uint64_t ChipWork::shares() const {
   return sum;
 }
 
+std::uint64_t ChipWork::messages() const {
+  std::uint64_t sum = 0;
+  for (std::uint32_t number = 0; number < operators.size(); ++number) {
+    for (std::uint32_t core = 1; core < cores.size(); ++core) {
+      sum += takes_part(number, core) ? 2 : 0;
+    }
+  }
+  return sum;
+}
+
 namespace {
 
 // Port kinds.
@@ -131,6 +141,10 @@ class ChipExecutor final : public Executor, private ChipOutlook::Teller {
 
   std::uint64_t unfinished() const override { return leads_ && iteration_ < setup_.iterations; }
   std::uint64_t instructions_done() const override { return shares_done_; }
+  // Operands are of memory.
+  std::optional<SentBytes> sent_bytes() const override {
+    return SentBytes{leads_ ? work_.messages() * iteration_ * work_.message.count() : 0, 0};
+  }
 
   std::vector<std::string> waiting(std::size_t most) const override {
     std::vector<std::string> lines;

@@ -58,6 +58,7 @@ const std::map<std::string, std::string>& summary_columns() {
     for (std::size_t part = 0; part < plan::memory_parts; ++part) {
       peak.parts.emplace_back(to_string(static_cast<plan::MemoryPart>(part)), 0);
     }
+    peak.parts.emplace_back("cache", 0);  // of services
     summary.peak_memory.push_back(std::move(peak));
     return numbers_of(summary);
   }();

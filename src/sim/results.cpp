@@ -216,10 +216,14 @@ void add_flops_found(const RankModels& models, SimTime end, trace::Summary& summ
   for (std::size_t job = 0; job < found.size(); ++job) {
     const auto flops = static_cast<double>(found[job]);
     summary.achieved_flops_per_s += flops / end.seconds();
+    summary.flops_per_iteration += flops / summary.iterations;
+    summary.executed_flops_per_iteration += flops / summary.iterations;
     if (job < summary.tenants.size()) {
       trace::TenantResult& tenant = summary.tenants[job];
       const SimTime time = SimTime::from_ps(tenant.end_ps - tenant.start_ps);
       tenant.achieved_flops_per_s += time > SimTime::zero() ? flops / time.seconds() : 0;
+      tenant.flops_per_iteration += flops / tenant.iterations;
+      tenant.executed_flops_per_iteration += flops / tenant.iterations;
     }
   }
 }

@@ -504,7 +504,14 @@ void check_format(const Json& json, const Spot& file) {
 
 std::string to_json(const Summary& summary) {
   Json json{{"file_type", summary_file_type}, {"format_version", format_version}};
-  visit_members(summary, [&](const char* key, const auto& member) { json[key] = json_of(member); });
+  visit_members(summary, [&](const char* key, const auto& member) {
+    if constexpr (std::is_same_v<decltype(member), const std::vector<PeakMemory>&>) {
+      if (member.empty()) {
+        return;  // not known: no zero
+      }
+    }
+    json[key] = json_of(member);
+  });
   visit_versions(summary,
                  [&](const char* key, const auto& member) { json["versions"][key] = member; });
   return json.text(2) + "\n";

@@ -150,8 +150,10 @@ std::string peak_text(const Summary& summary) {
   if (most == summary.peak_memory.end() || most->bytes == 0) {
     return "";
   }
-  return rounded(static_cast<double>(most->bytes), "B") + " in " + most->name + " (" + most->phase +
-         " of micro-batch " + std::to_string(most->micro_batch) + ")";
+  const std::string bytes = rounded(static_cast<double>(most->bytes), "B");
+  return most->phase.empty() ? bytes + " on an NPU of " + most->name
+                             : bytes + " in " + most->name + " (" + most->phase +
+                                   " of micro-batch " + std::to_string(most->micro_batch) + ")";
 }
 
 std::string listing(const Summary& summary) {

@@ -43,6 +43,8 @@ struct ChipWork {
   DataType data_type = DataType::fp16;
 
   std::uint64_t shares() const;
+  // That go over the network in one iteration, to cores other than the first and back.
+  std::uint64_t messages() const;
   // Of an operator; none when it is less than the core's number of groups.
   std::uint32_t first_group(std::uint32_t number, std::uint32_t place) const;
   bool takes_part(std::uint32_t number, std::uint32_t place) const {

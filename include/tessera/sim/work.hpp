@@ -63,6 +63,12 @@ class Work {
     std::uint64_t written = 0;
   };
 
+  // Of one of those whose requests are served, on its fullest NPU.
+  struct Kept {
+    Bytes weights;
+    Bytes block;  // of its cache; zero: it has none
+  };
+
   // What one of several jobs does.
   struct Share {
     std::string name;
@@ -112,6 +118,8 @@ class Work {
   virtual void describe(EntityId node, trace::NodeRow& row) const = 0;
   // Of those whose requests are served; computing is for them then.
   virtual std::vector<std::string> services() const { return {}; }
+  // [services] what they keep on an NPU.
+  virtual std::vector<Kept> kept() const { return {}; }
   // Of models with replicas, whose services are also told together.
   virtual std::vector<std::string> service_totals() const { return {}; }
   // None: one job has the machine alone.

@@ -21,11 +21,11 @@ struct Breakdown {
   std::vector<std::pair<std::string, std::uint64_t>> mean_ps;
 };
 
-// When a tile of a stage holds most.
+// When a tile of a stage, or an NPU of a service, holds most.
 struct PeakMemory {
-  std::string name;         // "stage 3"
+  std::string name;         // "stage 3", or of the service
   std::uint64_t bytes = 0;  // in all
-  std::string phase;        // of the pass
+  std::string phase;        // of the pass; empty: of a service, which has none
   std::uint64_t micro_batch = 0;
   std::uint64_t chunk = 0;
   std::vector<std::pair<std::string, std::uint64_t>> parts;  // [B]; their sum is `bytes`
@@ -141,7 +141,7 @@ struct Summary {
   // Of all devices in an iteration, and in the mean what one draws; 0: not known.
   double energy_j_per_iteration = 0;
   double power_w_per_tile = 0;
-  std::vector<PeakMemory> peak_memory;  // of each stage of programs
+  std::vector<PeakMemory> peak_memory;  // of each stage of programs and each service; none: unknown
   std::vector<TenantResult> tenants;    // none: one job had all of the machine
   std::vector<Service> services;        // of tenants whose requests are served
   std::vector<Service> service_totals;  // of models with replicas, of all of them
@@ -181,7 +181,9 @@ struct Summary {
 // The text of summary.json: the members above under their names, and
 //   breakdown  {"total": G, "stages": [G with a "name", …]}, where a group G is
 //              {"tiles": n, ACTIVITY: {"mean_ps": t, "share": of the group's sum}, …}
-//   peak_memory {"bytes": of the stage that holds most, "stages": [its members, and {PART: bytes}]}
+//   peak_memory {"bytes": of the stage that holds most, "stages": [its members, and {PART:
+//   bytes}]},
+//              absent where it is not known
 //   tenants    [{its members under their names}, …]
 //   measured   [{"tenant": its name, MEASURE: number, …}, …]
 //   versions   {"tessera", "git", "mpi", "hdf5"}

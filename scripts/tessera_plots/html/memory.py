@@ -91,11 +91,16 @@ def _over_time(run, names):
     return found
 
 
+def _pass_of(stage):
+    # A service has none.
+    return f"{stage['phase']} of micro-batch {stage['micro_batch']}" if stage["phase"] else "-"
+
+
 def memory_of(run, values):
     """Throws NothingToDraw."""
     names, peaks = _peaks(run)
     if peaks:
-        rows = [[stage["name"].replace("stage ", ""), f"{stage['phase']} of micro-batch {stage['micro_batch']}",
+        rows = [[stage["name"].replace("stage ", ""), _pass_of(stage),
                  *(stage["parts"].get(name, 0) for name in names), stage["bytes"]] for stage in peaks]
         return {
             "table": table("Memory of one tile of each stage, when it holds most",

@@ -140,6 +140,16 @@ std::vector<trace::Service> gathered(const RankModels& models,
   return services;
 }
 
+// Weights, and the most blocks of the cache that were taken.
+trace::PeakMemory peak_of(const trace::Service& service, const Work::Kept& kept) {
+  trace::PeakMemory peak;
+  peak.name = service.tenant;
+  peak.parts = {{"weights", kept.weights.count()},
+                {"cache", service.cache_blocks * kept.block.count()}};
+  peak.bytes = peak.parts[0].second + peak.parts[1].second;
+  return peak;
+}
+
 }  // namespace
 
 void fill_services(const RankModels& models, SimTime end, trace::Summary& summary) {
@@ -148,6 +158,10 @@ void fill_services(const RankModels& models, SimTime end, trace::Summary& summar
     return;
   }
   summary.services = gathered(models, names, models.executor->services(), end);
+  const std::vector<Work::Kept> kept = models.work->kept();
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    summary.peak_memory.push_back(peak_of(summary.services[i], kept[i]));
+  }
   const std::vector<std::string> totals = models.work->service_totals();
   if (!totals.empty()) {
     summary.service_totals = gathered(models, totals, models.executor->service_totals(), end);

@@ -119,6 +119,15 @@ class ServedWork final : public Work {
     }
     return names;
   }
+  std::vector<Kept> kept() const override {
+    std::vector<Kept> all;
+    for (const executor::ServedTenant& tenant : work_.tenants) {
+      all.push_back({tenant.model->weights(), tenant.of_language
+                                                  ? tenant.model->cache_block(tenant.batching.block)
+                                                  : Bytes()});
+    }
+    return all;
+  }
   std::vector<std::string> service_totals() const override {
     std::vector<std::string> names;
     for (std::size_t i = 0; i < work_.tenants.size(); ++i) {

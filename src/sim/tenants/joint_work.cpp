@@ -165,6 +165,14 @@ class JointWork final : public Work {
   std::vector<std::string> services() const override {
     return named([](const Work& work) { return work.services(); });
   }
+  std::vector<Kept> kept() const override {
+    std::vector<Kept> all;
+    for (const std::unique_ptr<Work>& work : works_) {
+      const std::vector<Kept> own = work->kept();
+      all.insert(all.end(), own.begin(), own.end());
+    }
+    return all;
+  }
   std::vector<std::string> service_totals() const override {
     return named([](const Work& work) { return work.service_totals(); });
   }

@@ -77,5 +77,14 @@ TEST(ChipIdeal, OfChannelsIsTheirBandwidthAndOfDevicesTheirs) {
   EXPECT_EQ(notes(other), 0);
 }
 
+// What the first core says to the other three, and they to it.
+TEST(ChipIdeal, CountsTheBytesOfItsMessages) {
+  const trace::Summary summary = run_chip({"run.iterations=3"});
+  EXPECT_EQ(summary.message_bytes, 3U * 3 * 2 * 64);
+  EXPECT_EQ(summary.collective_bytes, 0U);
+  EXPECT_TRUE(summary.peak_memory.empty());  // not known
+  EXPECT_EQ(trace::to_json(summary).find("peak_memory"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace tessera::sim::chip_ideal_test

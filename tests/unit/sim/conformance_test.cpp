@@ -311,5 +311,30 @@ TEST(Conformance, ReplayedMicroBatchesCount) {
   expect_alike(whole, summary, "replayed");
 }
 
+// A prompt that all is computed of, in one step and with the same tokens as a plan: of the head,
+// with its norm of 7 FLOPs an element, served models compute the last token's alone.
+TEST(Conformance, ServedFlopsAreThoseOfAPlan) {
+  const std::string machine =
+      "machine:\n"
+      "  topology: {kind: mesh, rows: 1, columns: 1, bandwidth: 10 GB/s, latency: 20 ns}\n"
+      "  tile: {peak: {fp16: 1 TFLOP/s}, operands: dram}\n"
+      "  dram: {at: each, bandwidth: 20 GB/s, latency: 50 ns, capacity: 1 GB}\n"
+      "  compute: {model: roofline}\n" +
+      no_trace;
+  const std::string keys = "layers: 4, hidden: 32, heads: 4, vocabulary: 50, sequence: ";
+  for (const std::uint64_t tokens : {1U, 16U}) {
+    const trace::Summary plan =
+        summary_of(machine + "workload: {kind: transformer, " + keys + std::to_string(tokens) +
+                   ", batch: 1, mode: inference, attention: flash}\nstrategy: {pipeline: 1}\n");
+    const trace::Summary served = summary_of(
+        machine + "workload:\n  kind: serving\n  tenants:\n    - language_model: {" + keys +
+        "17}\n      batching: {block: 1}\n      requests: {arrivals: closed, count: 1, prompt: " +
+        std::to_string(tokens) + ", generate: 1}\n");
+    const auto head = static_cast<double>((tokens - 1) * (2 * 32 * 50 + 7 * 32));
+    EXPECT_EQ(served.flops_per_iteration + head, plan.flops_per_iteration) << tokens;
+    EXPECT_EQ(served.executed_flops_per_iteration + head, plan.executed_flops_per_iteration);
+  }
+}
+
 }  // namespace
 }  // namespace tessera::sim::conformance_test

@@ -128,6 +128,41 @@ TEST(ServingOnTiles, SaysFlopsAndPeak) {
   const double flops = static_cast<double>(model.flops(prompt) + model.flops(token));
   EXPECT_DOUBLE_EQ(
       summary.achieved_flops_per_s * static_cast<double>(summary.simulated_time_ps) * 1e-12, flops);
+  EXPECT_EQ(summary.flops_per_iteration, flops);
+  EXPECT_EQ(summary.executed_flops_per_iteration, flops);
+}
+
+TEST(ServingOnTiles, SaysWhatAnNpuKeeps) {
+  const Experiment experiment = read(experiment_of(cut));
+  const trace::Summary summary = run_on(1, experiment);
+  const std::vector<executor::ServedTenant>& tenants = served_by(*experiment.only_job())->tenants;
+  ASSERT_EQ(summary.peak_memory.size(), tenants.size());
+  for (std::size_t i = 0; i < tenants.size(); ++i) {
+    const trace::PeakMemory& peak = summary.peak_memory[i];
+    const std::uint64_t block = tenants[i].model->cache_block(tenants[i].batching.block).count();
+    EXPECT_EQ(peak.name, summary.services[i].tenant);
+    EXPECT_GT(summary.services[i].cache_blocks, 0U);
+    EXPECT_EQ(peak.bytes,
+              tenants[i].model->weights().count() + summary.services[i].cache_blocks * block);
+    EXPECT_EQ(peak.parts.at(0).second + peak.parts.at(1).second, peak.bytes);
+  }
+  EXPECT_EQ(run_on(3, experiment).peak_memory.at(0).bytes, summary.peak_memory[0].bytes);
+}
+
+TEST(ServingOnTiles, SaysWhichKeysHaveNoEffect) {
+  const auto notes = [](const std::string& model, const std::string& scheduler) {
+    return read(experiment_of(scheduler + "  tenants:\n    - language_model: " + model +
+                              "\n      requests: {arrivals: closed, count: 1, prompt: 16, "
+                              "generate: 2}\n"))
+        .notes;
+  };
+  EXPECT_THAT(notes(small_model, ""), ::testing::IsEmpty());
+  std::string more = small_model;
+  more.insert(1, "batch: 8, dropout: false, ");
+  EXPECT_THAT(notes(more, "  scheduler: {policy: time-sharing}\n"),
+              ::testing::UnorderedElementsAre(HasSubstr("batch has no effect with requests"),
+                                              HasSubstr("dropout has no effect with requests"),
+                                              HasSubstr("policy has no effect with one tenant")));
 }
 
 // Tenants with a target go first; what others do is not taken back.
