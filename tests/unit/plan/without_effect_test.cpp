@@ -33,13 +33,14 @@ Lines notes_of(const std::string& strategy, const std::string& workload = worklo
 }
 
 TEST(WithoutEffect, OfKernelsThatWorkDoesNotHave) {
-  const std::string model =
-      "kind: transformer\nlayers: 2\nhidden: 64\nheads: 4\nsequence: 16\nvocabulary: 100\n";
+  const std::string none =
+      "kind: transformer\nlayers: 2\nhidden: 64\nsequence: 16\nvocabulary: 100\nbatch: 8\n";
+  const std::string model = none + "heads: 4\n";
   EXPECT_THAT(notes_of("", model + "join_gradients: true\nbias_gradients: apart\n"
                                    "layout_copies: context\n"),
               IsEmpty());
-  EXPECT_THAT(notes_of("", model + "join_gradients: true\npattern: [ssm-alone]\n"
-                                   "ssm: {state: 16, head_width: 32}\n"),
+  EXPECT_THAT(notes_of("", none + "join_gradients: true\npattern: [ssm-alone]\n"
+                                  "ssm: {state: 16, head_width: 32}\n"),
               ElementsAre("join_gradients has no effect with layers none of which is attention"));
   EXPECT_THAT(notes_of("", model + "biases: false\nbias_gradients: apart\nattention: flash\n"
                                    "layout_copies: context\n"),
