@@ -451,7 +451,7 @@ class LanguageModel(Section):
     join_gradients: bool | None
     """gradients of queries, keys and values are made one by one, and put together for the product that made all three (PyTorch's split and chunk); boolean; default: false"""
     bias_gradients: Literal["fused", "apart"] | None
-    """in training, gradients of a layer's biases come with those of its weights, or are kernels of their own that read gradients of outputs once more (PyTorch's sums); name, one of fused, apart; default: fused"""
+    """in training, gradients of biases come with those of weights, or are kernels of their own that read gradients of outputs once more (PyTorch's sums): those of self-attention and of MLPs without experts; name, one of fused, apart; default: fused"""
     layout_copies: Literal["none", "context", "layers"] | None
     """what is copied into another layout; context: what plain or eager attention gives, from heads to rows of tokens (Megatron-LM); layers: input and output of each layer too, between samples first and tokens first, and the gradient that comes (profiles of single layers); name, one of none, context, layers; default: none"""
     product_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None

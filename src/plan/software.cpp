@@ -56,7 +56,8 @@ const ChoiceKey<HostWaits> host_waits{
     "with machine.compute.issue, where the host waits for the device: where an iteration begins "
     "and for what comes from other stages, or before each layer of each pass as well, as where "
     "a framework takes the time of layers; profiles: the same, with collectives of tensor groups "
-    "behind their layer and not issued, as where times of layers and of collectives are added up"};
+    "behind their layer and not issued, as where times of layers and of collectives are added up "
+    "(those that overlap_tensor or async_tensor have beside products stay there)"};
 
 const config::Members software_keys{Member{sharding_key, &Software::sharding},
                                     Member{compiled, &Software::compiled},

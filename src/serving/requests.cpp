@@ -203,7 +203,10 @@ Made make_list(Section& section, const RequestNeeds& needs) {
     }
   }
   if (requests->count() == 0U) {
-    section.error("list", "all requests are left out: they have more tokens than the model takes");
+    if (limit.note()) {
+      section.error("list",
+                    "all requests are left out: they have more tokens than the model takes");
+    }
     return nullptr;
   }
   if (const auto note = limit.note()) {

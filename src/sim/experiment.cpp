@@ -97,7 +97,9 @@ void note_unused_rates(const Experiment& experiment, Section& machine_section) {
   Section dram = machine_section.section("dram");
   for (const char* const key : {"bandwidth", "latency"}) {
     config::note_without_effect(
-        dram, key, "a memory that has timing of its own (machine.memory), but for estimates");
+        dram, key,
+        "a memory that has timing of its own (machine.memory), but for estimates and for operands "
+        "of tiles in DRAM");
   }
 }
 

@@ -253,15 +253,16 @@ void fill_measured(const RankModels& models, trace::Summary& summary) {
 
 // All ranks know what was measured; it counts once.
 void add_measured(const trace::Summary& summary, Digest& digest) {
-  constexpr std::uint64_t measured_kind = 1000;  // none of the recorder's
+  std::uint64_t kind = 1000;  // none of the recorder's; one for each job
   for (const trace::Measured& of_job : summary.measured) {
     for (std::uint64_t number = 0; number < of_job.measures.size(); ++number) {
       const auto& value = of_job.measures[number].value;
       const auto* const whole = std::get_if<std::uint64_t>(&value);
       digest.add(
-          {measured_kind, number,
+          {kind, number,
            whole != nullptr ? *whole : std::bit_cast<std::uint64_t>(std::get<double>(value))});
     }
+    ++kind;
   }
 }
 

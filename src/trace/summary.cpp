@@ -507,7 +507,8 @@ std::string to_json(const Summary& summary) {
   visit_members(summary, [&](const char* key, const auto& member) {
     if constexpr (std::is_same_v<decltype(member), const std::vector<PeakMemory>&>) {
       if (member.empty()) {
-        return;  // not known: no zero
+        json[key] = Json();  // not known: no zero
+        return;
       }
     }
     json[key] = json_of(member);

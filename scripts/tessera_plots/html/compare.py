@@ -173,6 +173,8 @@ class Comparison:
     def hottest_channels(self):
         shares = [{row[0]: row[2] for row in run["channels"]["hottest"]["rows"]} if run["channels"] else {}
                   for run in self.runs]
+        cuts = [run["channels"] and run["channels"]["count"] > len(part)  # only the hottest are in the table
+                for run, part in zip(self.runs, shares)]
         most = {}
         for part in shares:
             for name, share in part.items():
@@ -181,11 +183,13 @@ class Comparison:
             return None
         rows = []
         for name in sorted(most, key=lambda one: -most[one])[:_MOST_LINKS]:
-            values = self._shares(name, shares)
+            values = [None if name not in part and cut else value
+                      for value, part, cut in zip(self._shares(name, shares), shares, cuts)]
             rows.append([name, *values, *self._differences_of(values)])
         return table("Hottest DRAM channels", [("channel", "text"), *self._columns("share"),
                                                *((name, "share") for name in self._change_names("−"))], rows,
-                     f"the {len(rows)} busiest in any of the runs, share of its time; a dash: the run has no record of it")
+                     f"the {len(rows)} busiest in any of the runs, share of its time; a dash: the run has no record of it, "
+                     "or it is not among the hottest there")
 
     def memory(self):
         parts = [run["memory"] for run in self.runs]

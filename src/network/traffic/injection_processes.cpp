@@ -23,7 +23,7 @@ class Trials {
 class Bernoulli final : public InjectionProcess {
  public:
   explicit Bernoulli(double rate) : trials_(rate) {}
-  std::uint64_t gap(InjectionState&, RandomStream& random, bool) const override {
+  std::uint64_t gap(InjectionState&, RandomStream& random, bool, std::uint64_t) const override {
     return trials_.draw(random);
   }
 
@@ -36,17 +36,21 @@ class OnOff final : public InjectionProcess {
   OnOff(double rate, double burst, double on)
       : on_(on), trials_(rate / on), burst_(1 / burst), pause_(on / (burst * (1 - on))) {}
 
-  std::uint64_t gap(InjectionState& state, RandomStream& random, bool first) const override {
+  std::uint64_t gap(InjectionState& state, RandomStream& random, bool first,
+                    std::uint64_t most) const override {
     std::uint64_t passed = 0;
     if (first && random.next_uniform() < on_) {
       state.cycles_left = 1 + burst_.draw(random);
     }
     std::uint64_t failures = trials_.draw(random);
-    while (failures >= state.cycles_left) {
+    while (failures >= state.cycles_left && passed <= most) {
       failures -= state.cycles_left;
       const std::uint64_t pause = 1 + pause_.draw(random);
       passed += state.cycles_left + pause;
       state.cycles_left = 1 + burst_.draw(random);
+    }
+    if (failures >= state.cycles_left) {
+      return passed;  // beyond the most that anybody asks for
     }
     state.cycles_left -= failures + 1;
     return passed + failures;

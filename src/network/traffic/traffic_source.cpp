@@ -14,10 +14,10 @@ constexpr std::uint32_t no_number = 0xffff'ffff;
 }  // namespace
 
 TrafficMessage TrafficStream::next(EntityId node, std::uint32_t number, InjectionState& state,
-                                   std::uint64_t from) const {
+                                   std::uint64_t from, std::uint64_t until) const {
   RandomStream random(seed, node, random_stream, state.draws);
   TrafficMessage message;
-  message.cycle = from + process.gap(state, random, from == 0);
+  message.cycle = from + process.gap(state, random, from == 0, until - from);
   message.target = pattern.target(number, random);
   state.draws = random.index();
   return message;

@@ -95,10 +95,11 @@ Made make_gamma(Section& section, const RequestNeeds& needs) {
   return requests.take();
 }
 
-const Key<SimTime> period{
-    "period", SimTime::from_ps(86'400'000'000'000'000),
-    "after which it is the same time of day again",
-    between(SimTime::from_ps(1'000'000), SimTime::from_ps(9'000'000'000'000'000'000))};
+constexpr SimTime least_period = SimTime::from_ps(1'000'000);
+constexpr SimTime most_period = SimTime::from_ps(9'000'000'000'000'000'000);
+const Key<SimTime> period{"period", SimTime::from_ps(86'400'000'000'000'000),
+                          "after which it is the same time of day again",
+                          between(least_period, most_period)};
 const Key<double> swing{
     "swing", 0.5,
     "of the rate around its mean, as a share: least at the beginning, most half "
@@ -112,7 +113,7 @@ Made make_diurnal(Section& section, const RequestNeeds& needs) {
   const RequestShape shape = read_shape(section, needs);
   const std::uint64_t count = count_key().read(section);
   const double rate = rate_key().read(section);
-  const double day = read_rounded(section, period).seconds();
+  const double day = read_rounded(section, period, most_period, least_period).seconds();
   const double swings = swing.read(section);
   if (!(rate > 0) || !(day > 0)) {
     return nullptr;

@@ -118,7 +118,7 @@ class ProgramWork final : public Work {
       note_unused_library(*platform_.network, notes);
     }
     note_unused_way(platform_.machine, plan_, notes);
-    if (plan_.strategy.software.host_waits != plan::HostWaits::passes &&
+    if (plan_.strategy.software.host_waits == plan::HostWaits::layers &&
         !(platform_.compute && platform_.compute->has_hosts())) {
       notes.emplace_back(
           "strategy.software.host_waits has no effect without a host (machine.compute.issue)");

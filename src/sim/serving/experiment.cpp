@@ -378,7 +378,8 @@ std::unique_ptr<executor::ServingWork> read_serving(Section& workload,
   policy.npus = static_cast<std::uint32_t>(work.npus.size());
   work.policy = read_policy(workload, work, policy);
   // Operators of other models may be under way beside each other.
-  if (sections.size() == 1 && work.tenants.front().of_language && !policy.tenants.front().cores) {
+  if (work.policy && sections.size() == 1 && work.tenants.front().of_language &&
+      !policy.tenants.front().cores) {
     note_policy_of_one(workload);
   }
   if (std::all_of(work.tenants.begin(), work.tenants.end(),

@@ -195,8 +195,8 @@ class TrafficExecutor final : public executor::Executor, public Measures {
 
   // Of its next message, as long as it has one.
   void draw(pdes::Context& context, SenderState& state) {
-    state.next =
-        work_.stream().next(context.self(), numbers_[context.index()], state.draws, state.passed);
+    state.next = work_.stream().next(context.self(), numbers_[context.index()], state.draws,
+                                     state.passed, work_.cycles);
     state.has_next = state.next.cycle < work_.cycles;
     if (!state.has_next) {
       pass(state, work_.cycles);

@@ -133,7 +133,8 @@ class TrafficsWork final : public Work {
     for (std::uint32_t number = 0; number < traffic_.tiles.size(); number += step) {
       network::InjectionState state;
       const EntityId from = traffic_.tiles[number];
-      const EntityId to = traffic_.tiles[stream.next(from, number, state, 0).target];
+      const EntityId to =
+          traffic_.tiles[stream.next(from, number, state, 0, traffic_.cycles).target];
       sum += platform_.network->idle_time(machine::path_between(topology, *routing, from, to),
                                           traffic_.message());
       ++count;
@@ -153,7 +154,8 @@ class TrafficsWork final : public Work {
       targets.clear();
       std::uint64_t passed = 0;
       while (targets.size() < most && passed < traffic_.cycles) {
-        const network::TrafficMessage message = stream.next(from, number, state, passed);
+        const network::TrafficMessage message =
+            stream.next(from, number, state, passed, traffic_.cycles);
         passed = std::min(message.cycle + 1, traffic_.cycles);
         if (message.cycle < traffic_.cycles) {
           targets.push_back(message.target);

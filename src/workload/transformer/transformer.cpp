@@ -163,8 +163,9 @@ const ChoiceKey<bool> bias_gradients{
     "bias_gradients",
     {{"fused", false}, {"apart", true}},
     "fused",
-    "in training, gradients of a layer's biases come with those of its weights, or are kernels of "
-    "their own that read gradients of outputs once more (PyTorch's sums)"};
+    "in training, gradients of biases come with those of weights, or are kernels of their own that "
+    "read gradients of outputs once more (PyTorch's sums): those of self-attention and of MLPs "
+    "without experts"};
 const ChoiceKey<LayoutCopies> layout_copies{
     "layout_copies",
     {{"none", LayoutCopies::none},
@@ -351,8 +352,12 @@ void note_unused_kernels(config::Section& section, TransformerShape& shape, bool
                                 training ? "biases: false" : "inference");
     shape.sums_bias_gradients = false;
   }
-  if (shape.layout_copies == LayoutCopies::context && shape.attention == AttentionKind::flash) {
-    config::note_without_effect(section, "layout_copies", "attention: flash");
+  const char* const why = shape.latent                 ? "latent"
+                          : !mixes_by_attention(shape) ? "layers none of which is attention"
+                          : shape.attention == AttentionKind::flash ? "attention: flash"
+                                                                    : nullptr;
+  if (shape.layout_copies == LayoutCopies::context && why) {
+    config::note_without_effect(section, "layout_copies", why);
   }
 }
 

@@ -97,10 +97,10 @@ Moments moments_of(const std::string& name, double rate, const std::string& text
   InjectionState state;
   constexpr std::uint64_t windows = 8000;
   std::vector<double> counts(windows, 0);
-  std::uint64_t cycle = process->gap(state, random, true);
+  std::uint64_t cycle = process->gap(state, random, true, ~std::uint64_t{0});
   while (cycle < windows * 64) {
     counts[cycle / 64] += 1;
-    cycle += 1 + process->gap(state, random, false);
+    cycle += 1 + process->gap(state, random, false, ~std::uint64_t{0});
   }
   double sum = 0;
   double squares = 0;
@@ -119,6 +119,18 @@ TEST(InjectionProcess, BernoulliHasItsRateAndNoMemory) {
     EXPECT_NEAR(moments.bunching, 1 - rate, 0.1);
   }
   EXPECT_DOUBLE_EQ(moments_of("bernoulli", 1).rate, 1);
+}
+
+// Bursts without a message cost time, of which a rate that is next to none has as many as it likes.
+TEST(InjectionProcess, LooksNoFurtherThanItIsAskedTo) {
+  config::Diagnostics diagnostics;
+  config::Section section(config::parse("p.yaml", "burst: 300\non: 0.4\n", diagnostics), "",
+                          diagnostics);
+  const auto process = injection_processes().at("on-off")(section, 1e-12);
+  diagnostics.throw_if_any();
+  RandomStream random(5, EntityId(3), 0);
+  InjectionState state;
+  EXPECT_GT(process->gap(state, random, true, 1000), 1000U);
 }
 
 TEST(InjectionProcess, OnOffHasItsRateInBursts) {

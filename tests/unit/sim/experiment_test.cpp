@@ -136,7 +136,7 @@ TEST(ReadExperiment, SaysWhichKeysHaveNoEffect) {
     says({"machine.memory={model: dram, preset: HBM2}"},
          std::string("machine.dram.") + key +
              " has no effect with a memory that has timing of its own (machine.memory), but for "
-             "estimates");
+             "estimates and for operands of tiles in DRAM");
   }
 }
 

@@ -56,8 +56,10 @@ struct InjectionState {
 class InjectionProcess {
  public:
   virtual ~InjectionProcess() = default;
-  // Cycles to let pass before the one of the next message; `first`: there was none before.
-  virtual std::uint64_t gap(InjectionState& state, RandomStream& random, bool first) const = 0;
+  // Cycles to let pass before the one of the next message; `first`: there was none before. Where
+  // they are more than `most`, any such number will do, and nothing is asked for after it.
+  virtual std::uint64_t gap(InjectionState& state, RandomStream& random, bool first,
+                            std::uint64_t most) const = 0;
 };
 
 // Processes by name:
@@ -83,8 +85,9 @@ struct TrafficStream {
 
   // The next message of the entity `node`, which has this number among the nodes: in the cycle
   // `from` at the earliest. `from` is 0 for the first one, and for no other.
+  // Where it is in `until` or later, only that is known, and nothing of those after it.
   TrafficMessage next(EntityId node, std::uint32_t number, InjectionState& state,
-                      std::uint64_t from) const;
+                      std::uint64_t from, std::uint64_t until = ~std::uint64_t{0}) const;
 };
 
 // What was counted; sums over ranks are those of all. Times in picoseconds.
