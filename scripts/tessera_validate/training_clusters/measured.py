@@ -78,6 +78,7 @@ def cells_table(report, program, folder, reduced):
                   for cell in theirs for found in [known[cell.width, cell.tensor, cell.micro]]])
     if reduced:
         return
+    (folder / "host").mkdir(parents=True, exist_ok=True)
     operations, passes = profiles.host_times(Cluster(program, folder / "host", "a100_cluster_4nic"), theirs)
     report.say(f"The host's times are their means: {len(operations)} layers that it bounds take "
                f"{min(operations):.0f} to {max(operations):.0f} µs for each operation (mean "
