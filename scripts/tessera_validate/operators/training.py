@@ -21,8 +21,9 @@ MISSING = (
     "on 1536 GPUs are 12 % too slow. Lists of gradients are made while the device computes, which is not modelled.",
     "vTrain, one node: the 695 rows add up some 32 profiles of one layer (`training-clusters.md`, part `measured`), which "
     "scatter. Width 2048 with tensor degree 4 takes 2.99 ms with one sample and 2.75 with two, degree 2 as long as degree "
-    "1 with two samples (4.63 and 4.76 ms): 117 rows that consist of such profiles are 15 to 26 % off. Profiles with "
-    "much work take 0.3 to 1 ms a layer longer than ours, and so do those of degree 8 with little.",
+    "1 with two samples (4.63 and 4.76 ms): Each was profiled once. Five "
+    "of nineteen layers take 0.6 to 0.9 ms longer than ours, two of width 2048 with tensor degree 4 take 0.5 and 1.1 ms less "
+    "(`training-clusters.md`, part `measured`).",
     "vTrain, several nodes: four rows took up to twice the time of their neighbours, which makes most of the error.",
     "llm-foundry, A100: the model of 760 million with 512 and 1024 tokens reaches 45 and 48 % of the peak, and 57 % with "
     "2048. It is counted at 71.8 GB of 80, as are the rows of H100 that are far off: an allocator that frees what it has "

@@ -53,7 +53,7 @@ def introduction(report):
                "0.8 is the rate of the fastest product), "
                "cuDNN's attention for H100 (FlashAttention-2's makes Llama 3 with 131072 tokens 19 % too "
                "slow), dropout among what streams (among activations vTrain's several nodes are 10.8 % off), "
-               "and the host's times (nine pairs were tried). So were the way through the host on vTrain's servers, the rate "
+               "and that the host's times are means of the profiles. So were the way through the host on vTrain's servers, the rate "
                "of Selene's NICs at scale, and products on Hopper that wait for SMs, whose numbers are all from elsewhere. "
                "Sums of tensor groups beside weight gradients "
                "(`overlap_tensor`) for Korthikanti's runs are assumed: no source says since when that software does so "
