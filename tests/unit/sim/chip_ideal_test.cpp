@@ -83,7 +83,7 @@ TEST(ChipIdeal, CountsTheBytesOfItsMessages) {
   EXPECT_EQ(summary.message_bytes, 3U * 3 * 2 * 64);
   EXPECT_EQ(summary.collective_bytes, 0U);
   EXPECT_TRUE(summary.peak_memory.empty());  // not known
-  EXPECT_EQ(trace::to_json(summary).find("peak_memory"), std::string::npos);
+  EXPECT_NE(trace::to_json(summary).find("\"peak_memory\": null"), std::string::npos);
 }
 
 }  // namespace
