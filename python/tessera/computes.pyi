@@ -43,14 +43,6 @@ class Gemm(Compute):
     """tiles: of that, what is left where rows of the operands are no multiple of 16 bytes; fraction, at least 1e-06; default: 1"""
     memory_efficiency: float | str | None
     """share of the operands' memory bandwidth that is reached; fraction, at least 1e-06; default: 1"""
-    vector_memory_efficiency: float | str | None
-    """the same of work without a product, whose kernels reach less: norms, activations, softmax; fraction, at least 1e-06; default: memory_efficiency"""
-    norm_memory_efficiency: float | str | None
-    """the same of norms; fraction, at least 1e-06; default: vector_memory_efficiency"""
-    activation_memory_efficiency: float | str | None
-    """the same of activations and rotary positions; fraction, at least 1e-06; default: vector_memory_efficiency"""
-    sum_memory_efficiency: float | str | None
-    """the same of skip connections, dropout and the optimizer, which stream; fraction, at least 1e-06; default: vector_memory_efficiency"""
     attention_efficiency: float | str | None
     """share of the peak that fused (flash) attention reaches with long sequences; it has no tiles then; fraction, at least 1e-06; default: as any product, by its tiles"""
     attention_fill: int | None
@@ -71,10 +63,52 @@ class Gemm(Compute):
     """rate of vector work; 0 FLOP/s: the tile's peak of the data type; rate of operations; default: 0 FLOP/s"""
     launch_overhead: str | None
     """time before each operation; time, at least 0 ps; default: 0 ps"""
+    kernel_gap: str | None
+    """time of a stream from the end of an operation to the beginning of the next; time, at least 0 ps; default: 0 ps"""
     issue: str | None
     """time of the host to issue an operation or a collective, while the device is at those before; time, at least 0 ps; default: 0 ps"""
     issue_pass: str | None
     """time of the host for each pass of a micro-batch through its stage beside issuing: the schedule, batches, losses and timers of a framework; time, at least 0 ps; default: 0 ps"""
+    vector_memory_efficiency: float | str | None
+    """share of that bandwidth which work without a product reaches: norms, activations, softmax; fraction, at least 1e-06; default: memory_efficiency"""
+    vector_cache_bandwidth: str | None
+    """rate at which work without a product goes through what the cache (tile.sram, with operands in dram) holds: all of up to half its size, none from 1.5 times; 0 B/s: as the memory; bandwidth; default: 0 B/s"""
+    vector_launch_overhead: str | None
+    """time before each of them; time, at least 0 ps; default: launch_overhead"""
+    vector_row_bandwidth: str | None
+    """rate at which one unit goes through a row (token) of them, so far as rows are known (served models); 0 B/s: never the limit; bandwidth; default: 0 B/s"""
+    norm_memory_efficiency: float | str | None
+    """the same of norms; fraction, at least 1e-06; default: vector_memory_efficiency"""
+    norm_cache_bandwidth: str | None
+    """rate at which they go through what the cache holds, where that is more than the memory's; bandwidth; default: vector_cache_bandwidth"""
+    norm_launch_overhead: str | None
+    """time before each of them; time, at least 0 ps; default: vector_launch_overhead"""
+    norm_row_bandwidth: str | None
+    """rate at which one unit goes through a row (token); bandwidth; default: vector_row_bandwidth"""
+    activation_memory_efficiency: float | str | None
+    """the same of activations; fraction, at least 1e-06; default: vector_memory_efficiency"""
+    activation_cache_bandwidth: str | None
+    """rate at which they go through what the cache holds, where that is more than the memory's; bandwidth; default: vector_cache_bandwidth"""
+    activation_launch_overhead: str | None
+    """time before each of them; time, at least 0 ps; default: vector_launch_overhead"""
+    activation_row_bandwidth: str | None
+    """rate at which one unit goes through a row (token); bandwidth; default: vector_row_bandwidth"""
+    rotary_memory_efficiency: float | str | None
+    """the same of rotary positions; fraction, at least 1e-06; default: activation_memory_efficiency"""
+    rotary_cache_bandwidth: str | None
+    """rate at which they go through what the cache holds, where that is more than the memory's; bandwidth; default: activation_cache_bandwidth"""
+    rotary_launch_overhead: str | None
+    """time before each of them; time, at least 0 ps; default: activation_launch_overhead"""
+    rotary_row_bandwidth: str | None
+    """rate at which one unit goes through a row (token); bandwidth; default: activation_row_bandwidth"""
+    sum_memory_efficiency: float | str | None
+    """the same of skip connections, dropout and the optimizer, which stream; fraction, at least 1e-06; default: vector_memory_efficiency"""
+    sum_cache_bandwidth: str | None
+    """rate at which they go through what the cache holds, where that is more than the memory's; bandwidth; default: vector_cache_bandwidth"""
+    sum_launch_overhead: str | None
+    """time before each of them; time, at least 0 ps; default: vector_launch_overhead"""
+    sum_row_bandwidth: str | None
+    """rate at which one unit goes through a row (token); bandwidth; default: vector_row_bandwidth"""
     def __init__(
         self,
         *,
@@ -90,10 +124,6 @@ class Gemm(Compute):
         eight_bit_efficiency: float | str | None = ...,
         unaligned_efficiency: float | str | None = ...,
         memory_efficiency: float | str | None = ...,
-        vector_memory_efficiency: float | str | None = ...,
-        norm_memory_efficiency: float | str | None = ...,
-        activation_memory_efficiency: float | str | None = ...,
-        sum_memory_efficiency: float | str | None = ...,
         attention_efficiency: float | str | None = ...,
         attention_fill: int | None = ...,
         attention_rows: int | None = ...,
@@ -104,8 +134,29 @@ class Gemm(Compute):
         persistent_products: bool | None = ...,
         vector_peak: str | None = ...,
         launch_overhead: str | None = ...,
+        kernel_gap: str | None = ...,
         issue: str | None = ...,
         issue_pass: str | None = ...,
+        vector_memory_efficiency: float | str | None = ...,
+        vector_cache_bandwidth: str | None = ...,
+        vector_launch_overhead: str | None = ...,
+        vector_row_bandwidth: str | None = ...,
+        norm_memory_efficiency: float | str | None = ...,
+        norm_cache_bandwidth: str | None = ...,
+        norm_launch_overhead: str | None = ...,
+        norm_row_bandwidth: str | None = ...,
+        activation_memory_efficiency: float | str | None = ...,
+        activation_cache_bandwidth: str | None = ...,
+        activation_launch_overhead: str | None = ...,
+        activation_row_bandwidth: str | None = ...,
+        rotary_memory_efficiency: float | str | None = ...,
+        rotary_cache_bandwidth: str | None = ...,
+        rotary_launch_overhead: str | None = ...,
+        rotary_row_bandwidth: str | None = ...,
+        sum_memory_efficiency: float | str | None = ...,
+        sum_cache_bandwidth: str | None = ...,
+        sum_launch_overhead: str | None = ...,
+        sum_row_bandwidth: str | None = ...,
     ) -> None: ...
 
 class Npu(Compute):

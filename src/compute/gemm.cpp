@@ -24,6 +24,7 @@
 #include "tessera/compute/compute.hpp"
 #include "tessera/config/key.hpp"
 #include "tessera/core/data_type.hpp"
+#include "vector_kernels.hpp"
 
 namespace tessera::compute {
 namespace {
@@ -34,10 +35,7 @@ struct GemmSettings {
   Fraction eight_bit_efficiency;
   Fraction unaligned_efficiency;
   Fraction memory_efficiency;
-  Fraction vector_memory_efficiency;
-  Fraction norm_memory_efficiency;
-  Fraction activation_memory_efficiency;
-  Fraction sum_memory_efficiency;
+  VectorKernels vectors;
   std::optional<Fraction> attention_efficiency;
   AttentionBlocks attention;
   Fraction sustained_clock;
@@ -46,6 +44,7 @@ struct GemmSettings {
   bool persistent_products = false;
   FlopRate vector_peak;  // 0: the tile's of the data type
   SimTime launch_overhead;
+  SimTime kernel_gap;
   SimTime issue;
   SimTime issue_pass;
 };
@@ -102,33 +101,41 @@ class GemmModel final : public ComputeModel {
       return taken == Bandwidth() ? alone : std::min(alone, left_of(operands, taken));
     };
     const Bandwidth memory = reached(settings_.memory_efficiency);
+    const SimTime after = settings_.kernel_gap + traffic_time(operation.added, memory);
     if (operation.kernel == workload::Kernel::fused_attention && settings_.attention_efficiency) {
-      const FlopRate rate = scaled(sustained(peak), *settings_.attention_efficiency);
-      const bool in_blocks = operation.attention && joins_sequences();
-      const Bytes cache = tile.operands_in_dram ? tile.sram : Bytes();
-      const SimTime busy =
-          in_blocks ? attention_time({device.units, rate, memory, settings_.launch_overhead, cache},
-                                     settings_.attention, operation)
-                    : attention_time(rate, settings_.attention.fill, memory, operation);
-      return settings_.launch_overhead + busy + traffic_time(operation.added, memory);
+      return fused_attention_time(
+                 {device.units, scaled(sustained(peak), *settings_.attention_efficiency), memory,
+                  settings_.launch_overhead, tile.operands_in_dram ? tile.sram : Bytes()},
+                 operation) +
+             after;
+    }
+    if (operation.is_matrix_product()) {
+      return settings_.launch_overhead +
+             matrix_time(device, {product_rate(sustained(peak), operation), memory}, operation) +
+             after;
     }
     const FlopRate vector_peak =
         settings_.vector_peak > FlopRate() ? scaled(settings_.vector_peak, left) : peak;
-    const SimTime busy =
-        operation.is_matrix_product()
-            ? matrix_time(device, {product_rate(sustained(peak), operation), memory}, operation)
-            : vector_time(operation, vector_peak, reached(share_of(operation.kernel)));
-    return settings_.launch_overhead + busy + traffic_time(operation.added, memory);
+    const VectorKernel& kernel = settings_.vectors.of(operation.kernel);
+    return time_of(kernel, operation,
+                   {vector_peak, reached(kernel.memory_efficiency),
+                    tile.operands_in_dram ? tile.sram : Bytes()}) +
+           after;
+  }
+
+  SimTime fused_attention_time(const AttentionDevice& device,
+                               const workload::Operation& operation) const {
+    const bool in_blocks = operation.attention && joins_sequences();
+    return settings_.launch_overhead +
+           (in_blocks
+                ? attention_time(device, settings_.attention, operation)
+                : attention_time(device.rate, settings_.attention.fill, device.memory, operation));
   }
 
   // What is left of the most that any kernel reaches; a tenth at least, since neither stands still.
   Bandwidth left_of(Bandwidth operands, Bandwidth taken) const {
-    const std::uint64_t most =
-        scaled(operands,
-               std::max({settings_.memory_efficiency, settings_.vector_memory_efficiency,
-                         settings_.norm_memory_efficiency, settings_.activation_memory_efficiency,
-                         settings_.sum_memory_efficiency}))
-            .bytes_per_second();
+    const Fraction share = std::max(settings_.memory_efficiency, settings_.vectors.most());
+    const std::uint64_t most = scaled(operands, share).bytes_per_second();
     const std::uint64_t left = most - std::min(most, taken.bytes_per_second());
     return Bandwidth::bytes_per_second(std::max(left, most / 10));
   }
@@ -142,21 +149,6 @@ class GemmModel final : public ComputeModel {
         scaled(peak, narrow ? settings_.eight_bit_efficiency : settings_.matrix_efficiency);
     const bool slower = !settings_.device.array && !is_aligned(operation);
     return slower ? scaled(rate, settings_.unaligned_efficiency) : rate;
-  }
-
-  Fraction share_of(workload::Kernel kernel) const {
-    switch (kernel) {
-      case workload::Kernel::norm:
-        return settings_.norm_memory_efficiency;
-      case workload::Kernel::activation:
-        return settings_.activation_memory_efficiency;
-      case workload::Kernel::sum:
-        return settings_.sum_memory_efficiency;
-      case workload::Kernel::plain:
-      case workload::Kernel::fused_attention:
-        break;
-    }
-    return settings_.vector_memory_efficiency;
   }
 
   GemmSettings settings_;
@@ -200,20 +192,6 @@ const Key<Fraction> unaligned_efficiency{
 const Key<Fraction> memory_efficiency{"memory_efficiency", Fraction(),
                                       "share of the operands' memory bandwidth that is reached",
                                       config::at_least(some)};
-const config::DerivedKey<Fraction> vector_memory_efficiency{
-    "vector_memory_efficiency", "memory_efficiency",
-    "the same of work without a product, whose kernels reach less: norms, activations, softmax",
-    config::at_least(some)};
-const config::DerivedKey<Fraction> norm_memory_efficiency{
-    "norm_memory_efficiency", "vector_memory_efficiency", "the same of norms",
-    config::at_least(some)};
-const config::DerivedKey<Fraction> activation_memory_efficiency{
-    "activation_memory_efficiency", "vector_memory_efficiency",
-    "the same of activations and rotary positions", config::at_least(some)};
-const config::DerivedKey<Fraction> sum_memory_efficiency{
-    "sum_memory_efficiency", "vector_memory_efficiency",
-    "the same of skip connections, dropout and the optimizer, which stream",
-    config::at_least(some)};
 const config::DerivedKey<Fraction> attention_efficiency{
     "attention_efficiency", "as any product, by its tiles",
     "share of the peak that fused (flash) attention reaches with long sequences; it has no tiles "
@@ -254,6 +232,10 @@ const Key<bool> persistent_products{
     "through (persistent kernels)"};
 const Key<SimTime> launch_overhead{"launch_overhead", SimTime::zero(), "time before each operation",
                                    config::at_least(SimTime::zero())};
+const Key<SimTime> kernel_gap{
+    "kernel_gap", SimTime::zero(),
+    "time of a stream from the end of an operation to the beginning of the next",
+    config::at_least(SimTime::zero())};
 const Key<SimTime> issue_key{
     "issue", SimTime::zero(),
     "time of the host to issue an operation or a collective, while the device is at those before",
@@ -335,12 +317,6 @@ std::unique_ptr<ComputeModel> make_gemm(config::Section& section) {
   settings.matrix_efficiency = matrix_efficiency.read(section);
   settings.eight_bit_efficiency = eight_bit_efficiency.read(section, settings.matrix_efficiency);
   settings.memory_efficiency = memory_efficiency.read(section);
-  settings.vector_memory_efficiency =
-      vector_memory_efficiency.read(section, settings.memory_efficiency);
-  const Fraction vectors = settings.vector_memory_efficiency;
-  settings.norm_memory_efficiency = norm_memory_efficiency.read(section, vectors);
-  settings.activation_memory_efficiency = activation_memory_efficiency.read(section, vectors);
-  settings.sum_memory_efficiency = sum_memory_efficiency.read(section, vectors);
   read_attention(section, settings);
   settings.sustained_clock = sustained_clock.read(section);
   settings.collective_units = collective_units.read(section);
@@ -358,41 +334,45 @@ std::unique_ptr<ComputeModel> make_gemm(config::Section& section) {
   }
   settings.vector_peak = vector_peak_key().read(section);
   settings.launch_overhead = launch_overhead.read(section);
+  settings.kernel_gap = kernel_gap.read(section);
+  settings.vectors =
+      VectorKernels::read(section, settings.memory_efficiency, settings.launch_overhead);
   settings.issue = issue_key.read(section);
   settings.issue_pass = issue_pass_key.read(section);
   return std::make_unique<GemmModel>(std::move(settings));
 }
 
 std::vector<ParameterInfo> parameters() {
-  return {units_key,
-          tiles_key,
-          tile_depth,
-          fill_key,
-          max_split,
-          cache_bandwidth,
-          array_parameter(
-              "none", "instead of tiles: [rows, columns] of a weight-stationary systolic array"),
-          machine::macs_per_pe_parameter(),
-          matrix_efficiency,
-          eight_bit_efficiency,
-          unaligned_efficiency,
-          memory_efficiency,
-          vector_memory_efficiency,
-          norm_memory_efficiency,
-          activation_memory_efficiency,
-          sum_memory_efficiency,
-          attention_efficiency,
-          attention_fill,
-          attention_rows,
-          attention_skip,
-          sustained_clock,
-          collective_units,
-          collective_accesses,
-          persistent_products,
-          vector_peak_key(),
-          launch_overhead,
-          issue_key,
-          issue_pass_key};
+  std::vector<ParameterInfo> all{
+      units_key,
+      tiles_key,
+      tile_depth,
+      fill_key,
+      max_split,
+      cache_bandwidth,
+      array_parameter("none",
+                      "instead of tiles: [rows, columns] of a weight-stationary systolic array"),
+      machine::macs_per_pe_parameter(),
+      matrix_efficiency,
+      eight_bit_efficiency,
+      unaligned_efficiency,
+      memory_efficiency,
+      attention_efficiency,
+      attention_fill,
+      attention_rows,
+      attention_skip,
+      sustained_clock,
+      collective_units,
+      collective_accesses,
+      persistent_products,
+      vector_peak_key(),
+      launch_overhead,
+      kernel_gap,
+      issue_key,
+      issue_pass_key};
+  const std::vector<ParameterInfo> vectors = vector_parameters();
+  all.insert(all.end(), vectors.begin(), vectors.end());
+  return all;
 }
 
 const Registration gemm_registration(

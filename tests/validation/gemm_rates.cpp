@@ -4,10 +4,11 @@
 //     gemm_rates MACHINE.yaml [KEY=VALUE]... < OPERATORS
 //
 // OPERATORS has a line for each: "rows columns depth data_type" is a matrix product whose operands
-// are moved once, "vector bytes data_type [class]" work without a matrix product whose arithmetic
-// is hidden behind its bytes; its class of kernel is `norm`, `activation`, `sum` or, if not given,
-// none of them. Prints the time of each [ps]. Settings are as of `tessera run --set`, without
-// `machine.`. Ends with 2 at the first line that is neither.
+// are moved once, "vector bytes data_type [class [row]]" work without a matrix product whose
+// arithmetic is hidden behind its bytes, those of a row among them; its class of kernel is `norm`,
+// `activation`, `rotary`, `sum` or, if not given, none of them. Prints the time of each [ps].
+// Settings are as of `tessera run --set`, without `machine.`. Ends with 2 at the first line that is
+// neither.
 #include <optional>
 #include <sstream>
 #include <string>
@@ -35,7 +36,8 @@ std::optional<workload::Kernel> kernel_from(const std::string& name) {
   using workload::Kernel;
   for (const auto& [known, kernel] :
        {std::pair("", Kernel::plain), std::pair("norm", Kernel::norm),
-        std::pair("activation", Kernel::activation), std::pair("sum", Kernel::sum)}) {
+        std::pair("activation", Kernel::activation), std::pair("rotary", Kernel::rotary),
+        std::pair("sum", Kernel::sum)}) {
     if (name == known) {
       return kernel;
     }
@@ -44,7 +46,7 @@ std::optional<workload::Kernel> kernel_from(const std::string& name) {
 }
 
 std::optional<workload::Operation> vector_work(std::uint64_t bytes, DataType type,
-                                               const std::string& name) {
+                                               const std::string& name, std::uint64_t row) {
   const std::optional<workload::Kernel> kernel = kernel_from(name);
   if (!kernel) {
     return std::nullopt;
@@ -53,6 +55,7 @@ std::optional<workload::Operation> vector_work(std::uint64_t bytes, DataType typ
   operation.bytes = Bytes(bytes);
   operation.data_type = type;
   operation.kernel = *kernel;
+  operation.row = Bytes(row);
   return operation;
 }
 
@@ -76,8 +79,9 @@ std::optional<workload::Operation> operation_of(const std::string& line) {
     return product_of(first, columns, depth, *type);
   }
   std::string kernel;
-  words >> kernel;
-  return vector_work(first, *type, kernel);
+  std::uint64_t row = 0;
+  words >> kernel >> row;
+  return vector_work(first, *type, kernel, row);
 }
 
 }  // namespace

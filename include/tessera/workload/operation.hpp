@@ -26,7 +26,8 @@ enum class Kernel : std::uint8_t {
   plain,            // what has no class of its own
   fused_attention,  // scores, softmax and values in one, never in memory
   norm,             // goes through its rows more than once
-  activation,       // element by element, with arithmetic: GELU, SwiGLU, rotary positions
+  activation,       // element by element, with arithmetic: GELU, SwiGLU
+  rotary,           // rotary positions
   sum,              // streams: skip connections, dropout, the optimizer
 };
 
@@ -63,6 +64,9 @@ struct Operation {
   Bytes added = {};
   DataType data_type = DataType::fp16;
   Kernel kernel = Kernel::plain;
+  // Of those, what belongs to one row (token) of work without a product, which its kernel leaves to
+  // one unit; 0: not known.
+  Bytes row = {};
   // Of fused attention of sequences that differ; none: all are of the product's shape.
   std::optional<AttentionSizes> attention = {};
 

@@ -5,16 +5,15 @@
 
 TESSERA is the program, beside whose folder tests/ the built gemm_rates stands.
 
-DEVICE is one of those of operators/rows.py, or `all`. The constants of products have the smallest mean
-absolute relative error over the device's rows, found by a search that multiplies and divides each
-constant in turn by ever smaller steps, from the machine file's own. vector_memory_efficiency is bytes
-over time of all norms, activations, rotations and sums from LARGE tokens on, over the memory's
-bandwidth, and 1 at most; those of classes (norm_memory_efficiency and so on), where the file states
-them, the same of the operators of a class. sustained_clock of the device's cluster file is ours over the measured time in
-the mean of all products of more than LONG microseconds: isolated ones are over before the clock falls
-under the power limit. With --check nothing is searched: ends with 1 where the file's constants are
-more than a twentieth worse than neighbours of theirs, a tenth up and down, or the share is off by
-that, one of a class by a tenth.
+DEVICE is one of those of operators/rows.py, or `all`. The five constants of products, and the four of
+each class of kernel without a product, have the smallest mean absolute relative error over the device's
+rows of them, found by a search that multiplies and divides each constant in turn by ever smaller steps,
+from the machine file's own. vector_memory_efficiency, of work without a class, is bytes over time of all
+rows without a product from LARGE tokens on, over the memory's bandwidth, and 1 at most. sustained_clock of the device's cluster file is ours over the
+measured time in the mean of all products of more than LONG microseconds: isolated ones are over before
+the clock falls under the power limit. With --check nothing is searched: ends with 1 where the file's
+constants are more than a twentieth worse than neighbours of theirs, a tenth up and down, or the share is off
+by that.
 """
 
 import argparse
@@ -29,39 +28,46 @@ from operators.rows import DEVICES, KERNELS, PRODUCTS, VECTORS, errors, measured
 
 MACHINES = ROOT / "configs" / "machines"
 STEPS = (1.3, 1.1, 1.03, 1.01)
-# Of products: the key and how a setting says what the file's number is read as.
-CONSTANTS = {"matrix_efficiency": lambda value: f"{value:.4f}",
-             "memory_efficiency": lambda value: f"{value:.4f}",
-             "launch_overhead": lambda value: f"{1e9 * value:.0f} ns",
-             "fill": lambda value: f"{value:.0f}",
-             "cache_bandwidth": lambda value: f"{value / 1e9:.0f} GB/s"}
+# Of products, and of a class of kernels: the key and how a setting says what the file's number is read as.
+PRODUCT_CONSTANTS = {"matrix_efficiency": lambda value: f"{value:.4f}",
+                     "memory_efficiency": lambda value: f"{value:.4f}",
+                     "launch_overhead": lambda value: f"{1e9 * value:.0f} ns",
+                     "fill": lambda value: f"{value:.0f}",
+                     "cache_bandwidth": lambda value: f"{value / 1e9:.0f} GB/s"}
+KERNEL_CONSTANTS = {key: PRODUCT_CONSTANTS[key] for key in ("memory_efficiency", "cache_bandwidth", "launch_overhead")}
+KERNEL_CONSTANTS["row_bandwidth"] = lambda value: f"{value / 1e6:.0f} MB/s"  # not of sums
 SHARES = ("matrix_efficiency", "memory_efficiency")
 CHECKED, WITHIN = 1.1, 1.05
-CLASS_WITHIN = 1.1  # norms alone are from 0.30 to 0.36 by model and tensor degree
+VECTOR_SHARE = "vector_memory_efficiency"
+LARGE = 2048  # tokens: launches and caches say little then
 LONG = 4000
 CLUSTERS = {"H100": "h100_cluster"}  # files that state a sustained_clock
-LARGE = 2048  # tokens: launches and caches say little then
-
-
-def settings_of(point):
-    return [f"compute.{key}={CONSTANTS[key](value)}" for key, value in point.items()]
 
 
 class Search:
-    def __init__(self, device, program):
+    """Of products, or of the kernels of a class."""
+
+    def __init__(self, device, program, kernel=None):
         self.device, self.program, self.machine = device, program, DEVICES[device][1]
-        self.rows = measured(device, PRODUCTS)
+        self.prefix, self.constants = (f"{kernel}_", KERNEL_CONSTANTS) if kernel else ("", PRODUCT_CONSTANTS)
+        self.rows = [each for each in measured(device, VECTORS if kernel else PRODUCTS)
+                     if not kernel or kernel == KERNELS[each.operator]]
 
     def stated(self):
-        return {key: value_of(self.machine, "compute", key) for key in CONSTANTS}
+        text = (MACHINES / f"{self.machine}.yaml").read_text(encoding="utf-8")
+        return {key: value_of(self.machine, "compute", self.prefix + key) for key in self.constants
+                if f"  {self.prefix}{key}:" in text}
+
+    def settings_of(self, point):
+        return [f"compute.{self.prefix}{key}={self.constants[key](value)}" for key, value in point.items()]
 
     def error(self, point):
-        ours = times_us(self.program, self.device, self.rows, settings_of(point))
+        ours = times_us(self.program, self.device, self.rows, self.settings_of(point))
         return errors(zip(self.rows, ours)).absolute
 
     def around(self, point, step):
         near = [{**point, key: point[key] * factor} for key in point for factor in (step, 1 / step)]
-        return [each for each in near if max(each[key] for key in SHARES) <= 1]
+        return [each for each in near if max(each.get(key, 0) for key in SHARES) <= 1]
 
     def best(self):
         point = self.stated()
@@ -74,45 +80,33 @@ class Search:
                 moved = error < least
                 if moved:
                     least, point = error, near
-                print(f"{step}: {least:.3f} % {', '.join(settings_of(point))}", flush=True)
+        print(f"{least:.3f} % {', '.join(self.settings_of(point))}", flush=True)
         return point
 
     def holds(self):
         point = self.stated()
         least = self.error(point)
         nearest = min(self.error(near) for near in self.around(point, CHECKED))
-        print(f"{self.device}: {least:.2f} %, beside it {nearest:.2f} %")
+        print(f"{self.device}, {self.prefix or 'products'}: {least:.2f} %, beside it {nearest:.2f} %")
         return least <= WITHIN * nearest
 
 
-def share_key(kernel=None):
-    return f"{kernel or 'vector'}_memory_efficiency"
+def searches(device, program):
+    """Of products, and of each class of kernels that the device has rows of."""
+    there = {KERNELS[each.operator] for each in measured(device, VECTORS)}
+    return [Search(device, program, kernel) for kernel in (None, *sorted(there))]
 
 
-def vector_share(device, kernel=None):
-    """Of a class of kernels, or of all."""
-    machine = DEVICES[device][1]
-    rows = [each for each in measured(device, VECTORS)
-            if each.tokens >= LARGE and kernel in (None, KERNELS[each.operator])]
+def vector_share(device):
+    rows = [each for each in measured(device, VECTORS) if each.tokens >= LARGE]
     rate = sum(each.bytes for each in rows) / sum(each.us for each in rows) * 1e6
-    return min(1.0, rate / value_of(machine, "dram", "bandwidth"))
+    return min(1.0, rate / value_of(DEVICES[device][1], "dram", "bandwidth"))
 
 
-def stated_classes(device):
-    """[None] and the classes that the file has a share for."""
-    text = (MACHINES / f"{DEVICES[device][1]}.yaml").read_text(encoding="utf-8")
-    return [None, *(kernel for kernel in sorted(set(KERNELS.values())) if f"  {share_key(kernel)}:" in text)]
-
-
-def vector_shares_hold(device):
-    held = True
-    for kernel in stated_classes(device):
-        key = share_key(kernel)
-        share, stated = vector_share(device, kernel), value_of(DEVICES[device][1], "compute", key)
-        within = CLASS_WITHIN if kernel else WITHIN
-        held = held and 1 / within <= stated / share <= within
-        print(f"{device}: {key} {share:.3f}, the file states {stated}")
-    return held
+def vector_share_holds(device):
+    share, stated = vector_share(device), value_of(DEVICES[device][1], "compute", VECTOR_SHARE)
+    print(f"{device}: {VECTOR_SHARE} {share:.3f}, the file states {stated}")
+    return 1 / WITHIN <= stated / share <= WITHIN
 
 
 def clock_holds(device, program):
@@ -133,14 +127,14 @@ def main():
     options = parser.parse_args()
     held = True
     for device in DEVICES if options.device == "all" else (options.device,):
-        search = Search(device, options.program)
+        found = searches(device, options.program)
         if options.check:
-            held = all([held, search.holds(), vector_shares_hold(device),
+            held = all([held, *(search.holds() for search in found), vector_share_holds(device),
                         clock_holds(device, options.program)])
         else:
-            search.best()
-            for kernel in (None, *sorted(set(KERNELS.values()))):
-                print(f"{share_key(kernel)} {vector_share(device, kernel):.3f}")
+            for search in found:
+                search.best()
+            print(f"{VECTOR_SHARE} {vector_share(device):.3f}")
     return 0 if held else 1
 
 

@@ -16,7 +16,7 @@ MODELS = {"7b": (4096, 11008, 4096, 4096), "70b": (8192, 28672, 8192, 1024), "8b
 PRODUCTS = ("qkv", "attention_output", "mlp_up", "mlp_down")
 VECTORS = ("norm", "activation", "rotary", "add")
 # Class of kernel of each, as plans have it (workload/operation.hpp), and the key of its share of the memory.
-KERNELS = {"norm": "norm", "activation": "activation", "rotary": "activation", "add": "sum"}
+KERNELS = {"norm": "norm", "activation": "activation", "rotary": "rotary", "add": "sum"}
 ELEMENT = 2  # bytes
 
 
@@ -60,7 +60,7 @@ def vector_line(operator, row, data_type):
         "rotary": 2 * (queries + keys) // tensor,
         "add": 3 * hidden,
     }[operator]
-    return f"vector {ELEMENT * tokens * elements} {data_type} {KERNELS[operator]}"
+    return f"vector {ELEMENT * tokens * elements} {data_type} {KERNELS[operator]} {ELEMENT * elements}"
 
 
 def measured(device, operators):
@@ -71,10 +71,10 @@ def measured(device, operators):
 
 
 def times_us(program, device, measurements, settings=()):
-    """Ours, by the machine file with these settings."""
+    """Ours, by the machine file with these settings; what is measured are kernels, without the gaps between them."""
     tool = Path(program).resolve().parent / "tests" / "gemm_rates"
     machine = ROOT / "configs" / "machines" / f"{DEVICES[device][1]}.yaml"
-    done = subprocess.run([tool, machine, *settings], check=True, capture_output=True, text=True,
+    done = subprocess.run([tool, machine, "compute.kernel_gap=0 s", *settings], check=True, capture_output=True, text=True,
                           input="".join(f"{each.line}\n" for each in measurements))
     return [int(line) / 1e6 for line in done.stdout.split()]
 

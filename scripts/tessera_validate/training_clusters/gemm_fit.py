@@ -39,7 +39,8 @@ def modelled_rates(program, machine, rows):
     shapes = [(int(row["rows"]), int(row["columns"]), int(row["depth"])) for row in rows]
     done = subprocess.run(
         [program, str(ROOT / "configs" / "machines" / (machine + ".yaml")),
-         "compute.matrix_efficiency=1", "compute.sustained_clock=1", "compute.launch_overhead=0 us"], check=True,
+         "compute.matrix_efficiency=1", "compute.sustained_clock=1", "compute.launch_overhead=0 us",
+         "compute.kernel_gap=0 us"], check=True,
         input="".join("%d %d %d bf16\n" % shape for shape in shapes), capture_output=True,
         text=True)
     times_ps = [int(line) for line in done.stdout.split()]

@@ -45,6 +45,7 @@ const std::map<std::string, workload::Kernel>& kernels() {
   static const std::map<std::string, workload::Kernel> names{
       {"activation", workload::Kernel::activation},
       {"norm", workload::Kernel::norm},
+      {"rotary", workload::Kernel::rotary},
       {"sum", workload::Kernel::sum},
       {"vector", workload::Kernel::plain}};
   return names;

@@ -49,6 +49,22 @@ bool is_of_head(Part part) {
   return part == last_norm || part == head || part == softmax;
 }
 
+workload::Kernel kernel_of(Part part) {
+  switch (part) {
+    case norm_in:
+    case norm_mid:
+    case last_norm:
+    case latent_norm:
+      return workload::Kernel::norm;
+    case gate:
+    case expert_gate:
+    case shared_gate:
+      return workload::Kernel::activation;
+    default:
+      return workload::Kernel::plain;
+  }
+}
+
 // Of a row.
 std::uint64_t elements_of(const npu::StreamInput& input) {
   return quotient_up((input.end - input.begin) * input.per, input.of);
@@ -217,8 +233,12 @@ TileOperation LayerOperations::stream(Part part, std::uint64_t rows) const {
     adds_skipped = adds_skipped || input.name == "skip";
     elements += loaded;
   }
+  made.operation.kernel = kernel_of(part);
   made.operation.flops = Flops(narrow(vector_flops(part, rows, adds_skipped)));
   made.operation.bytes = Bytes(narrow(elements * element.count()));
+  if (made.operation.kernel != workload::Kernel::plain) {
+    made.operation.row = Bytes(quotient_up(made.operation.bytes.count(), spec.rows));
+  }
   return made;
 }
 

@@ -14,7 +14,7 @@ constexpr VectorCost join_cost{0, 1, 0};
 Operator rotary(const OperatorMaker& make, const char* name, Sharding sharding,
                 std::uint64_t turned) {
   Operator op = make.vector(name, "elementwise", sharding, rotary_cost, turned, turned);
-  op.kernel = Kernel::activation;
+  op.kernel = Kernel::rotary;
   return op;
 }
 

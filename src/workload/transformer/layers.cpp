@@ -202,7 +202,7 @@ class Builder {
       const std::uint64_t turned = attention.query_elements() + attention.key_elements();
       operators.push_back(
           make_.vector("rotary", "elementwise", Sharding::heads, rotary_cost, turned, turned));
-      operators.back().kernel = Kernel::activation;
+      operators.back().kernel = Kernel::rotary;
     }
     append(operators, make_.attention("", Sharding::heads, attention));
     if (shape_.layout_copies != LayoutCopies::none && attention.kind != AttentionKind::flash) {
