@@ -51,6 +51,10 @@ class Gemm(Compute):
     """attention_efficiency: queries of a block; blocks of all sequences of a batch go in waves over the units then, in one kernel (FlashAttention-2); 0: as if blocks were any number; integer, 0 to 1048576; default: 0"""
     attention_skip: int | None
     """attention_rows: a block of the kernel's grid behind a sequence's last query, as long as so many keys; integer, 0 to 1048576; default: 0"""
+    attention_memory_efficiency: float | str | None
+    """attention_efficiency: the share of the operands' memory bandwidth that it reaches; fraction, at least 1e-06; default: memory_efficiency"""
+    attention_launch_overhead: str | None
+    """attention_efficiency: time before each of its kernels; time, at least 0 ps; default: launch_overhead"""
     sustained_clock: float | str | None
     """share of the clock that is left under the power limit where products follow one another; fraction, at least 1e-06; default: 1"""
     collective_units: int | None
@@ -128,6 +132,8 @@ class Gemm(Compute):
         attention_fill: int | None = ...,
         attention_rows: int | None = ...,
         attention_skip: int | None = ...,
+        attention_memory_efficiency: float | str | None = ...,
+        attention_launch_overhead: str | None = ...,
         sustained_clock: float | str | None = ...,
         collective_units: int | None = ...,
         collective_accesses: int | None = ...,

@@ -38,6 +38,8 @@ struct GemmSettings {
   VectorKernels vectors;
   std::optional<Fraction> attention_efficiency;
   AttentionBlocks attention;
+  Fraction attention_memory_efficiency;
+  SimTime attention_launch_overhead;
   Fraction sustained_clock;
   std::uint64_t collective_units = 0;
   std::uint64_t collective_accesses = 0;
@@ -104,8 +106,9 @@ class GemmModel final : public ComputeModel {
     const SimTime after = settings_.kernel_gap + traffic_time(operation.added, memory);
     if (operation.kernel == workload::Kernel::fused_attention && settings_.attention_efficiency) {
       return fused_attention_time(
-                 {device.units, scaled(sustained(peak), *settings_.attention_efficiency), memory,
-                  settings_.launch_overhead, tile.operands_in_dram ? tile.sram : Bytes()},
+                 {device.units, scaled(sustained(peak), *settings_.attention_efficiency),
+                  reached(settings_.attention_memory_efficiency),
+                  settings_.attention_launch_overhead, tile.operands_in_dram ? tile.sram : Bytes()},
                  operation) +
              after;
     }
@@ -126,7 +129,7 @@ class GemmModel final : public ComputeModel {
   SimTime fused_attention_time(const AttentionDevice& device,
                                const workload::Operation& operation) const {
     const bool in_blocks = operation.attention && joins_sequences();
-    return settings_.launch_overhead +
+    return settings_.attention_launch_overhead +
            (in_blocks
                 ? attention_time(device, settings_.attention, operation)
                 : attention_time(device.rate, settings_.attention.fill, device.memory, operation));
@@ -134,7 +137,8 @@ class GemmModel final : public ComputeModel {
 
   // What is left of the most that any kernel reaches; a tenth at least, since neither stands still.
   Bandwidth left_of(Bandwidth operands, Bandwidth taken) const {
-    const Fraction share = std::max(settings_.memory_efficiency, settings_.vectors.most());
+    const Fraction share = std::max({settings_.memory_efficiency, settings_.vectors.most(),
+                                     settings_.attention_memory_efficiency});
     const std::uint64_t most = scaled(operands, share).bytes_per_second();
     const std::uint64_t left = most - std::min(most, taken.bytes_per_second());
     return Bandwidth::bytes_per_second(std::max(left, most / 10));
@@ -236,6 +240,13 @@ const Key<SimTime> kernel_gap{
     "kernel_gap", SimTime::zero(),
     "time of a stream from the end of an operation to the beginning of the next",
     config::at_least(SimTime::zero())};
+const config::DerivedKey<Fraction> attention_memory_efficiency{
+    "attention_memory_efficiency", "memory_efficiency",
+    "attention_efficiency: the share of the operands' memory bandwidth that it reaches",
+    config::at_least(some)};
+const config::DerivedKey<SimTime> attention_launch_overhead{
+    "attention_launch_overhead", "launch_overhead",
+    "attention_efficiency: time before each of its kernels", config::at_least(SimTime::zero())};
 const Key<SimTime> issue_key{
     "issue", SimTime::zero(),
     "time of the host to issue an operation or a collective, while the device is at those before",
@@ -279,17 +290,24 @@ void refuse_tiles(config::Section& section) {
 }
 
 void read_attention(config::Section& section, GemmSettings& settings) {
+  settings.attention_memory_efficiency = settings.memory_efficiency;
+  settings.attention_launch_overhead = settings.launch_overhead;
   if (section.has(attention_efficiency.key())) {
     settings.attention_efficiency = attention_efficiency.read(section, Fraction());
     settings.attention = {attention_rows.read(section), attention_fill.read(section),
                           attention_skip.read(section)};
+    settings.attention_memory_efficiency =
+        attention_memory_efficiency.read(section, settings.memory_efficiency);
+    settings.attention_launch_overhead =
+        attention_launch_overhead.read(section, settings.launch_overhead);
     if (settings.attention.rows == 0 && settings.attention.skip > 0) {
       section.error(attention_skip.key(), "is of no effect without 'attention_rows'");
     }
     return;
   }
   for (const std::string_view key :
-       {attention_fill.key(), attention_rows.key(), attention_skip.key()}) {
+       {attention_fill.key(), attention_rows.key(), attention_skip.key(),
+        attention_memory_efficiency.key(), attention_launch_overhead.key()}) {
     if (section.has(key)) {
       section.raw(key);
       section.error(key, "is of no effect without 'attention_efficiency'");
@@ -317,6 +335,7 @@ std::unique_ptr<ComputeModel> make_gemm(config::Section& section) {
   settings.matrix_efficiency = matrix_efficiency.read(section);
   settings.eight_bit_efficiency = eight_bit_efficiency.read(section, settings.matrix_efficiency);
   settings.memory_efficiency = memory_efficiency.read(section);
+  settings.launch_overhead = launch_overhead.read(section);
   read_attention(section, settings);
   settings.sustained_clock = sustained_clock.read(section);
   settings.collective_units = collective_units.read(section);
@@ -333,7 +352,6 @@ std::unique_ptr<ComputeModel> make_gemm(config::Section& section) {
     section.error(persistent_products.key(), "is of 'collective_units'");
   }
   settings.vector_peak = vector_peak_key().read(section);
-  settings.launch_overhead = launch_overhead.read(section);
   settings.kernel_gap = kernel_gap.read(section);
   settings.vectors =
       VectorKernels::read(section, settings.memory_efficiency, settings.launch_overhead);
@@ -361,6 +379,8 @@ std::vector<ParameterInfo> parameters() {
       attention_fill,
       attention_rows,
       attention_skip,
+      attention_memory_efficiency,
+      attention_launch_overhead,
       sustained_clock,
       collective_units,
       collective_accesses,

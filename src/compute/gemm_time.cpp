@@ -134,8 +134,8 @@ SimTime attention_time(const AttentionDevice& device, const AttentionBlocks& blo
     const std::uint64_t of_sequence = product_of(
         {sizes.kv_heads, rounded_up_quotient(sizes.heads / sizes.kv_heads, blocks.rows)});
     const std::uint64_t count = product_of({sizes.generating, of_sequence});
-    const SimTime sums = count < units ? device.launch : SimTime::zero();
-    return sums + time_of(product_of({std::max(count, units), blocks.fill})) +
+    const std::uint64_t places = product_of({rounded_up_quotient(count, units), units});
+    return device.launch + time_of(product_of({places, blocks.fill})) +
            std::max(time_of(product_of({sizes.generating_keys, of_sequence})), traffic);
   }
   // Sizes are of blocks of block_rows.

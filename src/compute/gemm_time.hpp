@@ -87,8 +87,9 @@ struct AttentionDevice {
 //     blocks as the longest prompt has; what generates takes a block a head, which has one query.
 //     Blocks begin in waves of `units`. Arithmetic takes as long as the keys of all blocks, shared
 //     out evenly, or as the waves that the blocks with most keys need.
-//   generating alone: heads that share keys are rows of one block. Where there are fewer blocks
-//     than units, keys are cut among units, and a second kernel adds up.
+//   generating alone: heads that share keys are rows of one block. Keys are cut among units where
+//     there are fewer blocks than these, and a second kernel adds up, always: measured times of two
+//     short sequences and more have it (results/operators.md, part attention).
 // In a grid of prompts the blocks of a head, those of all sequences, come before those of the next
 // head. Keys and values that heads share stay in the cache for all of these where those of the
 // sequences that generate fit it. Else they are read once for heads whose blocks of a sequence run

@@ -23,7 +23,9 @@ STEPS = (1.1, 1.03)
 CHECKED, WITHIN = 1.1, 1.05
 CONSTANTS = {"attention_efficiency": lambda value: f"{value:.4f}",
              "attention_fill": lambda value: f"{value:.0f}",
-             "attention_skip": lambda value: f"{value:.0f}"}
+             "attention_skip": lambda value: f"{value:.0f}",
+             "attention_memory_efficiency": lambda value: f"{value:.4f}",
+             "attention_launch_overhead": lambda value: f"{1e9 * value:.0f} ns"}
 
 
 def error(program, steps, point):
