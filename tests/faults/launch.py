@@ -18,6 +18,10 @@ class Failure(Exception):
     """What a test expects and did not find."""
 
 
+class LauncherHung(Failure):
+    """mpirun still ran when no rank was left."""
+
+
 def expect(condition, message):
     if not condition:
         raise Failure(message)
@@ -107,6 +111,9 @@ class Run:
         try:
             return self.process.wait(timeout=patience_s)
         except subprocess.TimeoutExpired:
+            if self.pids and not any(is_alive(pid) for pid in self.pids.values()):
+                self.end()
+                raise LauncherHung(self.text()) from None
             self.end()
             raise Failure("still runs after %d s: %s" % (patience_s, self.text())) from None
 
