@@ -70,13 +70,14 @@ _PICTURES = {
     "lanes": _picture("lanes"),
     "request_times": _picture("serving", "draw_times"),
     "service_over_time": _picture("serving", "draw_over_time"),
+    "service_load": _picture("service_load"),
     "core_occupancy": _picture("serving", "draw_occupancy"),
 }
 
 
 # Of runs of graphs alone, of those that serve requests, and of all others; of tenants those of each.
 _GRAPH_PICTURES = ("exposed_communication", "stragglers", "lanes")
-_SERVING_PICTURES = ("request_times", "service_over_time", "core_occupancy")
+_SERVING_PICTURES = ("request_times", "service_over_time", "service_load", "core_occupancy")
 _PLAN_PICTURES = ("placement",)
 
 

@@ -11,7 +11,7 @@ _BINS = 300
 _TENANT_COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#f0e442"]
 
 
-def _tenant(run, number):
+def tenant_name(run, number):
     names = run.names("phases")
     return names[number] if number < len(names) else f"tenant {number}"
 
@@ -62,7 +62,7 @@ def draw_times(run, directory):
             times = np.sort(times)
             share = np.arange(1, times.size + 1) / times.size * 100
             ax.step(np.concatenate(([times[0]], times)) / factor, np.concatenate(([0], share)), where="post",
-                    color=_colour(number), label=f"{_tenant(run, number)} ({times.size})")
+                    color=_colour(number), label=f"{tenant_name(run, number)} ({times.size})")
             ax.plot([_quantile(times, part) / factor for part in (0.5, 0.95, 0.99)], [50, 95, 99], "o",
                     color=_colour(number), markersize=4)
         ax.set_title(what, loc="left")
@@ -150,7 +150,7 @@ def _stripes(ax, run, end_ps, factor):
             height = 0.84 / tenants.size
             low = place - 0.42 + lane * height
             ax.stairs(low + share * height, edges / factor, baseline=low, fill=True, color=_colour(number),
-                      label=None if number in labelled else _tenant(run, number))
+                      label=None if number in labelled else tenant_name(run, number))
             labelled.add(number)
     ax.set_yticks(range(cores.size), [str(core) for core in cores])
     ax.set_ylim(cores.size - 0.5, -0.5)

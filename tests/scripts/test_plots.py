@@ -266,9 +266,21 @@ class Tenants(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stderr)
             done = run(PLOT, folder)
             self.assertEqual((done.returncode, done.stderr), (0, ""))
-            for name in (*PICTURES, "request_times", "service_over_time", "core_occupancy"):
+            for name in (*PICTURES, "request_times", "service_over_time", "service_load", "core_occupancy"):
                 width, height, values = read_png(folder / "plots" / f"{name}.png")
                 self.assertGreater(min(width, height, values), 50, name)
+
+
+class ServiceLoad(unittest.TestCase):
+    def test_the_last_row_of_a_time_counts_and_peaks_stay(self):
+        code = ("import numpy as np; from tessera_plots.service_load import steps; "
+                "print([x.tolist() for x in steps(np.array([0, 5, 5, 8]), np.array([1, 2, 3, 0]), 10)]); "
+                "t = np.arange(10000); v = np.where(t == 4321, 9, 1); e, b = steps(t, v, 10000); "
+                "print(e.size, b.size, b.max(), e[np.argmax(b)])")
+        done = run("bash", "-c", f'source "{REPOSITORY}/scripts/lib.sh"; '
+                   f'PYTHONPATH="{REPOSITORY}/scripts" "$(python_with_libraries)" -B -c "{code}"')
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(done.stdout, "[[0, 5, 8, 10], [1, 3, 0]]\n2001 2000 9 4320\n")
 
 
 class Plots(unittest.TestCase):
