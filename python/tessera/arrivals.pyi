@@ -41,8 +41,10 @@ class Closed(Requests):
     """tokens to generate: a number, or [LEAST, MOST]; integer or range"""
     file: str | PathLike[str] | None
     """of requests whose lengths are taken, in place of prompt and generate; file; default: none"""
-    format: Literal["auto", "azure", "burstgpt", "mooncake", "sharegpt", "vllm", "tessera"] | None
-    """of the file; auto: as its head or first object says; name, one of auto, azure, burstgpt, mooncake, sharegpt, vllm, tessera; default: auto"""
+    format: Literal["auto", "azure", "burstgpt", "mooncake", "sharegpt", "vllm", "vllm-bench", "vllm-log", "tessera"] | None
+    """of the file; auto: as its head or first object says; name, one of auto, azure, burstgpt, mooncake, sharegpt, vllm, vllm-bench, vllm-log, tessera; default: auto"""
+    characters_per_token: float | None
+    """of texts of a file without numbers of tokens: characters (Unicode) of a token in the mean; number, 0.1 to 100; default: none"""
     too_long: Literal["refuse", "skip", "clip"] | None
     """requests of a file or list with more tokens than the model takes: an error, left out, or cut, the answer first; name, one of refuse, skip, clip; default: refuse"""
     prefix: ClosedPrefix | None
@@ -58,7 +60,8 @@ class Closed(Requests):
         prompt: Any | None = ...,
         generate: Any | None = ...,
         file: str | PathLike[str] | None = ...,
-        format: Literal["auto", "azure", "burstgpt", "mooncake", "sharegpt", "vllm", "tessera"] | None = ...,
+        format: Literal["auto", "azure", "burstgpt", "mooncake", "sharegpt", "vllm", "vllm-bench", "vllm-log", "tessera"] | None = ...,
+        characters_per_token: float | None = ...,
         too_long: Literal["refuse", "skip", "clip"] | None = ...,
         prefix: ClosedPrefix | None = ...,
         samples: Any | None = ...,
@@ -81,8 +84,10 @@ class Diurnal(Requests):
     """tokens to generate: a number, or [LEAST, MOST]; integer or range"""
     file: str | PathLike[str] | None
     """of requests whose lengths are taken, in place of prompt and generate; file; default: none"""
-    format: Literal["auto", "azure", "burstgpt", "mooncake", "sharegpt", "vllm", "tessera"] | None
-    """of the file; auto: as its head or first object says; name, one of auto, azure, burstgpt, mooncake, sharegpt, vllm, tessera; default: auto"""
+    format: Literal["auto", "azure", "burstgpt", "mooncake", "sharegpt", "vllm", "vllm-bench", "vllm-log", "tessera"] | None
+    """of the file; auto: as its head or first object says; name, one of auto, azure, burstgpt, mooncake, sharegpt, vllm, vllm-bench, vllm-log, tessera; default: auto"""
+    characters_per_token: float | None
+    """of texts of a file without numbers of tokens: characters (Unicode) of a token in the mean; number, 0.1 to 100; default: none"""
     too_long: Literal["refuse", "skip", "clip"] | None
     """requests of a file or list with more tokens than the model takes: an error, left out, or cut, the answer first; name, one of refuse, skip, clip; default: refuse"""
     prefix: DiurnalPrefix | None
@@ -98,7 +103,8 @@ class Diurnal(Requests):
         prompt: Any | None = ...,
         generate: Any | None = ...,
         file: str | PathLike[str] | None = ...,
-        format: Literal["auto", "azure", "burstgpt", "mooncake", "sharegpt", "vllm", "tessera"] | None = ...,
+        format: Literal["auto", "azure", "burstgpt", "mooncake", "sharegpt", "vllm", "vllm-bench", "vllm-log", "tessera"] | None = ...,
+        characters_per_token: float | None = ...,
         too_long: Literal["refuse", "skip", "clip"] | None = ...,
         prefix: DiurnalPrefix | None = ...,
         samples: Any | None = ...,
@@ -119,8 +125,10 @@ class Fixed(Requests):
     """tokens to generate: a number, or [LEAST, MOST]; integer or range"""
     file: str | PathLike[str] | None
     """of requests whose lengths are taken, in place of prompt and generate; file; default: none"""
-    format: Literal["auto", "azure", "burstgpt", "mooncake", "sharegpt", "vllm", "tessera"] | None
-    """of the file; auto: as its head or first object says; name, one of auto, azure, burstgpt, mooncake, sharegpt, vllm, tessera; default: auto"""
+    format: Literal["auto", "azure", "burstgpt", "mooncake", "sharegpt", "vllm", "vllm-bench", "vllm-log", "tessera"] | None
+    """of the file; auto: as its head or first object says; name, one of auto, azure, burstgpt, mooncake, sharegpt, vllm, vllm-bench, vllm-log, tessera; default: auto"""
+    characters_per_token: float | None
+    """of texts of a file without numbers of tokens: characters (Unicode) of a token in the mean; number, 0.1 to 100; default: none"""
     too_long: Literal["refuse", "skip", "clip"] | None
     """requests of a file or list with more tokens than the model takes: an error, left out, or cut, the answer first; name, one of refuse, skip, clip; default: refuse"""
     prefix: FixedPrefix | None
@@ -135,7 +143,8 @@ class Fixed(Requests):
         prompt: Any | None = ...,
         generate: Any | None = ...,
         file: str | PathLike[str] | None = ...,
-        format: Literal["auto", "azure", "burstgpt", "mooncake", "sharegpt", "vllm", "tessera"] | None = ...,
+        format: Literal["auto", "azure", "burstgpt", "mooncake", "sharegpt", "vllm", "vllm-bench", "vllm-log", "tessera"] | None = ...,
+        characters_per_token: float | None = ...,
         too_long: Literal["refuse", "skip", "clip"] | None = ...,
         prefix: FixedPrefix | None = ...,
         samples: Any | None = ...,
@@ -156,8 +165,10 @@ class Gamma(Requests):
     """tokens to generate: a number, or [LEAST, MOST]; integer or range"""
     file: str | PathLike[str] | None
     """of requests whose lengths are taken, in place of prompt and generate; file; default: none"""
-    format: Literal["auto", "azure", "burstgpt", "mooncake", "sharegpt", "vllm", "tessera"] | None
-    """of the file; auto: as its head or first object says; name, one of auto, azure, burstgpt, mooncake, sharegpt, vllm, tessera; default: auto"""
+    format: Literal["auto", "azure", "burstgpt", "mooncake", "sharegpt", "vllm", "vllm-bench", "vllm-log", "tessera"] | None
+    """of the file; auto: as its head or first object says; name, one of auto, azure, burstgpt, mooncake, sharegpt, vllm, vllm-bench, vllm-log, tessera; default: auto"""
+    characters_per_token: float | None
+    """of texts of a file without numbers of tokens: characters (Unicode) of a token in the mean; number, 0.1 to 100; default: none"""
     too_long: Literal["refuse", "skip", "clip"] | None
     """requests of a file or list with more tokens than the model takes: an error, left out, or cut, the answer first; name, one of refuse, skip, clip; default: refuse"""
     prefix: GammaPrefix | None
@@ -172,7 +183,8 @@ class Gamma(Requests):
         prompt: Any | None = ...,
         generate: Any | None = ...,
         file: str | PathLike[str] | None = ...,
-        format: Literal["auto", "azure", "burstgpt", "mooncake", "sharegpt", "vllm", "tessera"] | None = ...,
+        format: Literal["auto", "azure", "burstgpt", "mooncake", "sharegpt", "vllm", "vllm-bench", "vllm-log", "tessera"] | None = ...,
+        characters_per_token: float | None = ...,
         too_long: Literal["refuse", "skip", "clip"] | None = ...,
         prefix: GammaPrefix | None = ...,
         samples: Any | None = ...,
@@ -205,8 +217,10 @@ class Poisson(Requests):
     """tokens to generate: a number, or [LEAST, MOST]; integer or range"""
     file: str | PathLike[str] | None
     """of requests whose lengths are taken, in place of prompt and generate; file; default: none"""
-    format: Literal["auto", "azure", "burstgpt", "mooncake", "sharegpt", "vllm", "tessera"] | None
-    """of the file; auto: as its head or first object says; name, one of auto, azure, burstgpt, mooncake, sharegpt, vllm, tessera; default: auto"""
+    format: Literal["auto", "azure", "burstgpt", "mooncake", "sharegpt", "vllm", "vllm-bench", "vllm-log", "tessera"] | None
+    """of the file; auto: as its head or first object says; name, one of auto, azure, burstgpt, mooncake, sharegpt, vllm, vllm-bench, vllm-log, tessera; default: auto"""
+    characters_per_token: float | None
+    """of texts of a file without numbers of tokens: characters (Unicode) of a token in the mean; number, 0.1 to 100; default: none"""
     too_long: Literal["refuse", "skip", "clip"] | None
     """requests of a file or list with more tokens than the model takes: an error, left out, or cut, the answer first; name, one of refuse, skip, clip; default: refuse"""
     prefix: PoissonPrefix | None
@@ -220,7 +234,8 @@ class Poisson(Requests):
         prompt: Any | None = ...,
         generate: Any | None = ...,
         file: str | PathLike[str] | None = ...,
-        format: Literal["auto", "azure", "burstgpt", "mooncake", "sharegpt", "vllm", "tessera"] | None = ...,
+        format: Literal["auto", "azure", "burstgpt", "mooncake", "sharegpt", "vllm", "vllm-bench", "vllm-log", "tessera"] | None = ...,
+        characters_per_token: float | None = ...,
         too_long: Literal["refuse", "skip", "clip"] | None = ...,
         prefix: PoissonPrefix | None = ...,
         samples: Any | None = ...,
@@ -231,8 +246,10 @@ class Trace(Requests):
 
     file: str | PathLike[str]
     """of requests with their times, as services and benchmarks write them; file"""
-    format: Literal["auto", "azure", "burstgpt", "mooncake", "sharegpt", "vllm", "tessera"] | None
-    """of the file; auto: as its head or first object says; name, one of auto, azure, burstgpt, mooncake, sharegpt, vllm, tessera; default: auto"""
+    format: Literal["auto", "azure", "burstgpt", "mooncake", "sharegpt", "vllm", "vllm-bench", "vllm-log", "tessera"] | None
+    """of the file; auto: as its head or first object says; name, one of auto, azure, burstgpt, mooncake, sharegpt, vllm, vllm-bench, vllm-log, tessera; default: auto"""
+    characters_per_token: float | None
+    """of texts of a file without numbers of tokens: characters (Unicode) of a token in the mean; number, 0.1 to 100; default: none"""
     count: int | None
     """requests, the first ones of the file; integer, 1 to 1000000000; default: all"""
     speed: float | None
@@ -243,7 +260,8 @@ class Trace(Requests):
         self,
         *,
         file: str | PathLike[str],
-        format: Literal["auto", "azure", "burstgpt", "mooncake", "sharegpt", "vllm", "tessera"] | None = ...,
+        format: Literal["auto", "azure", "burstgpt", "mooncake", "sharegpt", "vllm", "vllm-bench", "vllm-log", "tessera"] | None = ...,
+        characters_per_token: float | None = ...,
         count: int | None = ...,
         speed: float | None = ...,
         too_long: Literal["refuse", "skip", "clip"] | None = ...,

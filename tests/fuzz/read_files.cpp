@@ -68,12 +68,16 @@ void read_onnx(std::string_view bytes) {
 }
 
 void read_requests(std::string_view bytes) {
-  const bool of_language = take_choice(bytes) % 4 != 0;
+  const unsigned choice = take_choice(bytes);
+  const bool of_language = choice % 4 != 0;
+  const std::string_view more = choice / 4 % 2 == 0 ? "" : ", characters_per_token: 3.5";
+  const std::string_view format = choice / 8 % 4 == 1 ? ", format: vllm-log" : "";
   config::Diagnostics diagnostics;
-  config::Section section(
-      config::parse("requests.yaml",
-                    "{arrivals: trace, file: " + file_with("requests", bytes) + "}", diagnostics),
-      "", diagnostics);
+  config::Section section(config::parse("requests.yaml",
+                                        "{arrivals: trace, file: " + file_with("requests", bytes) +
+                                            std::string(more) + std::string(format) + "}",
+                                        diagnostics),
+                          "", diagnostics);
   const auto source = serving::read_requests(section, {of_language, false, 7});
   if (source == nullptr) {
     return;

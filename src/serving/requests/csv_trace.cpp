@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 
+#include "requests/trace/log_line.hpp"
 #include "requests/trace/rows.hpp"
 #include "tessera/config/document.hpp"
 #include "tessera/serving/request_class.hpp"
@@ -296,12 +297,17 @@ void read_csv(TextReader& text, TraceRows& rows) {
     read_own(text, rows, head);
     return;
   }
+  if (format.empty() && parse_log_line(text, line, number).has_stamp) {
+    read_server_log(text, rows, line, number);
+    return;
+  }
   throw text.error_at(
       number, 1,
       format.empty()
           ? "the columns are of no known format (azure: TIMESTAMP,ContextTokens,GeneratedTokens; "
             "burstgpt: Timestamp,Request tokens,Response tokens; vllm: "
-            "arrival_s,input_tokens,output_tokens; tessera: at [s],prompt,generate)"
+            "arrival_s,input_tokens,output_tokens; tessera: at [s],prompt,generate), and a log of "
+            "vLLM that begins otherwise needs 'format: vllm-log'"
           : "a file of the format '" + format + "' has an object a line, or a list of them");
 }
 

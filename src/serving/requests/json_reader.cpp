@@ -56,8 +56,8 @@ bool JsonReader::more(char bracket, bool is_first) {
   return true;
 }
 
-std::string JsonReader::string() {
-  std::string kept;
+template <class Visit, class Escape>
+void JsonReader::text_in_quotes(Visit visit, Escape visit_escape) {
   if (first() != '"') {
     throw text_.error("expected a text in quotes");
   }
@@ -73,25 +73,49 @@ std::string JsonReader::string() {
       throw text_.error_at(line, column, "a text with a control character");
     }
     if (byte == '"') {
-      return kept;
+      return;
     }
     if (byte == '\\') {
-      escape(kept);
-    } else if (kept.size() < most_kept_text) {
-      kept.push_back(static_cast<char>(byte));
+      visit_escape(escape());
+    } else {
+      visit(byte);
     }
   }
 }
 
 // What stands for other characters is kept as a question mark: nothing that is looked for has any.
-void JsonReader::escape(std::string& kept) {
+std::string JsonReader::string() {
+  std::string kept;
+  const auto keep = [&](char letter) {
+    if (kept.size() < most_kept_text) {
+      kept.push_back(letter);
+    }
+  };
+  text_in_quotes([&](int byte) { keep(static_cast<char>(byte)); },
+                 [&](std::uint32_t) { keep('?'); });
+  return kept;
+}
+
+std::uint64_t JsonReader::characters() {
+  std::uint64_t count = 0;
+  // Bytes of UTF-8 that go on, and second halves of pairs of UTF-16, are no characters.
+  text_in_quotes([&](int byte) { count += (byte & 0xC0) == 0x80 ? 0 : 1; },
+                 [&](std::uint32_t point) { count += point >= 0xDC00 && point < 0xE000 ? 0 : 1; });
+  return count;
+}
+
+std::uint32_t JsonReader::escape() {
   const int byte = text_.next();
+  std::uint32_t point = 0;
   if (byte == 'u') {
     for (int digit = 0; digit < 4; ++digit) {
       const int hex = text_.peek();
-      if (!is_digit(hex) && (hex < 'a' || hex > 'f') && (hex < 'A' || hex > 'F')) {
+      const bool is_small = hex >= 'a' && hex <= 'f';
+      if (!is_digit(hex) && !is_small && (hex < 'A' || hex > 'F')) {
         throw text_.error("expected four hexadecimal digits behind '\\u'");
       }
+      const int value = is_digit(hex) ? hex - '0' : hex - (is_small ? 'a' : 'A') + 10;
+      point = point * 16 + static_cast<std::uint32_t>(value);
       text_.next();
     }
   } else if (byte == TextReader::end ||
@@ -99,9 +123,7 @@ void JsonReader::escape(std::string& kept) {
                  std::string_view::npos) {
     throw text_.error("an unknown character behind '\\'");
   }
-  if (kept.size() < most_kept_text) {
-    kept.push_back('?');
-  }
+  return point;
 }
 
 std::string JsonReader::number() {

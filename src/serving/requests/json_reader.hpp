@@ -2,6 +2,7 @@
 // are passed over without being kept, so that a file may have any length.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -49,6 +50,8 @@ class JsonReader {
   }
   // The first 256 bytes of a text.
   std::string string();
+  // Characters of a text, as code points of Unicode (two escapes that stand for one are one).
+  std::uint64_t characters();
   // As it is written.
   std::string number();
   void pass_over();
@@ -59,7 +62,11 @@ class JsonReader {
   void begin(char bracket, const char* expected);
   // Whether another item or member comes before `bracket`.
   bool more(char bracket, bool is_first);
-  void escape(std::string& kept);
+  // Calls `visit(byte)` for each byte of a text, `escape()` for what a backslash begins.
+  template <class Visit, class Escape>
+  void text_in_quotes(Visit visit, Escape escape);
+  // The code point; that of half a pair where there is one.
+  std::uint32_t escape();
 
   TextReader& text_;
   int depth_ = 0;

@@ -5,6 +5,9 @@
 #include <optional>
 
 #include "requests/json_reader.hpp"
+#include "requests/trace/benchmark.hpp"
+#include "requests/trace/conversation.hpp"
+#include "requests/trace/json_number.hpp"
 #include "requests/trace/rows.hpp"
 
 namespace tessera::serving {
@@ -18,31 +21,16 @@ constexpr std::array<std::string_view, 7> prompt_names{
 constexpr std::array<std::string_view, 7> answer_names{
     "output_length", "output_tokens",    "completion_tokens", "output_len",
     "output_toks",   "generated_tokens", "response_tokens"};
-constexpr std::array<std::string_view, 3> turn_names{"tokens", "token_count", "num_tokens"};
-
-template <class Names>
-bool is_among(const Names& names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-// Text of a number, with its place.
-struct Number {
-  std::string text;
-  std::string name;
-  int line = 0;
-  int column = 0;
-  TraceField field() const { return {text, line, column}; }
-};
-
-struct Turn {
-  bool is_answer = false;
-  std::uint32_t tokens = 0;
-};
 
 class ObjectTrace {
  public:
   ObjectTrace(TextReader& text, TraceRows& rows)
-      : text_(text), json_(text), rows_(rows), format_(rows.options().format) {}
+      : text_(text),
+        json_(text),
+        rows_(rows),
+        conversation_(json_, rows),
+        benchmark_(json_, rows),
+        format_(rows.options().format) {}
 
   void read() {
     if (json_.first() == '[') {
@@ -55,10 +43,11 @@ class ObjectTrace {
         take();
       }
     }
-    if (pieces_seen_) {
-      rows_.trace().requests->set_piece_tokens(mooncake_block);
+    if (pieces_seen_ || conversations_seen_) {
+      rows_.trace().requests->set_piece_tokens(is_mooncake() ? mooncake_block
+                                                             : Conversation::block);
     }
-    rows_.trace().has_times = is_mooncake();
+    rows_.trace().has_times = is_mooncake() || has_times_;
     rows_.finish(true);
   }
 
@@ -76,18 +65,21 @@ class ObjectTrace {
     answer_.reset();
     time_.reset();
     pieces_.clear();
-    turns_.clear();
     has_pieces_ = has_turns_ = false;
     json_.object([this](std::string_view name) { member(name); });
     if (format_.empty()) {
-      format_ = time_ && prompt_ && answer_ ? "mooncake" : "sharegpt";
+      format_ = time_ && prompt_ && answer_ ? "mooncake"
+                : benchmark_.is_there()     ? "vllm-bench"
+                                            : "sharegpt";
     }
     if (is_mooncake()) {
       add_timed();
+    } else if (format_ == "vllm-bench") {
+      add_benchmark();
     } else if (format_ != "sharegpt") {
       throw complaint("a file of the format '" + format_ + "' is a table with a head");
     } else if (has_turns_) {
-      add_turns();
+      conversation_.add(line_, column_);
     } else {
       add_lengths();
     }
@@ -103,59 +95,24 @@ class ObjectTrace {
     } else if (name == "hash_ids") {
       read_pieces();
     } else if (name == "conversations" || name == "messages") {
-      has_turns_ = true;
-      json_.array([this] { read_turn(); });
-    } else {
+      has_turns_ = conversations_seen_ = true;
+      conversation_.read();
+    } else if (!benchmark_.takes(name)) {
       json_.pass_over();
     }
   }
 
-  bool is_number() {
-    const int byte = json_.first();
-    return byte == '-' || (byte >= '0' && byte <= '9');
-  }
-  Number number(std::string_view name) {
-    json_.first();
-    Number made;
-    made.line = text_.line();
-    made.column = text_.column();
-    made.name = name;
-    made.text = json_.number();
-    return made;
-  }
+  bool is_number() { return is_number_next(json_); }
+  JsonNumber number(std::string_view name) { return take_number(json_, name); }
 
   void read_pieces() {
     has_pieces_ = pieces_seen_ = true;
     json_.array([this] {
-      const Number one = number("hash_ids");
+      const JsonNumber one = number("hash_ids");
       // 0 is none in the cache.
       constexpr std::uint64_t most = std::numeric_limits<std::uint32_t>::max() - 1;
       pieces_.push_back(static_cast<std::uint32_t>(rows_.whole(one.field(), one.name, most) + 1));
     });
-  }
-
-  void read_turn() {
-    json_.first();
-    const int line = text_.line();
-    const int column = text_.column();
-    std::string from;
-    std::optional<Number> tokens;
-    json_.object([&](std::string_view name) {
-      if ((name == "from" || name == "role") && json_.first() == '"') {
-        from = json_.string();
-      } else if (is_among(turn_names, name) && is_number()) {
-        tokens = number(name);
-      } else {
-        json_.pass_over();
-      }
-    });
-    if (!tokens) {
-      throw text_.error_at(line, column,
-                           "a turn without its number of tokens ('tokens'); texts are not counted");
-    }
-    turns_.push_back({from == "gpt" || from == "assistant" || from == "chatgpt" || from == "bard" ||
-                          from == "bing",
-                      rows_.tokens(tokens->field(), tokens->name, 0)});
   }
 
   ConfigError complaint(const std::string& message) const {
@@ -194,38 +151,33 @@ class ObjectTrace {
     rows_.add_logged(prompt_->field(), request);
   }
 
-  // Each answer is a request, whose prompt is all that was said before.
-  void add_turns() {
-    constexpr std::uint64_t longest = 524'287;
-    std::uint64_t before = 0;
-    for (const Turn& turn : turns_) {
-      if (turn.is_answer && before > 0 && turn.tokens > 0 && !rows_.is_full()) {
-        Request request;
-        request.prompt = static_cast<std::uint32_t>(before);
-        request.generate = turn.tokens;
-        rows_.add({{}, line_, column_}, request);
-      }
-      before += turn.tokens;
-      if (before > longest) {
-        throw complaint("a conversation of more than 524287 tokens");
-      }
+  // Runs of one file all have times, or none does.
+  void add_benchmark() {
+    if (runs_++ > 0 && benchmark_.has_times() != has_times_) {
+      throw complaint("some runs have 'start_times', and others do not");
     }
+    has_times_ = benchmark_.has_times();
+    benchmark_.add(line_, column_);
   }
 
   TextReader& text_;
   JsonReader json_;
   TraceRows& rows_;
+  Conversation conversation_;
+  Benchmark benchmark_;
   std::string format_;
   int line_ = 0;
   int column_ = 0;
-  std::optional<Number> prompt_;
-  std::optional<Number> answer_;
-  std::optional<Number> time_;
+  std::optional<JsonNumber> prompt_;
+  std::optional<JsonNumber> answer_;
+  std::optional<JsonNumber> time_;
   std::vector<std::uint32_t> pieces_;
-  std::vector<Turn> turns_;
   bool has_pieces_ = false;
   bool has_turns_ = false;
   bool pieces_seen_ = false;
+  bool conversations_seen_ = false;
+  bool has_times_ = false;
+  std::uint64_t runs_ = 0;
 };
 
 }  // namespace

@@ -88,6 +88,14 @@ const config::NameKey& format_key() {
   return key;
 }
 
+const config::OptionalKey<double>& characters_key() {
+  static const config::OptionalKey<double> key{
+      "characters_per_token", "none",
+      "of texts of a file without numbers of tokens: characters (Unicode) of a token in the mean",
+      between(0.1, 100.0)};
+  return key;
+}
+
 const RequiredKey<std::uint64_t>& count_key() {
   static const RequiredKey<std::uint64_t> key{"count", "requests",
                                               between<std::uint64_t>(1, most_requests)};
@@ -158,6 +166,7 @@ std::unique_ptr<Trace> read_file(Section& section, const RequestNeeds& needs, st
   options.format = options.format == "auto" ? "" : options.format;
   options.of_language = needs.of_language;
   options.most = most;
+  options.characters_per_token = characters_key().read(section).value_or(0);
   options.classes = needs.classes;
   options.adapters = needs.adapters;
   options.limit = LengthLimit(needs, too_long_key().read(section), before);
@@ -241,6 +250,7 @@ std::vector<ParameterInfo> with_shape(std::vector<ParameterInfo> own) {
                                        where_used(shape_keys().generate.key),
                                        file_key(),
                                        format_key(),
+                                       characters_key(),
                                        too_long_key(),
                                        shape_keys().prefix_tokens,
                                        shape_keys().prefix_count,

@@ -78,6 +78,7 @@ std::unique_ptr<Trace> read_file(config::Section& section, const RequestNeeds& n
                                  std::uint64_t most, std::uint32_t before = 0);
 const config::OtherKey& file_key();
 const config::NameKey& format_key();
+const config::OptionalKey<double>& characters_key();
 const config::RequiredKey<std::uint64_t>& count_key();
 const config::RequiredKey<double>& rate_key();
 

@@ -51,19 +51,28 @@ int TextReader::next() {
 }
 
 bool TextReader::next_line(std::string& line) {
-  constexpr std::size_t longest = std::size_t{1} << 20U;
+  return read_line(line, 1, true);
+}
+
+bool TextReader::next_log_line(std::string& line) {
+  return read_line(line, 16, false);
+}
+
+bool TextReader::read_line(std::string& line, std::size_t mebibytes, bool refuses) {
+  const std::size_t longest = mebibytes << 20U;
   line.clear();
   if (peek() == end) {
     return false;
   }
   for (int byte = peek(); byte != end && byte != '\n'; byte = peek()) {
-    if (byte < ' ' && byte != '\t' && byte != '\r') {
+    const bool is_text = byte >= ' ' || byte == '\t' || byte == '\r';
+    if (!is_text && refuses) {
       throw error("a byte that is no text");
     }
     if (line.size() == longest) {
-      throw error("a line of more than 1 MiB");
+      throw error("a line of more than " + std::to_string(mebibytes) + " MiB");
     }
-    line.push_back(static_cast<char>(byte));
+    line.push_back(is_text ? static_cast<char>(byte) : ' ');
     next();
   }
   next();

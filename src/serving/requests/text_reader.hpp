@@ -25,6 +25,8 @@ class TextReader {
   // The next line, without its end; false: there is none. Throws ConfigError for one of more than a
   // MiB, and for bytes that are no text.
   bool next_line(std::string& line);
+  // The same of up to 16 MiB, with spaces for bytes that are no text (a terminal's colours).
+  bool next_log_line(std::string& line);
 
   // Of the next byte, from 1 on.
   int line() const { return line_; }
@@ -35,6 +37,8 @@ class TextReader {
 
  private:
   bool fill();
+  // `refuses`: bytes that are no text, else spaces stand for them.
+  bool read_line(std::string& line, std::size_t mebibytes, bool refuses);
 
   std::string path_;
   std::ifstream file_;

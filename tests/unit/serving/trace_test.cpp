@@ -2,12 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
-
 #include "tessera/serving/batcher.hpp"
 #include "tessera/serving/request.hpp"
 #include "tessera/serving/trace_time.hpp"
+#include "traces.hpp"
 
 namespace tessera::serving::trace_test {
 namespace {
@@ -15,55 +13,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-constexpr RequestNeeds language{true, false, 7};
-
-class Traces : public ::testing::Test {
- protected:
-  void SetUp() override {
-    folder_ = std::filesystem::temp_directory_path() /
-              ("tessera_traces_" +
-               std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()));
-    std::filesystem::create_directories(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  std::unique_ptr<RequestSource> read(const std::string& content, const std::string& keys = "",
-                                      const RequestNeeds& needs = language,
-                                      const std::string& arrivals = "trace") const {
-    const std::filesystem::path file = folder_ / "requests";
-    std::ofstream(file, std::ios::binary) << content;
-    config::Diagnostics diagnostics;
-    config::Section section(
-        config::parse("requests.yaml",
-                      "{arrivals: " + arrivals + ", file: " + file.string() + keys + "}",
-                      diagnostics),
-        "", diagnostics);
-    auto made = read_requests(section, needs);
-    section.finish();
-    diagnostics.throw_if_any();
-    return made;
-  }
-
-  // "LINE:COLUMN: message" of the one complaint.
-  std::string complaint(const std::string& content, const std::string& keys = "",
-                        const RequestNeeds& needs = language) const {
-    try {
-      read(content, keys, needs);
-    } catch (const ConfigError& error) {
-      EXPECT_EQ(error.diagnostics().size(), 1U);
-      const Diagnostic& one = error.diagnostics().front();
-      return std::to_string(one.line) + ":" + std::to_string(one.column) + ": " + one.message;
-    }
-    return "none";
-  }
-
-  std::filesystem::path folder_;
-};
-
-std::int64_t ps(const RequestSource& source, std::uint64_t number) {
-  return source.request(number).arrival.ps();
-}
 
 TEST_F(Traces, OfAzureCountFromTheFirst) {
   const auto trace = read(
@@ -284,8 +233,8 @@ TEST_F(Traces, OfObjectsThatAreBrokenSayWhere) {
                 R"({"timestamp": 1, "input_length": 600, "output_length": 2, "hash_ids": [1]})"),
       "2:1: file: a prompt of 600 tokens has 2 blocks of 512, not 1 (hash_ids)");
   EXPECT_EQ(complaint("[" + good + "] 5"), "2:3: file: something stands behind the list");
-  EXPECT_EQ(complaint(R"([{"conversations": [{"from": "human", "value": "hello"}]}])"),
-            "1:21: file: a turn without its number of tokens ('tokens'); texts are not counted");
+  EXPECT_EQ(complaint(R"([{"conversations": [{"from": "human"}]}])"),
+            "1:21: file: a turn without its text ('value') or its number of tokens ('tokens')");
   EXPECT_EQ(complaint(R"([{"prompt": "hello"}])"),
             "1:2: file: a request without a number of tokens of its prompt ('input_tokens', "
             "'prompt_tokens')");

@@ -47,8 +47,8 @@ ParameterInfo own_file() {
 const Registration trace_arrivals(arrivals(),
                                   {"trace",
                                    "requests of a file, as services and benchmarks write them",
-                                   {own_file(), format_key(), first_requests, speed_key,
-                                    too_long_key()}},
+                                   {own_file(), format_key(), characters_key(), first_requests,
+                                    speed_key, too_long_key()}},
                                   make_trace);
 
 }  // namespace

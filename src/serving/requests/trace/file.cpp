@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <sstream>
 
 #include "requests/trace/rows.hpp"
 #include "tessera/serving/language_model.hpp"
@@ -10,7 +12,7 @@
 namespace tessera::serving {
 
 std::vector<std::string> trace_formats() {
-  return {"azure", "burstgpt", "mooncake", "sharegpt", "vllm", "tessera"};
+  return {"azure", "burstgpt", "mooncake", "sharegpt", "vllm", "vllm-bench", "vllm-log", "tessera"};
 }
 
 std::string quoted(std::string_view text) {
@@ -45,6 +47,27 @@ std::uint32_t TraceRows::tokens(const TraceField& field, std::string_view name,
     throw error(field, std::string(name) + ": must be at least " + std::to_string(least));
   }
   return value;
+}
+
+std::uint32_t TraceRows::counted(const TraceField& place, std::string_view name,
+                                 std::uint64_t count) const {
+  if (count > most_keys) {
+    throw error(place, std::string(name) + ": " + std::to_string(count) + " is more than " +
+                           std::to_string(most_keys));
+  }
+  return static_cast<std::uint32_t>(count);
+}
+
+std::uint32_t TraceRows::tokens_of_text(const TraceField& place, std::uint64_t characters) {
+  if (options_.characters_per_token <= 0) {
+    throw error(place,
+                "a text without its number of tokens, which depends on the model's tokenizer: "
+                "'characters_per_token' says how many characters a token has in the mean");
+  }
+  ++texts_;
+  return counted(place, "tokens of a text",
+                 static_cast<std::uint64_t>(
+                     std::ceil(static_cast<double>(characters) / options_.characters_per_token)));
 }
 
 SimTime TraceRows::time(const TraceField& field, std::int64_t parts) const {
@@ -96,11 +119,25 @@ void TraceRows::finish(bool from_first) {
     trace_.notes.push_back(text_.path() + ": " + std::to_string(empty_) +
                            " requests without a prompt or an answer are left out");
   }
+  note_texts();
   if (const auto note = limit_.note()) {
     trace_.notes.push_back(text_.path() + ": " + *note);
   }
   if (!trace_.requests->was_in_order()) {
     trace_.notes.push_back(text_.path() + ": requests are put in order of their times");
+  }
+}
+
+void TraceRows::note_texts() {
+  std::ostringstream per_token;
+  per_token << options_.characters_per_token;
+  if (texts_ > 0) {
+    trace_.notes.push_back(text_.path() + ": tokens of " + std::to_string(texts_) +
+                           " texts are their characters divided by " + per_token.str() +
+                           " (characters_per_token), as no tokenizer is known");
+  } else if (options_.characters_per_token > 0) {
+    trace_.notes.push_back(text_.path() +
+                           ": characters_per_token has no effect: no text is without its tokens");
   }
 }
 
@@ -117,7 +154,13 @@ Trace read_trace(const std::string& path, const TraceOptions& options) {
   if (first == TextReader::end) {
     throw text.error_at(0, 0, "the file is empty");
   }
-  if (first == '{' || first == '[') {
+  constexpr int escape = 0x1B;  // of a terminal's colours
+  if (options.format == "vllm-log" || (options.format.empty() && first == escape)) {
+    const int number = text.line();
+    std::string line;
+    text.next_log_line(line);
+    read_server_log(text, rows, line, number);
+  } else if (first == '{' || first == '[') {
     read_json(text, rows);
   } else {
     read_csv(text, rows);

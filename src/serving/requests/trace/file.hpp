@@ -8,9 +8,10 @@
 //   mooncake  an object a line (R. Qin et al., "Mooncake", FAST'25): timestamp [ms], input_length,
 //             output_length, hash_ids of blocks of 512 tokens
 //   sharegpt  a list of objects, or an object a line, with numbers of tokens, or conversations
-//   whose
-//             turns have them; without times
+//             whose turns have them or texts; without times
 //   vllm      CSV, a log of a server: arrival_s, input_tokens, output_tokens
+//   vllm-bench  an object that `vllm bench serve --save-result --save-detailed` leaves behind
+//   vllm-log  lines that vLLM's server writes (requests/trace/log_line.hpp)
 //   tessera   CSV with the keys of `list`, or `at [s]`
 #pragma once
 
@@ -33,6 +34,7 @@ struct TraceOptions {
   std::span<const std::string> classes{};  // names that a column `class` may have
   std::uint32_t adapters = 0;              // the largest number that a column `adapter` may have
   LengthLimit limit;
+  double characters_per_token = 0;  // of texts whose tokens are not told; 0: they are refused
 };
 
 struct Trace {

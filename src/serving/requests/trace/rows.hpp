@@ -27,6 +27,10 @@ class TraceRows {
 
   // A whole number from `least` to 524287, of what `name` says.
   std::uint32_t tokens(const TraceField& field, std::string_view name, std::uint32_t least) const;
+  // The same of a number that has been read.
+  std::uint32_t counted(const TraceField& place, std::string_view name, std::uint64_t count) const;
+  // Of a text of so many characters; complains where texts are not counted.
+  std::uint32_t tokens_of_text(const TraceField& place, std::uint64_t characters);
   std::uint64_t whole(const TraceField& field, std::string_view name, std::uint64_t most) const;
   // Of parts of a second as trace_time.hpp; not negative.
   SimTime time(const TraceField& field, std::int64_t parts) const;
@@ -45,12 +49,15 @@ class TraceRows {
   void finish(bool from_first);
 
  private:
+  void note_texts();
+
   const TextReader& text_;
   const TraceOptions& options_;
   Trace& trace_;
   LengthLimit limit_;
   std::uint64_t added_ = 0;
   std::uint64_t empty_ = 0;
+  std::uint64_t texts_ = 0;
 };
 
 // "'abc'", cut where it is long.
@@ -58,5 +65,7 @@ std::string quoted(std::string_view text);
 
 void read_csv(TextReader& text, TraceRows& rows);
 void read_json(TextReader& text, TraceRows& rows);
+// Of a log without a head, whose first line, `number`, has been taken.
+void read_server_log(TextReader& text, TraceRows& rows, const std::string& first_line, int number);
 
 }  // namespace tessera::serving

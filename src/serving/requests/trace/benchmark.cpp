@@ -1,0 +1,90 @@
+#include "requests/trace/benchmark.hpp"
+
+#include <charconv>
+
+#include "requests/trace/json_number.hpp"
+#include "tessera/serving/trace_time.hpp"
+
+namespace tessera::serving {
+
+template <class Value, class Take>
+void Benchmark::read(List<Value>& list, Take take) {
+  json_.first();
+  list = {};
+  list.is_there = true;
+  list.line = json_.text().line();
+  list.column = json_.text().column();
+  json_.array([&] { list.values.push_back(take()); });
+}
+
+bool Benchmark::takes(std::string_view name) {
+  const bool is_prompts = name == "input_lens";
+  if (json_.first() != '[' || !(is_prompts || name == "output_lens" || name == "start_times")) {
+    return false;
+  }
+  if (name == "start_times") {
+    read(times_, [this] { return take_time(); });
+    return true;
+  }
+  read(is_prompts ? prompts_ : answers_, [&] {
+    const JsonNumber number = take_number(json_, name);
+    return rows_.tokens(number.field(), number.name, 0);
+  });
+  return true;
+}
+
+// Clocks of processes count from when the machine was started: whole seconds of the first time are
+// taken off before it becomes picoseconds, which would not hold them.
+std::int64_t Benchmark::take_time() {
+  const JsonNumber number = take_number(json_, "start_times");
+  const std::string_view text = number.text;
+  const std::size_t point = std::min(text.find('.'), text.size());
+  std::int64_t seconds = 0;
+  const auto read = std::from_chars(text.data(), text.data() + point, seconds);
+  constexpr std::int64_t most = 9'000'000;
+  if (read.ec != std::errc() || read.ptr != text.data() + point || seconds < 0) {
+    throw rows_.error(number.field(), "start_times: " + quoted(text) + " is no time in seconds");
+  }
+  begin_ = begin_.value_or(seconds - 86'400);
+  const std::int64_t since = seconds - *begin_;
+  if (since < 0 || since > most) {
+    throw rows_.error(number.field(),
+                      "start_times: more than 100 days behind, or a day before, "
+                      "the first");
+  }
+  const std::string rest = "0" + std::string(text.substr(point));
+  const SimTime fraction = rows_.time({rest, number.line, number.column}, 1);
+  return since * 1'000'000'000'000 + fraction.ps();
+}
+
+template <class Value>
+void Benchmark::need(const List<Value>& list, const char* name, int line, int column) const {
+  if (!list.is_there) {
+    throw rows_.error({{}, line, column}, std::string("a benchmark without '") + name +
+                                              "' (vLLM writes it with --save-detailed)");
+  }
+  if (list.values.size() != prompts_.values.size()) {
+    throw rows_.error({{}, list.line, list.column},
+                      std::string(name) + " has " + std::to_string(list.values.size()) +
+                          " numbers, input_lens " + std::to_string(prompts_.values.size()));
+  }
+}
+
+void Benchmark::add(int line, int column) {
+  need(prompts_, "input_lens", line, column);
+  need(answers_, "output_lens", line, column);
+  if (times_.is_there) {
+    need(times_, "start_times", line, column);
+  }
+  for (std::size_t number = 0; number < prompts_.values.size() && !rows_.is_full(); ++number) {
+    Request request;
+    request.arrival = SimTime::from_ps(times_.is_there ? times_.values[number] : 0);
+    request.prompt = prompts_.values[number];
+    request.generate = answers_.values[number];
+    rows_.add_logged({{}, prompts_.line, prompts_.column}, request);
+  }
+  prompts_ = answers_ = {};
+  times_ = {};
+}
+
+}  // namespace tessera::serving

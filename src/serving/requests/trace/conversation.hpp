@@ -1,0 +1,42 @@
+// Conversations of people with assistants, as ShareGPT's lists have them: turns with numbers of
+// tokens, or with texts, of which tokens are a number of characters.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "requests/json_reader.hpp"
+#include "requests/trace/rows.hpp"
+
+namespace tessera::serving {
+
+class Conversation {
+ public:
+  // Tokens of the blocks that prompts of a conversation have in common. Smaller ones would take
+  // more memory, larger ones leave more of a turn before to be computed again.
+  static constexpr std::uint32_t block = 64;
+
+  Conversation(JsonReader& json, TraceRows& rows) : json_(json), rows_(rows) {}
+
+  // Takes a list of turns; turns of the conversation before are forgotten.
+  void read();
+  // Each answer is a request, whose prompt is all that was said before. Blocks of it are those of
+  // the request before as far as that went. `line` and `column`: where the conversation begins.
+  void add(int line, int column);
+
+ private:
+  struct Turn {
+    bool is_answer = false;
+    std::uint32_t tokens = 0;
+  };
+
+  void read_turn();
+
+  JsonReader& json_;
+  TraceRows& rows_;
+  std::vector<Turn> turns_;
+  std::vector<std::uint32_t> blocks_;
+  std::uint32_t last_block_ = 0;
+};
+
+}  // namespace tessera::serving

@@ -1,0 +1,73 @@
+// Requests of conversations, with texts and with numbers of tokens.
+#include <gmock/gmock.h>
+
+#include "traces.hpp"
+
+namespace tessera::serving::trace_test {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+using Conversations = Traces;
+
+const std::string poisson = ", count: 3, rate: 10";
+
+// As the list of ShareGPT is published: texts alone.
+const std::string texts = R"([
+  {"id": "a_0", "conversations": [
+    {"from": "human", "value": "Wie heißt \"Käse\" auf Französisch?"},
+    {"from": "gpt", "value": "Fromage \ud83e\uddc0\n"},
+    {"from": "human", "value": "Danke"},
+    {"from": "gpt", "value": "Gern"}]},
+  {"id": "b_0", "conversations": []},
+  {"id": "c_0", "conversations": [{"from": "gpt", "value": "left over"}, {"from": "human", "value": "12345"},
+                                  {"from": "gpt", "value": ""}, {"from": "human", "value": "6"},
+                                  {"from": "gpt", "value": "789"}]}])";
+
+TEST_F(Conversations, OfTextsHaveAsManyTokensAsTheUserSays) {
+  const auto trace = read(texts, poisson + ", characters_per_token: 4", language, "poisson");
+  // 33 characters of the question, 10 of the answer (a pair of escapes is one), 5 and 4.
+  EXPECT_EQ(trace->request(0).prompt, 9U);
+  EXPECT_EQ(trace->request(0).generate, 3U);
+  EXPECT_EQ(trace->request(1).prompt, 9U + 3 + 2);
+  EXPECT_EQ(trace->request(1).generate, 1U);
+  EXPECT_EQ(trace->request(2).prompt, 3U + 2 + 0 + 1);
+  EXPECT_EQ(trace->request(2).generate, 1U);
+  EXPECT_THAT(trace->notes(), Contains(HasSubstr("tokens of 9 texts are their characters divided "
+                                                 "by 4 (characters_per_token)")));
+}
+
+TEST_F(Conversations, OfTextsAreRefusedWhereNobodySaysWhatATokenIs) {
+  EXPECT_EQ(complaint(texts),
+            "3:32: file: a text without its number of tokens, which depends on the model's "
+            "tokenizer: 'characters_per_token' says how many characters a token has in the mean");
+  EXPECT_THAT(complaint(R"([{"conversations": [{"from": "human", "value": "\u12x4"}]}])",
+                        ", characters_per_token: 4"),
+              HasSubstr("1:53: file: expected four hexadecimal digits"));
+  EXPECT_THAT(complaint(R"([{"conversations": [{"from": "human", "value": null}]}])",
+                        ", characters_per_token: 4"),
+              HasSubstr("1:21: file: a turn without its text ('value')"));
+}
+
+TEST_F(Conversations, SayWhereTheKeyHasNoEffect) {
+  const auto trace = read(R"([{"prompt_tokens": 7, "completion_tokens": 3}])",
+                          poisson + ", characters_per_token: 4", language, "poisson");
+  EXPECT_THAT(trace->notes(), Contains(HasSubstr("characters_per_token has no effect")));
+}
+
+TEST_F(Conversations, ShareWhatWasSaidBefore) {
+  const auto trace = read(
+      R"([{"conversations": [{"from": "human", "tokens": 130}, {"from": "gpt", "tokens": 10},
+          {"from": "human", "tokens": 60}, {"from": "gpt", "tokens": 5}]},
+          {"conversations": [{"from": "human", "tokens": 64}, {"from": "gpt", "tokens": 1}]}])",
+      poisson, language, "poisson");
+  EXPECT_EQ(trace->piece_tokens(), 64U);
+  EXPECT_THAT(trace->pieces(0), ElementsAre(1, 2));
+  EXPECT_THAT(trace->pieces(1), ElementsAre(1, 2, 3));
+  EXPECT_THAT(trace->pieces(2), ElementsAre(4));
+}
+
+}  // namespace
+}  // namespace tessera::serving::trace_test
