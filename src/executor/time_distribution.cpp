@@ -38,17 +38,23 @@ void TimeDistribution::add(std::uint64_t ps) {
   ++count_;
   sum_ += ps;
   most_ = std::max(most_, ps);
-  if (!spans_.empty()) {
-    count_span(ps);
-    return;
-  }
-  exact_.push_back(ps);
-  if (exact_.size() > most_exact_) {
+  // Before the list would grow to twice as much.
+  if (spans_.empty() && exact_.size() == most_exact_) {
     for (const std::uint64_t one : exact_) {
       count_span(one);
     }
-    exact_ = {};
+    std::vector<std::uint64_t>().swap(exact_);  // `= {}` would keep its room
+    count_span(ps);
+  } else if (spans_.empty()) {
+    exact_.push_back(ps);
+  } else {
+    count_span(ps);
   }
+}
+
+std::size_t TimeDistribution::predicted_bytes(std::uint64_t count) {
+  const std::uint64_t kept = std::min<std::uint64_t>(count, most_exact);
+  return kept == 0 ? 0 : std::bit_ceil(kept) * sizeof(std::uint64_t);
 }
 
 void TimeDistribution::add_all(const TimeDistribution& other) {
@@ -61,7 +67,7 @@ void TimeDistribution::add_all(const TimeDistribution& other) {
   for (const std::uint64_t one : exact_) {
     count_span(one);
   }
-  exact_ = {};
+  std::vector<std::uint64_t>().swap(exact_);  // `= {}` would keep its room
   spans_.resize(std::max(spans_.size(), other.spans_.size()));
   for (std::size_t span = 0; span < other.spans_.size(); ++span) {
     spans_[span] += other.spans_[span];

@@ -31,6 +31,8 @@ class TimeDistribution {
 
   void save(pdes::StateWriter& writer) const;
   void restore(pdes::StateReader& reader);
+  // Of so many times, when it holds most [B].
+  static std::size_t predicted_bytes(std::uint64_t count);
   std::size_t resident_bytes() const {
     return (exact_.capacity() + spans_.capacity()) * sizeof(std::uint64_t);
   }
@@ -38,7 +40,9 @@ class TimeDistribution {
  private:
   void count_span(std::uint64_t ps);
 
-  std::size_t most_exact_ = std::size_t{1} << 20U;
+  static constexpr std::size_t most_exact = std::size_t{1} << 20U;
+
+  std::size_t most_exact_ = most_exact;
   std::uint64_t count_ = 0;
   std::uint64_t most_ = 0;
   Wide sum_ = 0;

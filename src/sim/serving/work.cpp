@@ -4,6 +4,7 @@
 
 #include "library_note.hpp"
 #include "serving/job.hpp"
+#include "serving/kept_memory.hpp"
 #include "serving/prediction.hpp"
 #include "tessera/compute/timed.hpp"
 #include "tessera/npu/core/cores.hpp"
@@ -182,7 +183,7 @@ class ServedWork final : public Work {
   std::size_t shared_bytes() const override {
     constexpr std::size_t of_request = 64;
     constexpr std::size_t of_tenant = std::size_t{1} << 20U;  // operators and steps
-    return work_.tenants.size() * of_tenant + work_.requests() * of_request;
+    return work_.tenants.size() * of_tenant + work_.requests() * of_request + kept_memory(work_);
   }
   std::size_t bytes_a_tile() const override {
     constexpr std::size_t of_core = 512;

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tessera/core/random.hpp"
 
 namespace tessera::executor::time_distribution_test {
@@ -44,6 +46,20 @@ TEST(TimeDistribution, OfManyIsOffByHalfAThousandthAtMost) {
         << percents[i];
   }
   EXPECT_LT(counted.resident_bytes(), 600'000U);
+}
+
+// A list that is full had grown to twice as much before its times were counted.
+TEST(TimeDistribution, HoldsNoMoreThanItIsPredictedTo) {
+  for (const std::uint64_t count : {1U, 1000U, 1U << 20U, (1U << 20U) + 1}) {
+    TimeDistribution times;
+    std::size_t most = 0;
+    for (std::uint64_t number = 0; number < count; ++number) {
+      times.add(number);
+      most = std::max(most, times.resident_bytes());
+    }
+    EXPECT_EQ(most, TimeDistribution::predicted_bytes(count)) << count;
+    EXPECT_EQ(times.is_exact(), count <= 1U << 20U);
+  }
 }
 
 TEST(TimeDistribution, OfSmallTimesIsExactInAnyCase) {

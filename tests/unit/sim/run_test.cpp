@@ -129,6 +129,31 @@ TEST(Forecast, CountsTheBinsOfATrace) {
             forecast(read(small_experiment()), 1).largest_bytes);
 }
 
+// Percentiles of times between tokens need 8 MiB once there are a million.
+TEST(Forecast, CountsTheTimesOfAService) {
+  const auto predicted = [](const std::string& count) {
+    return forecast(testing::read({{"lab/experiment.yaml",
+                                    "machine:\n"
+                                    "  topology: {kind: mesh, rows: 1, columns: 1, bandwidth: 1 "
+                                    "GB/s, latency: 1 ns}\n"
+                                    "  tile: {peak: {fp16: 1 TFLOP/s}}\n"
+                                    "  compute: {model: roofline}\n"
+                                    "workload:\n"
+                                    "  kind: serving\n"
+                                    "  tenants:\n"
+                                    "    - language_model: {layers: 1, hidden: 64, heads: 4, "
+                                    "sequence: 512, vocabulary: 50}\n"
+                                    "      requests: {arrivals: poisson, rate: 100, prompt: 8, "
+                                    "generate: 400, count: " +
+                                        count +
+                                        "}\n"
+                                        "run: {trace: none}\n"}}),
+                    1)
+        .largest_bytes;
+  };
+  EXPECT_GT(predicted("3000"), predicted("10") + (std::size_t{8} << 20U));
+}
+
 // Around a ring on a row of eight, the last one's messages go over seven links: all their packets
 // are under way. To a neighbour only the last one is an event.
 TEST(Forecast, CountsPacketsUnderWay) {

@@ -1,0 +1,77 @@
+#include "serving/kept_memory.hpp"
+
+#include <algorithm>
+
+#include "serving/typical_steps.hpp"
+#include "tessera/core/quotient.hpp"
+#include "tessera/executor/time_distribution.hpp"
+
+namespace tessera::sim {
+namespace {
+
+constexpr std::uint64_t answers_looked_at = 1000;  // for the mean of their answers
+
+struct TimesKept {
+  std::uint64_t requests = 0;
+  std::uint64_t tokens = 0;
+};
+
+// Of a tenant that the requests of all its replicas come to.
+TimesKept times_kept(const executor::ServedTenant& tenant) {
+  const std::uint64_t all = tenant.background ? 0 : tenant.requests->count().value_or(0);
+  const std::uint64_t some = std::min(all, answers_looked_at);
+  std::uint64_t tokens = 0;
+  for (std::uint64_t number = 0; number < some; ++number) {
+    tokens += tenant.requests->request(number).generate;
+  }
+  return {all, some == 0 ? 0 : all * (tokens / some)};
+}
+
+// First tokens, times between tokens, and latencies; all but the second also in windows.
+std::size_t bytes_of_times(const TimesKept& counts) {
+  using executor::TimeDistribution;
+  constexpr std::size_t of_windows = 3;  // mean times of tokens of a request among them
+  return 2 * TimeDistribution::predicted_bytes(counts.requests) +
+         TimeDistribution::predicted_bytes(counts.tokens) +
+         of_windows * counts.requests * sizeof(std::uint64_t);
+}
+
+TimesKept shared_out(const TimesKept& counts, std::uint64_t parts) {
+  return {quotient_up(counts.requests, parts), quotient_up(counts.tokens, parts)};
+}
+
+// Some steps are like others; how many is not known before.
+std::size_t bytes_of_known_steps(const executor::ServingWork& work) {
+  constexpr std::uint64_t most_operators = 100'000;
+  constexpr std::size_t of_operator = 320;
+  constexpr std::uint64_t most_steps = 20'000;
+  constexpr std::size_t of_step = 400;
+  std::uint64_t steps = 0;
+  for (const executor::ServedTenant& tenant : work.tenants) {
+    for (const TypicalSteps& some : typical_steps(tenant)) {
+      steps += some.count;
+    }
+  }
+  const std::size_t operators = std::min(steps, most_operators) * of_operator;
+  // Operators of whole steps are kept where their times depend on tokens alone.
+  return work.whole_steps ? operators / 4 + std::min(steps, most_steps) * of_step : operators;
+}
+
+}  // namespace
+
+std::size_t kept_memory(const executor::ServingWork& work) {
+  std::size_t bytes = work.on_tiles ? bytes_of_known_steps(work) : 0;
+  for (std::size_t number = 0; number < work.tenants.size(); ++number) {
+    const executor::ServedTenant& tenant = work.tenants[number];
+    const TimesKept all = times_kept(tenant);
+    bytes += bytes_of_times(shared_out(all, tenant.replicas));
+    if (tenant.lead == number) {
+      bytes += tenant.replicas > 1 ? bytes_of_times(all) : 0;
+      const std::size_t classes = tenant.classes.size();
+      bytes += classes == 0 ? 0 : classes * bytes_of_times(shared_out(all, classes));
+    }
+  }
+  return bytes;
+}
+
+}  // namespace tessera::sim

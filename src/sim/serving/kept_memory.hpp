@@ -1,0 +1,16 @@
+// Memory that the host of a service keeps beside requests under way, as far as requests that are
+// known before a run say.
+#pragma once
+
+#include <cstddef>
+
+#include "tessera/executor/serving/serving.hpp"
+
+namespace tessera::sim {
+
+// Times of which percentiles are asked for, of requests and tokens, of all together, of classes and
+// of windows, as executor::TimeDistribution keeps them; and on tiles times of operators and steps
+// that come again (executor/serving/times.hpp, whole_steps.hpp), up to the most that are kept.
+std::size_t kept_memory(const executor::ServingWork& work);
+
+}  // namespace tessera::sim
