@@ -28,7 +28,7 @@ FaultsRandom = TypedDict("FaultsRandom", {"seed": int, "share": float | str, "sp
 
 ServedTenantBatchingTier = TypedDict("ServedTenantBatchingTier", {"capacity": str, "swap": bool, "prefixes": bool}, total=False)
 
-ServedTenantBatching = TypedDict("ServedTenantBatching", {"continuous": bool, "sequences": int, "tokens": int, "chunk": int, "block": int, "cache": str, "cache_type": Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "model"], "state_type": Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "model"], "host": str, "samples": int, "order": Literal["first-come", "priority"], "tier": ServedTenantBatchingTier}, total=False)
+ServedTenantBatching = TypedDict("ServedTenantBatching", {"continuous": bool, "sequences": int, "tokens": int, "chunk": int, "block": int, "cache": str, "cache_type": Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "model"], "key_type": Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "cache"], "value_type": Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "cache"], "state_type": Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "model"], "host": str, "samples": int, "order": Literal["first-come", "priority"], "tier": ServedTenantBatchingTier}, total=False)
 
 ServedTenantSpeculation = TypedDict("ServedTenantSpeculation", {"tokens": int, "acceptance": float, "time": str}, total=False)
 
@@ -42,7 +42,17 @@ ServedTenantClasses = TypedDict("ServedTenantClasses", {"name": str | int | floa
 
 ServedTenantAdapters = TypedDict("ServedTenantAdapters", {"count": int, "rank": int, "loaded": int, "share": float}, total=False)
 
-ServedTenantWeights = TypedDict("ServedTenantWeights", {"type": Literal["int2", "int3", "int4", "fp4", "fp6", "int8", "fp8"], "group_size": int, "scale": str}, total=False)
+ServedTenantWeightsAttention = TypedDict("ServedTenantWeightsAttention", {"type": Literal["int2", "int3", "int4", "fp4", "fp6", "int8", "fp8"], "group_size": int, "scale": str}, total=False)
+
+ServedTenantWeightsMlp = TypedDict("ServedTenantWeightsMlp", {"type": Literal["int2", "int3", "int4", "fp4", "fp6", "int8", "fp8"], "group_size": int, "scale": str}, total=False)
+
+ServedTenantWeightsExperts = TypedDict("ServedTenantWeightsExperts", {"type": Literal["int2", "int3", "int4", "fp4", "fp6", "int8", "fp8"], "group_size": int, "scale": str}, total=False)
+
+ServedTenantWeightsRouter = TypedDict("ServedTenantWeightsRouter", {"type": Literal["int2", "int3", "int4", "fp4", "fp6", "int8", "fp8"], "group_size": int, "scale": str}, total=False)
+
+ServedTenantWeightsHead = TypedDict("ServedTenantWeightsHead", {"type": Literal["int2", "int3", "int4", "fp4", "fp6", "int8", "fp8"], "group_size": int, "scale": str}, total=False)
+
+ServedTenantWeights = TypedDict("ServedTenantWeights", {"type": Literal["int2", "int3", "int4", "fp4", "fp6", "int8", "fp8"], "group_size": int, "scale": str, "attention": ServedTenantWeightsAttention, "mlp": ServedTenantWeightsMlp, "experts": ServedTenantWeightsExperts, "router": ServedTenantWeightsRouter, "head": ServedTenantWeightsHead}, total=False)
 
 LanguageModelLatent = TypedDict("LanguageModelLatent", {"kv_rank": int, "q_rank": int, "nope_width": int, "rope_width": int, "value_width": int}, total=False)
 

@@ -66,12 +66,12 @@ const WeightKeys& WeightKeys::all() {
 
 }  // namespace
 
-std::optional<StoredWeights> read_stored_weights(config::Section& section) {
+std::optional<StoredWeights> read_stored_weights(config::Section& section, std::string_view key) {
   constexpr std::uint64_t byte = 8;  // [bit]
-  if (!section.has("weights")) {
+  if (!section.has(key)) {
     return std::nullopt;
   }
-  config::Section weights = section.section("weights");
+  config::Section weights = section.section(key);
   const WeightKeys& keys = WeightKeys::all();
   const std::uint64_t bits = bits_of(keys.type.read(weights, ""));  // must be given
   const std::optional<std::uint64_t> group = keys.group.read(weights);
@@ -93,9 +93,13 @@ std::optional<StoredWeights> read_stored_weights(config::Section& section) {
   return bits == 0 ? std::nullopt : std::optional(StoredWeights(bytes, elements));
 }
 
-std::vector<ParameterInfo> stored_weights_parameters() {
+std::vector<ParameterInfo> stored_weights_parameters(const std::string& key) {
   const WeightKeys& keys = WeightKeys::all();
-  return {keys.type, keys.group, keys.scale};
+  std::vector<ParameterInfo> all{keys.type, keys.group, keys.scale};
+  for (ParameterInfo& one : all) {
+    one.name = key + one.name.substr(one.name.rfind('.'));
+  }
+  return all;
 }
 
 }  // namespace tessera::npu

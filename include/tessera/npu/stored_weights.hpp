@@ -10,6 +10,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "tessera/config/document.hpp"
@@ -50,9 +52,11 @@ class StoredWeights {
 // Of one element with its share of scales, of the widest type [B].
 inline constexpr std::uint64_t most_weight_bytes = 8;
 
-// The key `weights`, a mapping of `type`, `group_size` and `scale`. None where it is absent, or
-// after complaints.
-std::optional<StoredWeights> read_stored_weights(config::Section& section);
-std::vector<ParameterInfo> stored_weights_parameters();
+// The mapping `key` of `type`, `group_size` and `scale`. None where it is absent, or after
+// complaints.
+std::optional<StoredWeights> read_stored_weights(config::Section& section,
+                                                 std::string_view key = "weights");
+// As of `key`.
+std::vector<ParameterInfo> stored_weights_parameters(const std::string& key = "weights");
 
 }  // namespace tessera::npu

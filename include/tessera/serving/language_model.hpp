@@ -60,8 +60,8 @@
 
 #include "tessera/core/error.hpp"
 #include "tessera/npu/core/core.hpp"
-#include "tessera/npu/stored_weights.hpp"
 #include "tessera/serving/served_model.hpp"
+#include "tessera/serving/weight_types.hpp"
 #include "tessera/workload/transformer/transformer.hpp"
 
 namespace tessera::serving {
@@ -75,11 +75,11 @@ struct LanguageSetup {
   std::uint32_t sequences = 256;          // of a batch, at most
   std::uint32_t tokens = 8192;            // of a step, at most
   std::uint64_t cores = 1;                // of an NPU
-  // Of the products of layers in memory; none: of the model's data type, as all else always is:
-  // norms, biases, the router, the table of the vocabulary.
-  std::optional<npu::StoredWeights> weights{};
-  // Of keys and values in the cache, on tiles; none: of the model's data type.
-  std::optional<DataType> cache_type{};
+  WeightTypes weights{};
+  // Of keys (and of latent vectors, which are both) and of values in the cache, on tiles; none: of
+  // the model's data type.
+  std::optional<DataType> key_type{};
+  std::optional<DataType> value_type{};
   // Of the states of state-space layers, on tiles; none: of the model's data type.
   std::optional<DataType> state_type{};
   // Adapters of low rank (E. Hu et al., "LoRA", ICLR 2022) for queries, keys and values, `out`,

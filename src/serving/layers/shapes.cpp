@@ -93,7 +93,6 @@ npu::ProductSpec LayerShapes::product(std::uint64_t rows, std::uint64_t columns,
   npu::ProductSpec spec;
   spec.shape = {rows, columns, depth, 1};
   spec.bias = shape_.biases;
-  spec.stored = setup_.weights;
   return spec;
 }
 
@@ -104,11 +103,38 @@ npu::ProductSpec LayerShapes::expert_product(std::uint64_t rows, std::uint64_t c
   npu::ProductSpec spec;
   spec.shape = {quotient_up(rows * shape_.experts->top_k, reached), columns, depth,
                 own_experts_of(rows)};
-  spec.stored = setup_.weights;
   return spec;
 }
 
+std::optional<npu::StoredWeights> LayerShapes::stored(Part part) const {
+  const WeightTypes& types = setup_.weights;
+  switch (part) {
+    case router:
+      return types.router;
+    case head:
+      return types.head;
+    case expert_up:
+    case expert_down:
+      return types.experts;
+    case up:
+    case down:
+    case shared_up:
+    case shared_down:
+      return types.mlp;
+    case latent_down:
+      return std::nullopt;
+    default:
+      return types.attention;
+  }
+}
+
 npu::ProductSpec LayerShapes::product_of(Part part, std::uint64_t rows) const {
+  npu::ProductSpec spec = plain_product_of(part, rows);
+  spec.stored = stored(part);
+  return spec;
+}
+
+npu::ProductSpec LayerShapes::plain_product_of(Part part, std::uint64_t rows) const {
   const std::uint64_t hidden = shape_.hidden;
   const std::uint64_t width = shape_.head_width;
   npu::ProductSpec spec;
@@ -126,7 +152,6 @@ npu::ProductSpec LayerShapes::product_of(Part part, std::uint64_t rows) const {
     case router:
       spec = product(rows, shape_.experts->count, hidden);
       spec.bias = false;
-      spec.stored.reset();
       spec.then = vector_work("exp");
       return spec;
     case up:
@@ -168,7 +193,6 @@ npu::ProductSpec LayerShapes::product_of(Part part, std::uint64_t rows) const {
     default:
       spec = product(rows, quotient_up(shape_.vocabulary, tensor_), hidden);
       spec.bias = false;
-      spec.stored.reset();
       return spec;
   }
 }
@@ -207,7 +231,6 @@ npu::ProductSpec LayerShapes::latent_product(Part part, std::uint64_t rows) cons
       spec.shape = {rows, latent.value_width, latent.kv_rank, heads_};
       break;
   }
-  spec.stored = setup_.weights;
   return spec;
 }
 

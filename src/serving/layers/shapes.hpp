@@ -132,10 +132,12 @@ class LayerShapes {
   std::uint64_t kv_heads() const { return kv_heads_; }
   const std::optional<StateSpace>& state_space() const { return state_space_; }
   Bytes cache_of_token() const {
-    const Bytes of_number = element_size(setup_.cache_type.value_or(shape_.data_type));
-    const std::uint64_t numbers = shape_.latent ? shape_.latent->kv_rank + shape_.latent->rope_width
-                                                : 2 * kv_heads_ * shape_.head_width;
-    return of_number * numbers;  // of a layer
+    const Bytes of_key = element_size(setup_.key_type.value_or(shape_.data_type));
+    if (shape_.latent) {
+      return of_key * (shape_.latent->kv_rank + shape_.latent->rope_width);
+    }
+    const Bytes of_value = element_size(setup_.value_type.value_or(shape_.data_type));
+    return (of_key + of_value) * (kv_heads_ * shape_.head_width);  // of a layer
   }
   Bytes element() const { return element_size(shape_.data_type); }
   // Of what a head's query is multiplied with in attention, and of what it gathers.
@@ -156,6 +158,9 @@ class LayerShapes {
  private:
   std::uint64_t up_columns(std::uint64_t ffn) const;
   std::uint64_t shared_ffn() const { return shape_.experts->shared * shape_.experts->ffn; }
+  npu::ProductSpec plain_product_of(Part part, std::uint64_t rows) const;
+  // How its weights lie in memory.
+  std::optional<npu::StoredWeights> stored(Part part) const;
   npu::ProductSpec product(std::uint64_t rows, std::uint64_t columns, std::uint64_t depth) const;
   npu::ProductSpec expert_product(std::uint64_t rows, std::uint64_t columns,
                                   std::uint64_t depth) const;

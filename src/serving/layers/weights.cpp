@@ -77,11 +77,22 @@ class Shards {
     return sides * quotient_up(op.product.columns / sides, setup_.tensor);
   }
 
-  // Products of layers may be stored otherwise.
+  std::optional<npu::StoredWeights> stored(const Operator& op) const {
+    const WeightTypes& types = setup_.weights;
+    if (op.name == "router") {
+      return types.router;
+    }
+    if (op.name == "lm_head") {
+      return types.head;
+    }
+    if (op.sharding == Sharding::replicated) {
+      return std::nullopt;
+    }
+    const bool is_mlp = op.name.starts_with("mlp_") || op.name.starts_with("shared_");
+    return op.name.starts_with("expert_") ? types.experts : is_mlp ? types.mlp : types.attention;
+  }
   Bytes of_matrix(const Operator& op, Wide elements) const {
-    const bool is_plain = op.sharding == Sharding::replicated || op.name == "lm_head";
-    const npu::StoredWeights plain = npu::StoredWeights::plain(element_);
-    return Bytes((is_plain ? plain : setup_.weights.value_or(plain)).bytes_of(elements));
+    return Bytes(stored(op).value_or(npu::StoredWeights::plain(element_)).bytes_of(elements));
   }
 
   const LanguageSetup& setup_;

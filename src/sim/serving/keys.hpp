@@ -1,6 +1,7 @@
 // Keys of the workload `serving` and of those that requests are to.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -33,6 +34,10 @@ struct ServingKeys {
       "is shared"};
   config::OtherKey tenants{"tenants", "list", "", "those that requests are to"};
 };
+
+// Of products, below the key `weights`, in the order of serving::WeightTypes.
+inline constexpr std::array<const char*, 5> weight_classes{"attention", "mlp", "experts", "router",
+                                                           "head"};
 
 struct ServedKeys {
   config::DerivedKey<std::string> name{"name", "kind and place",
@@ -76,6 +81,20 @@ struct ServedKeys {
                              "model",
                              "of keys and values in the cache, widened as they are read; model: as "
                              "the model computes"};
+  config::NameKey key_type{"batching.key_type",
+                           [] {
+                             std::vector<std::string> names = data_type_names();
+                             names.emplace_back("cache");
+                             return names;
+                           },
+                           "cache", "of keys alone in the cache; cache: as cache_type"};
+  config::NameKey value_type{"batching.value_type",
+                             [] {
+                               std::vector<std::string> names = data_type_names();
+                               names.emplace_back("cache");
+                               return names;
+                             },
+                             "cache", "of values alone in the cache; cache: as cache_type"};
   config::NameKey state_type{
       "batching.state_type",
       [] {

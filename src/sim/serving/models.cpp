@@ -1,6 +1,7 @@
 #include "serving/models.hpp"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <optional>
 #include <string>
@@ -51,13 +52,62 @@ struct Complaint {
   std::string rest;
 };
 
-std::optional<DataType> read_cache_type(Section& tenant, const ServingWork& work) {
+// Of keys and of values.
+std::pair<std::optional<DataType>, std::optional<DataType>> read_cache_types(
+    Section& tenant, const ServingWork& work,
+    const std::optional<workload::TransformerShape>& shape) {
   Section batching = tenant.section("batching");
-  const std::optional<DataType> type = data_type_from(served_keys().cache_type.read(batching));
-  if (type && !work.on_tiles) {
-    batching.error("cache_type", "NPU cores keep the cache in the type that the model computes in");
+  const ServedKeys& keys = served_keys();
+  const std::optional<DataType> both = data_type_from(keys.cache_type.read(batching));
+  std::array<std::optional<DataType>, 2> apart;
+  for (std::size_t place = 0; place < apart.size(); ++place) {
+    const config::NameKey& key = place == 0 ? keys.key_type : keys.value_type;
+    apart[place] = data_type_from(key.read(batching));
+    if (apart[place] && shape && shape->latent) {
+      batching.error(key.key(),
+                     "latent attention keeps one vector for keys and values; its type "
+                     "is 'cache_type'");
+    }
   }
-  return type;
+  for (const config::NameKey* const key : {&keys.cache_type, &keys.key_type, &keys.value_type}) {
+    if (!work.on_tiles && data_type_from(key->read(batching))) {
+      batching.error(key->key(), "NPU cores keep the cache in the type that the model computes in");
+    }
+  }
+  return {apart[0] ? apart[0] : both, apart[1] ? apart[1] : both};
+}
+
+serving::WeightTypes read_weight_types(Section& tenant,
+                                       const std::optional<workload::TransformerShape>& shape) {
+  if (!tenant.has("weights")) {
+    return {};
+  }
+  Section weights = tenant.section("weights");
+  const bool by_class = std::any_of(weight_classes.begin(), weight_classes.end(),
+                                    [&](const char* of_class) { return weights.has(of_class); });
+  const bool has_own = weights.has("type") || weights.has("group_size") || weights.has("scale");
+  auto types = serving::WeightTypes::of_layers(
+      by_class && !has_own ? std::nullopt : npu::read_stored_weights(tenant));
+  const std::array<std::optional<npu::StoredWeights>*, weight_classes.size()> places{
+      &types.attention, &types.mlp, &types.experts, &types.router, &types.head};
+  for (std::size_t place = 0; place < places.size(); ++place) {
+    const char* const of_class = weight_classes.at(place);
+    if (!weights.has(of_class)) {
+      continue;
+    }
+    *places.at(place) = npu::read_stored_weights(weights, of_class);
+    const bool is_of_experts =
+        places.at(place) == &types.experts || places.at(place) == &types.router;
+    if (is_of_experts && shape && !shape->experts) {
+      config::note_without_effect(weights, of_class, "a model without experts");
+    }
+    if (places.at(place) == &types.head && shape && shape->tie_embeddings) {
+      weights.error(of_class,
+                    "the head is the table of the vocabulary ('tie_embeddings'), which "
+                    "is of the model's data type");
+    }
+  }
+  return types;
 }
 
 std::optional<DataType> read_state_type(Section& tenant,
@@ -103,8 +153,8 @@ std::unique_ptr<serving::ServedModel> read_language_model(Section& tenant, Serve
     batching.error("sequences",
                    "at most " + std::to_string(serving::most_sequences) + " on an NPU ('expert')");
   }
-  const std::optional<npu::StoredWeights> weights = npu::read_stored_weights(tenant);
-  const std::optional<DataType> cache_type = read_cache_type(tenant, work);
+  const serving::WeightTypes weights = read_weight_types(tenant, shape);
+  const auto [key_type, value_type] = read_cache_types(tenant, work, shape);
   const std::optional<DataType> state_type = read_state_type(tenant, shape);
   if (!shape) {
     return nullptr;
@@ -123,7 +173,7 @@ std::unique_ptr<serving::ServedModel> read_language_model(Section& tenant, Serve
   try {
     auto served = serving::make_language_model(
         {*shape, work.on_tiles ? nullptr : &work.core, tensor, pipeline, made.batching.block,
-         made.batching.sequences, made.batching.tokens, work.cores(), weights, cache_type,
+         made.batching.sequences, made.batching.tokens, work.cores(), weights, key_type, value_type,
          state_type, made.adapter_rank, made.batching.adapter_slots, expert});
     made.batching.layout = served->cache_layout();
     check_drafts(tenant, made);

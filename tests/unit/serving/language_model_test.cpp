@@ -162,7 +162,7 @@ TEST_F(LanguageModel, HasPublishedNumbersOfParameters) {
 TEST_F(LanguageModel, HasWeightsOfFewBits) {
   LanguageSetup setup{gpt3_small(), &core_};
   const auto plain = make_language_model(setup);
-  setup.weights = npu::StoredWeights(4 * 32 + 16, 8 * 32);
+  setup.weights = WeightTypes::of_layers(npu::StoredWeights(4 * 32 + 16, 8 * 32));
   const auto packed = make_language_model(setup);
   const std::uint64_t of_products = 12ULL * 12 * 768 * 768;
   EXPECT_EQ(plain->weights() - packed->weights(), Bytes(of_products * 2 - of_products * 45 / 80));
@@ -550,7 +550,7 @@ TEST_F(LanguageModel, RefusesLayersThatItCannotServe) {
 TEST(TileModel, KeepsTheCacheInATypeOfItsOwn) {
   const workload::TransformerShape shape = gpt3_small();
   LanguageSetup narrow{shape};
-  narrow.cache_type = DataType::fp8;
+  narrow.key_type = narrow.value_type = DataType::fp8;
   const auto plain = make_language_model({shape});
   const auto packed = make_language_model(narrow);
   EXPECT_EQ(packed->cache_of_token() * 2, plain->cache_of_token());
@@ -561,6 +561,46 @@ TEST(TileModel, KeepsTheCacheInATypeOfItsOwn) {
   EXPECT_EQ(sum_of(*packed, batch, &TileOperation::weights),
             sum_of(*plain, batch, &TileOperation::weights));
   EXPECT_EQ(static_cast<double>(packed->flops(batch)), static_cast<double>(plain->flops(batch)));
+}
+
+// Each class of products in its own bytes: in memory, and as steps load them.
+TEST(TileModel, HasWeightsOfSeveralTypes) {
+  workload::TransformerShape shape = gpt3_small();
+  shape.tie_embeddings = false;
+  const auto plain = make_language_model({shape});
+  const std::uint64_t square = 768ULL * 768;
+  const auto saved = [&](const WeightTypes& types) {
+    LanguageSetup setup{shape};
+    setup.weights = types;
+    const auto packed = make_language_model(setup);
+    Batch token;
+    token.groups = {{1, 1, 512}};
+    token.emitting = 1;
+    const Bytes kept = plain->weights() - packed->weights();
+    EXPECT_EQ(kept, sum_of(*plain, token, &TileOperation::weights) -
+                        sum_of(*packed, token, &TileOperation::weights));
+    return kept;
+  };
+  const npu::StoredWeights byte(1, 1);
+  WeightTypes types;
+  types.attention = byte;
+  EXPECT_EQ(saved(types), Bytes(12 * 4 * square));
+  types = {};
+  types.mlp = byte;
+  EXPECT_EQ(saved(types), Bytes(12 * 8 * square));
+  types = {};
+  types.head = byte;
+  EXPECT_EQ(saved(types), Bytes(shape.vocabulary * 768));
+}
+
+TEST(TileModel, KeepsKeysAndValuesInTypesOfTheirOwn) {
+  LanguageSetup keys{gpt3_small()};
+  keys.key_type = DataType::fp8;
+  LanguageSetup values{gpt3_small()};
+  values.value_type = DataType::fp32;
+  const Bytes plain = make_language_model({gpt3_small()})->cache_of_token();
+  EXPECT_EQ(make_language_model(keys)->cache_of_token() * 4, plain * 3);
+  EXPECT_EQ(make_language_model(values)->cache_of_token() * 2, plain * 3);
 }
 
 // Every unit adds up with the others of its stage, and stages hand on.
