@@ -1,5 +1,6 @@
 """The ways in which programs that read traces fail."""
 
+import json
 import os
 import sys
 
@@ -19,26 +20,34 @@ class NothingToDraw(PlotError):
         super().__init__(message, exit_code=2)
 
 
-def ended(action, about):
+def _said(message, code, as_json):
+    """The code, after the error was written: as text, and where it was asked for as JSON
+    (docs/schemas/error.schema.json)."""
+    print(f"error: {message}", file=sys.stderr)
+    if as_json:
+        complaint = {"message": message, "file": None, "line": None, "column": None}
+        json.dump({"error": {**complaint, "exit_code": code, "rank": None, "complaints": [complaint]}}, sys.stdout,
+                  ensure_ascii=False)
+        print(flush=True)
+    return code
+
+
+def ended(action, about, as_json=False):
     """The exit code that a program ends with; says in one line what went wrong with `about`."""
     try:
         action()
     except PlotError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return error.exit_code
+        return _said(str(error), error.exit_code, as_json)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 74
     except OSError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 74
+        return _said(str(error), 74, as_json)
     except MemoryError:
-        print(f"error: {about}: not enough memory to read it", file=sys.stderr)
-        return 74
+        return _said(f"{about}: not enough memory to read it", 74, as_json)
     except KeyboardInterrupt:
         return 130
     except Exception as error:  # a defect of ours, or a file that no writer of ours left
         text = " ".join(str(error).split())
-        print(f"error: {about}: cannot be shown: {type(error).__name__}: {text}", file=sys.stderr)
-        return 70
+        return _said(f"{about}: cannot be shown: {type(error).__name__}: {text}", 70, as_json)
     return 0

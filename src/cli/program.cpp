@@ -6,8 +6,10 @@
 #include <csignal>
 #include <filesystem>
 #include <iostream>
+#include <utility>
 
 #include "command_tables.hpp"
+#include "json_error.hpp"
 #include "signals.hpp"
 #include "terminal.hpp"
 #include "tessera/cli/commands.hpp"
@@ -62,36 +64,59 @@ bool concerns_all(const Error& error) {
          dynamic_cast<const StopRequested*>(&error) != nullptr;
 }
 
-int fail(comm::Communicator& world, const std::string& what, int code, bool all) {
-  if (!all || world.rank() == 0) {
-    const std::string rank =
-        all || world.size() == 1 ? "" : "rank " + std::to_string(world.rank()) + ": ";
-    // In one piece: others may write at the same time.
-    std::cerr << rank + what + "\n" << std::flush;
-  }
-  if (!all && world.size() > 1) {
-    world.abort(code);
-  }
-  return code;
-}
+// One call of the program: what it was asked for, by whom, and what it has printed.
+class Call {
+ public:
+  Call(Words words, comm::Communicator& world, const PlainText& results)
+      : words_(std::move(words)), world_(world), results_(results) {}
 
-int guarded(const Words& words, comm::Communicator& world) {
-  try {
-    return dispatch(words, world);
-  } catch (const comm::Aborted& aborted) {
-    return aborted.code();
-  } catch (const Error& error) {
-    std::string what = error.what();
-    if (what.find("error: ") == std::string::npos) {
-      what = "error: " + what;
+  int guarded() {
+    try {
+      return dispatch(words_, world_);
+    } catch (const comm::Aborted& aborted) {
+      return aborted.code();
+    } catch (const Error& error) {
+      const bool all = concerns_all(error);
+      std::string what = error.what();
+      if (what.find("error: ") == std::string::npos) {
+        what = "error: " + what;
+      }
+      return fail(what, error_json(error, rank_of(all)), error.exit_code(), all);
+    } catch (const std::bad_alloc&) {
+      return fail_alone("error: " + sim::out_of_memory(0), 74);
+    } catch (const std::exception& error) {
+      return fail_alone(std::string("internal error: ") + error.what(), 70);
     }
-    return fail(world, what, error.exit_code(), concerns_all(error));
-  } catch (const std::bad_alloc&) {
-    return fail(world, "error: " + sim::out_of_memory(0), 74, false);
-  } catch (const std::exception& error) {
-    return fail(world, std::string("internal error: ") + error.what(), 70, false);
   }
-}
+
+ private:
+  // The rank that an error is of; -1: all ranks have it.
+  int rank_of(bool all) const { return all || world_.size() == 1 ? -1 : world_.rank(); }
+
+  int fail_alone(const std::string& what, int code) {
+    return fail(what, error_json(what, code, rank_of(false)), code, false);
+  }
+
+  int fail(const std::string& what, const trace::JsonText& json, int code, bool all) {
+    if (!all || world_.rank() == 0) {
+      const int rank = rank_of(all);
+      // In one piece: others may write at the same time.
+      std::cerr << (rank < 0 ? "" : "rank " + std::to_string(rank) + ": ") + what + "\n"
+                << std::flush;
+      if (asks_for_json(words_) && !results_.was_used()) {
+        std::cout << json.to_line() + "\n" << std::flush;
+      }
+    }
+    if (!all && world_.size() > 1) {
+      world_.abort(code);
+    }
+    return code;
+  }
+
+  Words words_;
+  comm::Communicator& world_;
+  const PlainText& results_;
+};
 
 }  // namespace
 
@@ -137,8 +162,7 @@ int run_program(int argc, char** argv) {
   const PlainText messages(std::cerr);
   try {
     comm::Session session(argc, argv);
-    const Words words(argv + 1, argv + argc);
-    return guarded(words, session.world());
+    return Call(Words(argv + 1, argv + argc), session.world(), results).guarded();
   } catch (const std::exception& error) {
     std::cerr << "error: " << error.what() << std::endl;
     return 70;

@@ -36,11 +36,10 @@ std::string without_controls(std::string_view text) {
   return plain;
 }
 
-namespace {
-
-class Filter final : public std::streambuf {
+class PlainText::Filter final : public std::streambuf {
  public:
   explicit Filter(std::streambuf* target) : target_(target) {}
+  bool was_used() const { return was_used_; }
 
  protected:
   int_type overflow(int_type character) override {
@@ -51,6 +50,7 @@ class Filter final : public std::streambuf {
     return xsputn(&one, 1) == 1 ? character : traits_type::eof();
   }
   std::streamsize xsputn(const char* text, std::streamsize count) override {
+    was_used_ = was_used_ || count > 0;
     const std::string plain = without_controls({text, static_cast<std::size_t>(count)});
     const auto length = static_cast<std::streamsize>(plain.size());
     return target_->sputn(plain.data(), length) == length ? count : 0;
@@ -59,9 +59,8 @@ class Filter final : public std::streambuf {
 
  private:
   std::streambuf* target_;
+  bool was_used_ = false;
 };
-
-}  // namespace
 
 PlainText::PlainText(std::ostream& stream)
     : stream_(stream), target_(stream.rdbuf()), filter_(std::make_unique<Filter>(target_)) {
@@ -71,6 +70,10 @@ PlainText::PlainText(std::ostream& stream)
 PlainText::~PlainText() {
   stream_.flush();
   stream_.rdbuf(target_);
+}
+
+bool PlainText::was_used() const {
+  return filter_->was_used();
 }
 
 }  // namespace tessera::cli

@@ -22,10 +22,15 @@ class PlainText {
   PlainText(const PlainText&) = delete;
   PlainText& operator=(const PlainText&) = delete;
 
+  // Whether anything was written.
+  bool was_used() const;
+
  private:
+  class Filter;
+
   std::ostream& stream_;
   std::streambuf* target_;
-  std::unique_ptr<std::streambuf> filter_;
+  std::unique_ptr<Filter> filter_;
 };
 
 }  // namespace tessera::cli

@@ -15,6 +15,7 @@ import checks_checkpoints  # noqa: E402, F401
 import checks_folders  # noqa: E402, F401
 import checks_graphs  # noqa: E402, F401
 import checks_import  # noqa: E402, F401
+import checks_json  # noqa: E402, F401
 import checks_models  # noqa: E402, F401
 import checks_plans  # noqa: E402, F401
 import checks_scripts  # noqa: E402, F401

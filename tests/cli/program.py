@@ -74,7 +74,10 @@ class Program:
 def expect_refusal(done, code, pattern):
     expect(done.returncode == code, "exit code %d, expected %d; stderr: %s"
            % (done.returncode, code, done.stderr_text))
-    expect(done.stdout_text == "", "stdout is not empty: " + done.stdout_text)
+    if "--json" not in done.args:
+        expect(done.stdout_text == "", "stdout is not empty: " + done.stdout_text)
+    else:
+        expect(json.loads(done.stdout_text)["error"]["exit_code"] == code, done.stdout_text)
     lines = [line for line in done.stderr_text.splitlines() if not line.startswith("info: ")]
     expect(len(lines) == 1, "expected one message, got: " + done.stderr_text)
     expect(re.search(pattern, lines[0]), "expected %r in: %s" % (pattern, lines[0]))

@@ -87,7 +87,7 @@ def _compare(options):
 
 def main(words):
     options = _parse(words)
-    return ended(lambda: _compare(options), options.runs[0])
+    return ended(lambda: _compare(options), options.runs[0], options.json)
 
 
 if __name__ == "__main__":
