@@ -76,13 +76,14 @@ class RateSearches {
   // Each task on one rank, all rows on all ranks, without their values; null: it was stopped. The
   // same on any number of ranks.
   std::vector<std::optional<CapacityRow>> run(double first, const std::vector<RateTask>& tasks);
+  // Of files that are read already; of others each rank's own.
+  config::TextLoader loader() { return sim::CachingLoader{texts_.loader(), &models_}; }
   // Says so on one rank.
   void note(const std::string& text) const;
 
  private:
   std::vector<std::string> read_files(const std::vector<RateTask>& tasks);
   std::string search(double first, const RateTask& task, const config::TextLoader& load);
-  config::TextLoader loader() { return sim::CachingLoader{texts_.loader(), &models_}; }
 
   const CapacityRequest& request_;
   comm::Communicator& communicator_;

@@ -14,6 +14,7 @@
 namespace tessera::explore {
 namespace {
 
+constexpr std::string_view service_heading = "# A service that tessera plan laid out:\n";
 const std::string tenant_path = "workload.tenants.0.";
 // Candidates between two looks at what the best rate is; of any number of ranks.
 constexpr std::size_t most_at_a_time = 8;
@@ -155,6 +156,9 @@ class Planner {
       look_at(begin, std::min(layouts_.size(), begin + count));
     }
     sort_rows(plan_.found);
+    if (!plan_.best_settings.empty()) {
+      plan_.best_yaml = best_yaml();
+    }
     return std::move(plan_);
   }
 
@@ -211,6 +215,19 @@ class Planner {
     return settings;
   }
 
+  std::string best_yaml() {
+    std::vector<std::string> settings = request_.capacity.overrides;
+    std::string layout;
+    for (const std::string& setting : plan_.best_settings) {
+      settings.push_back(setting);
+      layout += (layout.empty() ? "" : ", ") + setting.substr(tenant_path.size());
+    }
+    return std::string(service_heading) + "# " + layout + ".\n# Meets its targets at " +
+           request_.capacity.key + "=" + rate_text(best_) + ".\n" +
+           sim::read_experiment(request_.capacity.experiment, settings, searches_.loader())
+               .resolved;
+  }
+
   const ServicePlanRequest& request_;
   RateSearches searches_;
   double first_ = 0;
@@ -248,6 +265,10 @@ std::optional<ServicePlanRequest> service_request_in(const std::string& folder) 
   request.folder = folder;
   request.resume = true;
   return request;
+}
+
+bool begins_as_service(std::string_view text) {
+  return text.starts_with(service_heading);
 }
 
 ServicePlan plan_service(const ServicePlanRequest& request, comm::Communicator& communicator,

@@ -52,6 +52,29 @@ def plan_of_a_service_uses_all_ranks(program):
 
 
 @check
+def plan_writes_the_best_service(program):
+    """As an experiment that runs as it is, with the layout of the first row."""
+    best = program.scratch / "best.yaml"
+    words = ["plan", service(program), "-q", "--within", "0.1", "--folder", program.scratch / "found", "-o", best]
+    done = program.call(*words, "--json", ranks=2)
+    expect(done.returncode == 0 and "written to %s; tessera run %s takes the best" % (best, best) in done.stderr_text,
+           done.stderr_text)
+    row = json.loads(done.stdout_text)["rows"][0]
+    tenant = re.split(r"\n +- ", best.read_text(encoding="utf-8"))[1]
+    for key, value in row["values"].items():
+        expect(re.search(r"^ *%s: %s$" % (key.rsplit(".", 1)[1], value), tenant, re.MULTILINE), (key, value, tenant))
+    ran = program.call("run", best, "-q", "-o", program.folder)
+    expect(ran.returncode == 0, ran.stderr_text)
+    settings = [word for key, value in row["values"].items() for word in ("--set", "%s=%s" % (key, value))]
+    again = program.scratch / "again"
+    expect(program.call("run", words[1], *settings, "-q", "-o", again).returncode == 0, "the same by settings")
+    expect(program.summary()["services"] == program.summary(again)["services"], "another service")
+    expect(program.call(*words).returncode == 0, "its own file is replaced")
+    best.write_text("mine: 1\n", encoding="utf-8")
+    expect_refusal(program.call(*words), 2, "best.yaml")
+
+
+@check
 def plan_of_a_service_is_gone_on_with(program):
     found = program.scratch / "found"
     words = ["plan", service(program), "-q", "--within", "0.1", "--json"]

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tessera/explore/capacity.hpp"
@@ -31,6 +32,9 @@ struct ServicePlan {
   CapacityOutcome found;  // rows may be `beaten`, too; the largest rate first
   std::uint64_t candidates = 0;
   std::vector<std::string> best_settings;  // KEY=VALUE, of the first; empty: none meets its targets
+  // The experiment with these settings and all defaults; empty without them. Files that it names
+  // are named from the root of the file system.
+  std::string best_yaml;
 };
 
 // Whether the experiment serves requests, which is what is planned here.
@@ -40,6 +44,9 @@ bool is_service(const std::string& experiment, const std::vector<std::string>& o
 // What was asked for in a folder, to go on with; none: another kind of search. Throws ConfigError
 // where there is none.
 std::optional<ServicePlanRequest> service_request_in(const std::string& folder);
+
+// Whether a file begins as `best_yaml` does.
+bool begins_as_service(std::string_view text);
 
 // Collective. Throws ConfigError for an experiment of several tenants, without targets or without a
 // rate.

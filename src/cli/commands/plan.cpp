@@ -34,7 +34,9 @@ Options plan_options() {
            "leave a key of the strategy as the experiment has it, or with these values alone "
            "(repeatable)",
            texts_value(), "KEY[=VALUE,...]")
-      .add("o,output", "where the best strategy is written; an earlier one is replaced",
+      .add("o,output",
+           "where the best strategy is written, of a service the experiment with the best layout "
+           "(not without -o); an earlier one is replaced",
            text_value("strategy.yaml"), "FILE")
       .add("folder", "where results are kept while they come (default: out/NAME-plan)",
            text_value(), "DIR")
@@ -72,15 +74,20 @@ std::string run_of(const std::string& experiment, const std::vector<std::string>
 }
 
 void print(const explore::ServicePlan& plan, const explore::ServicePlanRequest& request,
-           bool as_json) {
+           const std::string& path, bool as_json) {
   std::cout << (as_json ? explore::to_json(plan.found) : explore::to_table(plan.found));
   if (!as_json) {
     std::cout << "results in " << request.folder << "\n";
   }
   if (!plan.best_settings.empty()) {
     std::ostream& out = as_json ? std::cerr : std::cout;
-    out << run_of(request.capacity.experiment, request.capacity.overrides, plan.best_settings)
-        << " takes the best" << std::endl;
+    if (path.empty()) {
+      out << run_of(request.capacity.experiment, request.capacity.overrides, plan.best_settings);
+    } else {
+      trace::write_file_atomically(path, plan.best_yaml);
+      out << "written to " << path << "; tessera run " << quoted_for_shell(path);
+    }
+    out << " takes the best" << std::endl;
   }
   if (!plan.found.complete) {
     std::cerr << "error: a stop was requested; tessera plan --resume " << request.folder
@@ -110,7 +117,7 @@ explore::ServicePlanRequest service_request(const Options& options, const Signal
 // `earlier`: what is gone on with.
 int plan_service(const Options& options, std::optional<explore::ServicePlanRequest> earlier,
                  comm::Communicator& world) {
-  for (const char* const name : {"top", "full", "keep", "output"}) {
+  for (const char* const name : {"top", "full", "keep"}) {
     if (options.has(name)) {
       throw ConfigError(std::string("--") + name + " means nothing for a service");
     }
@@ -125,9 +132,13 @@ int plan_service(const Options& options, std::optional<explore::ServicePlanReque
   } else {
     request = service_request(options, signals);
   }
+  const std::string path = options.has("output") ? options.text("output") : "";
+  if (!path.empty()) {
+    check_output(path, explore::begins_as_service, "plan", world);
+  }
   const explore::ServicePlan plan = explore::plan_service(request, world, shared_loader(world));
   if (world.rank() == 0) {
-    print(plan, request, options.flag("json"));
+    print(plan, request, path, options.flag("json"));
   }
   return !plan.found.complete         ? stopped_exit_code
          : plan.best_settings.empty() ? nothing_fits_exit_code
