@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "chip/job.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"
 #include "traffic/load.hpp"
@@ -73,12 +74,7 @@ class TrafficReader final : public JobReader {
 
   std::unique_ptr<Job> read() override {
     Section workload = setup_.section.section("workload");
-    for (const char* key : {"strategy", "execution"}) {
-      if (setup_.section.has(key)) {
-        setup_.section.raw(key);
-        setup_.section.error(key, "the workload is synthetic traffic, of which nothing is cut");
-      }
-    }
+    refuse_cutting(setup_.section, "the workload is synthetic traffic, of which nothing is cut");
     const std::string name =
         workload.get_or<std::string>("name", workload.get<std::string>("kind"));
     const Platform& platform = setup_.platform;
