@@ -4,7 +4,7 @@ Fenced blocks alone, each with its language. A block of `bash` is run, in a fold
 the tree's folders, `tessera` on the path, and the files that blocks with a title (```yaml title="mine.yaml")
 have written there. Nothing else is prepared. Blocks of `python` without a title are one program a page, run at its end. Each line of a
 block ```text title="prints" must be one that the commands before it printed. What cannot be run says so on
-the page, right above:
+the page, right above, and what it names must be there (unrun.py):
 
     *Not run by the tests: it needs Slurm.*
 """
@@ -14,6 +14,8 @@ import re
 import subprocess
 import sys
 import tempfile
+
+import unrun
 
 LANGUAGES = {"bash", "cpp", "csv", "json", "pycon", "python", "text", "yaml"}
 FENCE = re.compile(r"(?:^(?P<above>[^\n]*)\n+)?^```(?P<head>[^\n]*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -90,6 +92,7 @@ class Sandbox:
 
     def __init__(self, folder, page, tessera, repository):
         self.folder, self.page, self.printed = folder, page, ""
+        self.tessera, self.repository = tessera, repository
         self.environment = environment(folder, tessera, repository)
         prepare(folder, tessera, repository)
 
@@ -124,6 +127,7 @@ def run_block(sandbox, block):
         sandbox.write(title, body)
     elif language == "bash" and reason:
         print("%s: not run, %s: %s" % (sandbox.page, reason, body.splitlines()[0]))
+        return ["%s: %s" % (sandbox.page, wrong) for wrong in unrun.faults(body, sandbox.tessera, sandbox.repository)]
     elif language == "bash":
         return list(sandbox.run(body, "bash", "-euo", "pipefail", "-c"))
     return []

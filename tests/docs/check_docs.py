@@ -9,7 +9,8 @@ CHECK is one of
   manual        the pages of docs/ have every option of the commands and every key of a summary, lead to
                 each page of docs/reference, and explain no key that no part has
   blocks        blocks of code in README.md and docs/ are fenced, each with its language (blocks.py)
-  commands      with a folder of docs/, or README: blocks of commands in its pages, run (blocks.py)
+  commands      with a folder of docs/, or README: blocks of commands in its pages, run (blocks.py), or held
+                against what there is (unrun.py)
   site          scripts/site builds docs/ as a site, strictly; ends with 77 where MkDocs or KaTeX is missing
   reference     docs/reference is what `tessera list --json` says
   excerpts      the code in docs/adding-a-part.md is in the tree, line by line, and that of the tutorial of
@@ -208,9 +209,11 @@ def manual(tessera, repository):
                 yield "key '%s' of summary.json is not in the manual" % key
 
 
-def blocks(_, repository):
+def blocks(tessera, repository):
     import blocks as code
+    import unrun
     yield from code.form(repository)
+    yield from unrun.self_test(tessera, repository)
 
 
 def commands(tessera, repository, group):
