@@ -152,10 +152,10 @@ Operation Cutter::input_gradient(const Operator& op) const {
   if (op.is_matrix_product()) {
     operation.bytes = apart ? moved(op) : moved(op) * 2;
   } else {
-    // Reads the gradient of the output and the input, writes the input's gradient.
+    // Reads the gradient of the output and mostly the input, writes the input's gradient.
     const Operands all = operands(op);
-    operation.bytes =
-        all.weights + all.inputs * 2 + all.outputs + share_of(op.more_moved_backward, op);
+    operation.bytes = all.weights + all.inputs * (op.ignores_inputs_backward ? 1 : 2) +
+                      all.outputs + share_of(op.more_moved_backward, op);
   }
   if (op.is_matrix_product()) {
     // Output gradient times the other factor, for each factor that is no weight.

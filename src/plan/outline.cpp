@@ -59,8 +59,9 @@ auto numbers_of(const workload::Operator& op) {
                op.exchange_elements, op.forward_all_reduce_elements,
                op.backward_all_reduce_elements, op.additive),
       std::tie(op.forward_flops, op.backward_flops, op.weight_gradient_flops, op.more_moved_forward,
-               op.more_moved_backward, op.stored_cut, op.stored_whole, op.passing_forward,
-               op.passing_backward, op.kept_results, op.parts, op.output_is_read, op.needed_again));
+               op.more_moved_backward, op.ignores_inputs_backward, op.stored_cut, op.stored_whole,
+               op.passing_forward, op.passing_backward, op.kept_results, op.parts,
+               op.output_is_read, op.needed_again));
 }
 
 bool alike(const workload::Layer& a, const workload::Layer& b) {

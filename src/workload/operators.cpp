@@ -185,12 +185,14 @@ std::vector<Operator> OperatorMaker::eager_softmax(const std::string& prefix, Sh
   const std::uint64_t wide = std::max<std::uint64_t>(narrow, element_size(DataType::fp32).count());
   std::vector<Operator> operators;
   // `forward`, `backward`: bytes an element that the kernel moves. Backward only the softmax reads
-  // what it gave beside its gradient; three passes in `type_` are counted already.
+  // what it gave beside its gradient; three passes in `type_` are counted already, or two.
   const auto add = [&](const std::string& name, const std::string& kind, VectorCost cost,
                        std::uint64_t forward, std::uint64_t backward) {
     Operator op = vector(prefix + name, kind, sharding, cost, weights, weights);
     op.more_moved_forward = Bytes(weights * (forward - 2 * narrow));
-    op.more_moved_backward = Bytes(weights * (backward - std::min(backward, 3 * narrow)));
+    op.ignores_inputs_backward = backward < 3 * narrow;
+    const std::uint64_t counted = (op.ignores_inputs_backward ? 2 : 3) * narrow;
+    op.more_moved_backward = Bytes(weights * (backward - counted));
     // Its input and output, and their gradients, are that much wider than those of `type_`.
     op.passing_forward = op.passing_backward = op.more_moved_forward;
     if (kind == "elementwise") {

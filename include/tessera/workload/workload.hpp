@@ -62,6 +62,8 @@ struct Operator {
   // Moved beyond inputs and outputs: passes over values in a wider type, cut as the work is.
   Bytes more_moved_forward;
   Bytes more_moved_backward;
+  // Of no matrix product: whether its backward pass reads no input, as that of a scale or a mask.
+  bool ignores_inputs_backward = false;
   // Kept from forward to backward when nothing is recomputed, of the workload's data type unless
   // stated (a dropout mask takes one byte an element): the part that tensor parallelism cuts, and
   // the part that every member keeps whole.

@@ -109,6 +109,10 @@ TEST(EagerAttention, MovesTheScoresInFp32OperationByOperation) {
   const Layer wide = layer("attention: eager\ndata_type: fp32\n");
   EXPECT_EQ(wide.operators.size(), layer("").operators.size() + 2) << "no casts";
   EXPECT_EQ(find_operator(wide, "scores_mask").more_moved_forward, Bytes(0));
+  EXPECT_TRUE(find_operator(wide, "scores_scale").ignores_inputs_backward) << "2 passes of fp32";
+  EXPECT_TRUE(find_operator(wide, "scores_mask").ignores_inputs_backward);
+  EXPECT_EQ(find_operator(wide, "scores_mask").more_moved_backward, Bytes(0));
+  EXPECT_FALSE(find_operator(wide, "softmax").ignores_inputs_backward) << "3 passes";
   EXPECT_EQ(find_operator(wide, "softmax").stored_cut, Bytes(4 * scores)) << "and dropout's output";
   EXPECT_EQ(stored_of(layer("attention: eager\ndata_type: fp32\ndropout: false\n")).cut,
             stored_of(layer("data_type: fp32\ndropout: false\n")).cut)
