@@ -19,7 +19,6 @@ class PlacedTime {
       : machine_(machine),
         plan_(plan),
         operation_time_(operation_time),
-        transfers_(transfers),
         clock_(plan, transfers, *machine.topology, sharing) {}
 
   SimTime iteration() {
@@ -54,6 +53,10 @@ class PlacedTime {
         foreground += collective(instruction, stage);
       } else if (instruction.action == Action::start_collective) {
         background += collective(instruction, stage);
+      } else if (instruction.action == Action::elapse) {  // before a collective
+        foreground += SimTime::from_ps(static_cast<std::int64_t>(instruction.bytes));
+      } else if (instruction.action == Action::start_elapse) {
+        background += SimTime::from_ps(static_cast<std::int64_t>(instruction.bytes));
       } else if (instruction.action == Action::start_copy) {
         copies += SimTime::from_ps(static_cast<std::int64_t>(instruction.bytes));
       }
@@ -76,7 +79,6 @@ class PlacedTime {
       const GroupShape& shape = plan_.group(instruction.group);
       const Bytes bytes(instruction.bytes);
       entry->second =
-          transfers_.collective.before(instruction.collective, shape.together(), bytes) +
           clock_.slowest(stage, instruction.group, shape, instruction.collective, bytes);
     }
     return entry->second;
@@ -94,7 +96,6 @@ class PlacedTime {
   const machine::Machine& machine_;
   const Plan& plan_;
   const OperationTime& operation_time_;
-  const Transfers& transfers_;
   CollectiveClock clock_;
   std::map<std::tuple<std::uint32_t, Group, collective::Kind, std::uint64_t>, SimTime> collectives_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, SimTime> boundaries_;  // from stage to stage

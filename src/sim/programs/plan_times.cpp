@@ -172,9 +172,7 @@ class StageClock {
   SimTime time_of_collective(const Instruction& instruction, std::uint32_t job) {
     const std::uint32_t role = plan_.placement.number({stage_, 0, 0});
     const plan::CollectiveKey key{instruction.group, instruction.collective, instruction.bytes};
-    SimTime sum = experiment_.network->overheads().collective.before(
-        instruction.collective, plan_.group(instruction.group).together(),
-        Bytes(instruction.bytes));
+    SimTime sum;  // what goes before is an instruction of its own
     std::uint64_t messages = 0;
     for (const plan::Sent& sent : sends_.of(key)[plan_.member_of(instruction.group, role)]) {
       const EntityId peer = plan_.placement.tile(plan_.role_of(instruction.group, sent.to, role));
