@@ -160,7 +160,30 @@ void say(const Migrated& migrated, const fs::path& output) {
   std::cout << std::flush;
 }
 
+// What a format needs beside the file, all at once and as it is written on the command line.
+void refuse_missing(const Options& options) {
+  const std::string format = options.text("from");
+  const std::vector<std::string> given = options.texts("with");
+  std::vector<Diagnostic> missing;
+  for (const PartInfo& info : migration::formats().infos()) {
+    for (const ParameterInfo& key : info.parameters) {
+      const std::string head = key.name + "=";
+      if (info.name == format && key.is_required &&
+          std::none_of(given.begin(), given.end(),
+                       [&](const std::string& text) { return text.starts_with(head); })) {
+        missing.push_back({"", 0, 0,
+                           "--from " + format + " needs --with " + head + "FILE: " + key.help +
+                               "; tessera list formats has all that it takes"});
+      }
+    }
+  }
+  if (!missing.empty()) {
+    throw ConfigError(std::move(missing));
+  }
+}
+
 Migrated read(const Options& options, const fs::path& output, comm::Communicator& world) {
+  refuse_missing(options);
   config::Diagnostics diagnostics;
   migration::Request request{options.subject(),
                              given_of(options, diagnostics),

@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "tessera/executor/program/executor.hpp"
+#include "tessera/sim/job.hpp"
 #include "tessera/trace/store/json.hpp"
 
 namespace tessera::explore {
@@ -28,7 +29,7 @@ constexpr std::array plan_columns{
                [](const plan::StageMemory& memory) { return memory.in_dram(); }}};
 
 constexpr const char* micro_batches = "micro_batches";
-// Before names of what work has measured, which only a run knows.
+// Before names of what work measures, of one of several tenants with its name between them.
 constexpr const char* measured = "measured.";
 
 Bytes largest(const plan::Plan& plan, Bytes (*of)(const plan::StageMemory&)) {
@@ -76,14 +77,16 @@ std::string of_any_stage(const std::string& name) {
   return name;
 }
 
+// Without the tenant that has measured it.
+std::string of_any_tenant(const std::string& name) {
+  return name.starts_with(measured) ? measured + name.substr(name.rfind('.') + 1) : name;
+}
+
 }  // namespace
 
 bool is_column(const std::string& name) {
-  if (name.starts_with(measured)) {
-    return true;
-  }
   const std::vector<std::string> known = known_columns();
-  return std::find(known.begin(), known.end(), of_any_stage(name)) != known.end();
+  return std::find(known.begin(), known.end(), of_any_stage(of_any_tenant(name))) != known.end();
 }
 
 std::vector<std::string> known_columns() {
@@ -95,7 +98,21 @@ std::vector<std::string> known_columns() {
   for (const auto& [name, number] : summary_columns()) {
     names.push_back(name);
   }
+  for (const std::string& kind : sim::work_kind_names()) {
+    for (const std::string& name : sim::find_work_kind(kind)->measures) {
+      names.push_back(measured + name);
+    }
+  }
   return names;
+}
+
+SweepObjective usual_objective(const config::Value& experiment) {
+  const config::Value::Member* const workload = experiment.find("workload");
+  const sim::WorkKind* const kind =
+      workload == nullptr ? nullptr : sim::find_work_kind(sim::kind_of(workload->value));
+  return kind == nullptr || kind->smallest_is_best.empty()
+             ? SweepObjective{default_objective, true}
+             : SweepObjective{measured + kind->smallest_is_best, false};
 }
 
 SweepColumn describe_column(const std::string& name) {

@@ -20,6 +20,9 @@ inline constexpr std::array usual_columns{"throughput_samples_per_s", "iteration
 bool is_column(const std::string& name);
 // All names, with stage 0 for any stage.
 std::vector<std::string> known_columns();
+// By which points of this experiment are ranked where nothing is said: its throughput, or what a
+// synthetic load measures that is best where it is smallest. As the configuration stands.
+SweepObjective usual_objective(const config::Value& experiment);
 SweepColumn describe_column(const std::string& name);
 
 // All numbers of a simulated point: those of its summary, and of its plan the memory of the tile

@@ -11,6 +11,7 @@
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/explore/sweep.hpp"
+#include "tessera/sim/experiment.hpp"
 
 namespace tessera::explore {
 namespace {
@@ -38,8 +39,10 @@ const config::RequiredKey<std::uint64_t> random_key{"sample.random",
                                                     "points, drawn from the seed alone",
                                                     config::between<std::uint64_t>(1, 1'000'000)};
 const config::Key<std::uint64_t> seed_key{"sample.seed", 0, "of the random numbers"};
-const OptionalKey<std::string> maximize_key{"objective.maximize", default_objective,
-                                            "column whose largest value is the best"};
+const OptionalKey<std::string> maximize_key{
+    "objective.maximize", default_objective,
+    "column whose largest value is the best; of synthetic traffic alone "
+    "instead the least measured.latency_mean_ps"};
 const OptionalKey<std::string> minimize_key{"objective.minimize", "none",
                                             "instead: column whose smallest value is the best"};
 const config::ListKey<std::string> report_key{
@@ -50,9 +53,11 @@ const OptionalKey<SimTime> wall_key{"limit.wall", "none",
 
 // Those that have the name in theirs; all, when none has.
 std::vector<std::string> columns_like(const std::string& name) {
+  constexpr std::string_view measured = "measured.";
+  const std::string part = name.starts_with(measured) ? std::string(measured) : name;
   std::vector<std::string> like = known_columns();
   std::erase_if(like,
-                [&](const std::string& known) { return known.find(name) == std::string::npos; });
+                [&](const std::string& known) { return known.find(part) == std::string::npos; });
   return like.empty() ? known_columns() : like;
 }
 
@@ -139,8 +144,10 @@ class SweepReader {
     if (largest && smallest) {
       objective.error("minimize", "an objective is maximized or minimized, not both");
     }
-    sweep_.objective.maximize = !smallest.has_value();
-    sweep_.objective.column = smallest.value_or(largest.value_or(default_objective));
+    sweep_.objective = usual_objective(experiment());
+    if (smallest || largest) {
+      sweep_.objective = {smallest ? *smallest : *largest, !smallest};
+    }
     const std::vector<std::string> asked = report_key.read(section);
     const auto column = [&](const std::string& name, Section& where, const char* key) {
       if (!is_column(name)) {
@@ -156,6 +163,15 @@ class SweepReader {
     }
     for (const std::string& name : asked) {
       column(name, section, "report");
+    }
+  }
+
+  // Nothing where it cannot be read, as each point will say.
+  Value experiment() const {
+    try {
+      return sim::read_configuration(sweep_.experiment, sweep_.overrides, load_);
+    } catch (const Error&) {
+      return {};
     }
   }
 

@@ -70,8 +70,8 @@ Work read_work(Request& request) {
   const auto size = size_key.read(given);
   if (traces.has_value() == work.pattern.has_value()) {
     given.error("",
-                "give either workload, what the names of traces begin with, or collective "
-                "with size");
+                "give what is to run: either workload=PREFIX, what the names of traces begin "
+                "with, or collective=NAME and size=SIZE, each behind a --with");
   } else if (work.pattern.has_value() != size.has_value()) {
     given.error(size ? "size" : "", "collective and size go together");
   }

@@ -38,7 +38,7 @@ std::string deadlock_report(const RankModels& models) {
   const auto [text, lines] = gather_lines(models, models.executor->waiting(waiting_lines));
   const std::string cores = gather_lines(models, models.compute->waiting(waiting_lines)).first;
   const std::string head = "deadlock: nothing is left to happen and " +
-                           std::to_string(unfinished[0]) + " tiles have not finished" +
+                           std::to_string(unfinished[0]) + " parts of the work are not done" +
                            (unfinished[0] > lines ? "; the first of them:" : ":");
   return models.communicator.broadcast(head + text + cores, 0);
 }

@@ -1,4 +1,4 @@
-// Runs in which nothing is left to happen while tiles have not finished.
+// Runs in which nothing is left to happen while the work is not done.
 #pragma once
 
 #include <string>

@@ -363,7 +363,7 @@ def import_says_where_words_are_wrong(program):
             ("astra-sim", ["--with", "sytem=x"], "error: sytem: unknown key; did you mean 'system'"),
             ("astra-sim", ["--with", "system"], "--with: expected KEY=VALUE; got 'system'"),
             ("astra-sim", ["--with", "size=2 MiB"], "--with: 'size' is given twice"),
-            ("astra-sim", ["--with", "workload=w"], "give either workload"),
+            ("astra-sim", ["--with", "workload=w"], "give what is to run: either workload=PREFIX"),
             ("astra-sim", ["--with", "backend=awar"], "did you mean 'aware'"),
             ("astra-sim", ["--with", "queues_per_dim=0"], "queues_per_dim: must be between 1 and 1024"),
             ("astra-sim", ["--with", "remote_memory=%s" % (scratch / "memory.json")],
@@ -382,10 +382,14 @@ def import_says_where_words_are_wrong(program):
                    "--from: unknown value 'astra-sm'; did you mean 'astra-sim'.*known: astra-sim, onnxim, scale-sim")
     expect_refusal(program.call("import", "--from", "onnxim", scratch / "nowhere.json"), 2, "nowhere.json")
     expect_refusal(program.call("import", "--from", "astra-sim", scratch / "network.yml", "--with",
-                                "system=%s" % (scratch / "system.json")), 2, "error: give either workload")
+                                "system=%s" % (scratch / "system.json")), 2, "error: give what is to run: either workload=PREFIX")
     expect_refusal(program.call("import", "--from", "astra-sim", scratch / "network.yml", "--with",
                                 "workload=%s" % (scratch / "none"), "--with", "system=%s" % (scratch / "system.json")),
                    2, "what would be written is no good: .*none")
+    for form, source, needed in (("astra-sim", "network.yml", "system=FILE: system.json"),
+                                 ("scale-sim", "model.cfg", "topology=FILE: CSV of layers")):
+        expect_refusal(program.call("import", "--from", form, scratch / source), 2,
+                       "^error: --from %s needs --with %s; tessera list formats has all" % (form, needed))
     expect_refusal(program.call("import", scratch / "x.onnx", "--force"), 2, "--force goes with --from")
 
 

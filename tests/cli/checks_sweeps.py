@@ -199,3 +199,16 @@ def outputs_of_others_stay(program):
             expect(done.returncode == 0, done.stderr_text)
     left = sorted(p.name for p in program.scratch.iterdir())
     expect(left == ["found", "plan", "precious.yaml", "scale"], left)
+
+
+@check
+def sweep_of_traffic_is_ranked_by_what_it_measures(program):
+    sweep = program.scratch / "rates.yaml"
+    text = ("experiment: %s\naxes: {workload.rate: [0.02, 0.01]}\nset: {workload.cycles: 500}\n"
+            "report: [measured.latency_p50%%s]\n" % (HERE.parent.parent / "configs" / "experiments" / "traffic_wafer.yaml"))
+    sweep.write_text(text % "_ps", encoding="utf-8")
+    done = program.call("sweep", sweep, "-q", "-o", program.folder)
+    expect(done.returncode == 0 and "best by smallest measured.latency_mean_ps" in done.stdout_text, done.stdout_text)
+    sweep.write_text(text % "", encoding="utf-8")
+    expect_refusal(program.call("sweep", sweep, "-q", "-o", program.folder), 2,
+                   "rates.yaml:4:1: error: report: unknown column 'measured.latency_p50'; did you mean")

@@ -1,4 +1,5 @@
 """`tessera traffic`: points, files, words that are wrong; and the same load as the work of an experiment."""
+import csv
 import json
 
 from program import HERE, check, expect, expect_refusal
@@ -89,3 +90,24 @@ def traffic_is_work(program):
     expect("latency p99" in shown.stdout_text and "accepted rate" in shown.stdout_text, shown.stdout_text)
     said = program.call("check", noise)
     expect("uniform, bernoulli" in said.stdout_text and "without a warm-up" in said.stdout_text, said.stdout_text)
+
+
+@check
+def sweeps_of_traffic_are_ranked_by_latency(program):
+    """Its samples are no work of anybody's. All that is measured is a column."""
+    noise = program.scratch / "noise.yaml"
+    machine = MESH.read_text(encoding="utf-8").split("traffic:\n")[0]
+    noise.write_text(machine + "  tile: {peak: {fp16: 1 TFLOP/s}}\n"
+                     "workload: {kind: traffic, rate: 0.1, cycles: 500}\n", encoding="utf-8")
+    done = program.call("run", noise, "-q", "--json", "-o", program.folder)
+    names = ["measured." + name for name in json.loads(done.stdout_text)["measured"][0] if name != "tenant"]
+    load = program.scratch / "load.yaml"
+    text = "experiment: noise.yaml\naxes: {workload.rate: [0.4, 0.01, 0.2]}\nreport: [%s]\n" % ", ".join(names)
+    for goal, said in (("", "best by smallest measured.latency_mean_ps"),
+                       ("objective: {maximize: measured.accepted_rate}\n", "best by largest measured.accepted_rate")):
+        load.write_text(text + goal, encoding="utf-8")
+        done = program.call("sweep", load, "-q", "-o", program.scratch / ("by%d" % len(goal)))
+        expect(done.returncode == 0 and said in done.stdout_text, done.stdout_text + done.stderr_text)
+    with (program.scratch / "by0" / "sweep.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    expect(len(names) == 13 and len(rows) == 3 and all(row[name] for row in rows for name in names), rows)

@@ -230,6 +230,11 @@ class Reports(unittest.TestCase):
         self.assertEqual(python(code, self.small / "config.resolved.yaml",
                                 self.cluster / "config.resolved.yaml"), "")
 
+    def test_advice_keeps_the_digits_that_it_is_about(self):
+        code = ("from tessera_plots.html.advice import _percent as p\n"
+                "print(*map(p, (0, 0.00038, 0.0042, 0.5, 0.98, 0.99971, 1, 1.2)), sep=',')")
+        self.assertEqual(python(code).strip(), "0.0 %,0.04 %,0.4 %,50.0 %,98.0 %,99.97 %,100.0 %,120.0 %")
+
     def test_clusters_are_not_told_of_layouts_of_grids(self):
         told = json.dumps(self.report(self.cluster)[1]["runs"][0]["advice"])
         self.assertIn("groups inside a server", told)

@@ -198,6 +198,10 @@ struct WorkKind {
   std::function<std::optional<workload::Workload>(config::Section&)> layers{};
   // What the mapping of the workload may hold, for schemas. Empty: the parameters of the kind.
   std::function<SectionInfo(const PartInfo& kind)> describe{};
+  // Names of what its executor measures (sim/measures.hpp), and the one of these that is the better
+  // the smaller. May be empty.
+  std::vector<std::string> measures{};
+  std::string smallest_is_best{};
 };
 
 // By the name of `workload.kind`. Kinds that others make (workload::workloads(), which a strategy

@@ -1,5 +1,7 @@
 """Which bound limits a run, and what to try next: from the breakdown, the links and the channels."""
 
+import math
+
 from ..resolved import number
 
 _COMMUNICATION = {
@@ -29,7 +31,11 @@ def bounds_of(shares):
 
 
 def _percent(share):
-    return f"{100 * share:.1f} %"
+    """With a digit more where it is near nothing or near all: such a share is what a line is about."""
+    percent = 100 * share
+    near = min(abs(percent), abs(100 - percent))
+    digits = 1 if near == 0 else min(6, max(1, -math.floor(math.log10(near))))
+    return f"{percent:.{digits}f} %"
 
 
 class _Advice:

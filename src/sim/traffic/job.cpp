@@ -19,6 +19,7 @@
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"
 #include "traffic/load.hpp"
+#include "traffic/message_counts.hpp"
 
 namespace tessera::sim {
 namespace {
@@ -141,7 +142,9 @@ const Registration traffic_kind(
       traffic_keys().message, kind_keys().cycles, traffic_keys().flit_size, traffic_keys().cycle,
       traffic_keys().seed}},
     WorkKind{.read = [](const JobSetup& setup) { return std::make_unique<TrafficReader>(setup); },
-             .describe = describe_traffic});
+             .describe = describe_traffic,
+             .measures = message_measures(),
+             .smallest_is_best = "latency_mean_ps"});
 
 std::string number_text(double value) {
   std::array<char, 32> text{};

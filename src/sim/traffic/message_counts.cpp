@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 #include <string>
+#include <variant>
 
 namespace tessera::sim {
 namespace {
@@ -60,6 +61,13 @@ void MessageCounts::restore(pdes::StateReader& reader) {
   latencies_.restore(reader);
 }
 
+std::vector<std::string> message_measures() {
+  return {"messages_sent",    "messages_delivered", "sent_bytes",     "delivered_bytes",
+          "latency_least_ps", "latency_mean_ps",    "latency_p50_ps", "latency_p95_ps",
+          "latency_p99_ps",   "latency_most_ps",    "offered_rate",   "sent_rate",
+          "accepted_rate"};
+}
+
 std::vector<trace::Measure> MessageCounts::measures(const TrafficWork& work,
                                                     comm::Communicator& communicator) const {
   const MessageCounts all = gathered(*this, communicator);
@@ -78,13 +86,16 @@ std::vector<trace::Measure> MessageCounts::measures(const TrafficWork& work,
            (static_cast<double>(work.tiles.size()) * static_cast<double>(work.cycles));
   };
   const std::uint64_t bytes = work.message().count();
-  return {{"messages_sent", numbers[0]},      {"messages_delivered", numbers[1]},
-          {"sent_bytes", numbers[0] * bytes}, {"delivered_bytes", numbers[1] * bytes},
-          {"latency_least_ps", numbers[3]},   {"latency_mean_ps", numbers[4]},
-          {"latency_p50_ps", numbers[5]},     {"latency_p95_ps", numbers[6]},
-          {"latency_p99_ps", numbers[7]},     {"latency_most_ps", numbers[8]},
-          {"offered_rate", work.rate},        {"sent_rate", rate(numbers[0])},
-          {"accepted_rate", rate(numbers[2])}};
+  const std::vector<std::variant<std::uint64_t, double>> values{
+      numbers[0], numbers[1],       numbers[0] * bytes, numbers[1] * bytes, numbers[3],
+      numbers[4], numbers[5],       numbers[6],         numbers[7],         numbers[8],
+      work.rate,  rate(numbers[0]), rate(numbers[2])};
+  const std::vector<std::string> names = message_measures();
+  std::vector<trace::Measure> measures;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    measures.push_back({names[i], values[i]});
+  }
+  return measures;
 }
 
 }  // namespace tessera::sim

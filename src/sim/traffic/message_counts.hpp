@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "tessera/comm/communicator.hpp"
@@ -11,6 +12,9 @@
 #include "traffic/executor.hpp"
 
 namespace tessera::sim {
+
+// Of what is measured, in order.
+std::vector<std::string> message_measures();
 
 // Of one rank, or of some before a checkpoint.
 class MessageCounts {

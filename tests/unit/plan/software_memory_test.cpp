@@ -199,5 +199,25 @@ TEST(SoftwareMemory, GatheredInputsStayWhereTheyAreKept) {
   EXPECT_LT(gathers(kept), gathers(again));
 }
 
+// The first time through nothing is kept either way, not of operators either that are not computed
+// again; what their backward passes need is there in the end.
+TEST(SoftwareMemory, LayersThatStopEarlyWorkWithAsMuchForward) {
+  const std::string full = "tensor: 2\nrecompute: full\n";
+  const Planned whole = planned(full);
+  const Planned early = planned(full + "software: {early_stop: true}\n");
+  const LayerMemory of_whole = of_layer(whole, 1);
+  const LayerMemory of_early = of_layer(early, 1);
+  EXPECT_EQ(of_early.working_forward, of_whole.working_forward);
+  EXPECT_EQ(of_early.recomputed, of_whole.recomputed);
+  const Cutter cutter(early.workload, early.plan.strategy);
+  std::size_t left_out = 0;
+  for (const workload::Operator& op : early.workload.layers[1].operators) {
+    left_out += cutter.computes_again(op) ? 0 : 1;
+    const Operands all = cutter.operands(op);
+    EXPECT_GE(of_early.working_forward, all.inputs + all.outputs) << op.name;
+  }
+  EXPECT_GT(left_out, 0U);
+}
+
 }  // namespace
 }  // namespace tessera::plan::software_memory_test

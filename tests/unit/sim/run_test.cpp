@@ -96,7 +96,7 @@ TEST(Run, ADeadlockIsReportedOnEveryRankAndInTheSummary) {
     comm::run_ranks_as_threads(ranks, [&](comm::Communicator& communicator) {
       const trace::Summary summary = run(experiment, communicator, {folder, {}});
       EXPECT_EQ(summary.status, "deadlock");
-      EXPECT_THAT(summary.message, ::testing::HasSubstr("8 tiles have not finished"));
+      EXPECT_THAT(summary.message, ::testing::HasSubstr("8 parts of the work are not done"));
       EXPECT_THAT(
           summary.message,
           ::testing::HasSubstr("(stage 1, replica 0, shard 0) waits in 'receive activation' "
