@@ -138,6 +138,7 @@ Workload lower(const ModelMaker& model, Level level = Level::none) {
   return layers_of(graph, DataType::fp16);
 }
 
+// Operators of a workload that lives longer.
 std::vector<const Operator*> operators_of(const Workload& workload) {
   std::vector<const Operator*> all;
   for (const Layer& layer : workload.layers) {
@@ -147,6 +148,7 @@ std::vector<const Operator*> operators_of(const Workload& workload) {
   }
   return all;
 }
+std::vector<const Operator*> operators_of(Workload&&) = delete;
 
 // "column linear" and so on, each so many times; vector work by its sharding alone.
 std::map<std::string, int> counts_of(const Workload& workload) {
@@ -304,7 +306,8 @@ TEST(TensorCuts, KnowHeadsOfKeysAndValues) {
   for (const std::string& level : onnx::level_names()) {
     SCOPED_TRACE(level);
     int products = 0;
-    for (const Operator* op : operators_of(lower(model, onnx::level_from(level)))) {
+    const Workload lowered = lower(model, onnx::level_from(level));
+    for (const Operator* op : operators_of(lowered)) {
       if (op->sharding == Sharding::heads && op->is_matrix_product()) {
         EXPECT_EQ(op->kv_heads, 2U) << op->name;
         ++products;
@@ -328,7 +331,8 @@ TEST(TensorCuts, StopAtNormsOfColumns) {
 TEST(TensorCuts, CutBiasesWithTheirColumns) {
   Transformer model;
   model.output(model.mlp("x", "mlp"));
-  for (const Operator* op : operators_of(lower(model, Level::basic))) {
+  const Workload lowered = lower(model, Level::basic);
+  for (const Operator* op : operators_of(lowered)) {
     if (op->name == "mlp.up" || op->name == "mlp.up.sum") {
       EXPECT_EQ(op->replicated_parameters, 0U);
     } else if (op->sharding == Sharding::row) {
