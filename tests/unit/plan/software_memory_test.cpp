@@ -203,8 +203,9 @@ TEST(SoftwareMemory, GatheredInputsStayWhereTheyAreKept) {
 // again; what their backward passes need is there in the end.
 TEST(SoftwareMemory, LayersThatStopEarlyWorkWithAsMuchForward) {
   const std::string full = "tensor: 2\nrecompute: full\n";
-  const Planned whole = planned(full);
-  const Planned early = planned(full + "software: {early_stop: true}\n");
+  const std::string work = workload_text() + "dropout: false\n";
+  const Planned whole = planned(full, machine_text(), work);
+  const Planned early = planned(full + "software: {early_stop: true}\n", machine_text(), work);
   const LayerMemory of_whole = of_layer(whole, 1);
   const LayerMemory of_early = of_layer(early, 1);
   EXPECT_EQ(of_early.working_forward, of_whole.working_forward);
