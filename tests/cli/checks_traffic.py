@@ -111,3 +111,15 @@ def sweeps_of_traffic_are_ranked_by_latency(program):
     with (program.scratch / "by0" / "sweep.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     expect(len(names) == 13 and len(rows) == 3 and all(row[name] for row in rows for name in names), rows)
+
+
+@check
+def rare_messages_of_bursts_are_checked_at_once(program):
+    """Pauses and bursts between them are 10^7 a message."""
+    rare = program.scratch / "rare.yaml"
+    machine = MESH.read_text(encoding="utf-8").split("traffic:\n")[0]
+    rare.write_text(machine + "  tile: {peak: {fp16: 1 TFLOP/s}}\n"
+                    "workload: {kind: traffic, process: on-off, rate: 0.000000001, cycles: 1000000000000}\n",
+                    encoding="utf-8")
+    done = program.call("check", rare)
+    expect(done.returncode == 0 and "on-off" in done.stdout_text, done.stderr_text)

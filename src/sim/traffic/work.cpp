@@ -1,6 +1,7 @@
 // Work that is synthetic traffic.
 #include <algorithm>
 #include <cmath>
+#include <memory>
 
 #include "known_pairs.hpp"
 #include "predicted_events.hpp"
@@ -16,12 +17,16 @@ constexpr std::uint64_t most_drawn = 1U << 20U;
 constexpr std::uint64_t most_pairs = 1U << 20U;
 constexpr std::size_t most_looked_at = 256;  // tiles, for what is under way
 constexpr double bytes_under_way = 128;      // of a message: its event, and a packet's (measured)
+constexpr double most_cycles = 1U << 30U;    // of all tiles together, that predictions go through
 constexpr std::uint64_t most_kinds = 8;      // of messages of a tile, for events that are pending
 
 class TrafficsWork final : public Work {
  public:
   TrafficsWork(const Platform& platform, const TrafficJob& job, const TrafficWork& traffic)
-      : platform_(platform), job_(job), traffic_(traffic) {}
+      : platform_(platform),
+        job_(job),
+        traffic_(traffic),
+        bernoulli_(bernoulli(traffic.rate / static_cast<double>(traffic.message_flits))) {}
 
   std::uint64_t tiles() const override { return traffic_.tiles.size(); }
   std::uint32_t iterations() const override { return job_.iterations; }
@@ -122,12 +127,31 @@ class TrafficsWork final : public Work {
            static_cast<double>(traffic_.cycles) * static_cast<double>(traffic_.tiles.size());
   }
 
+  static std::unique_ptr<network::InjectionProcess> bernoulli(double rate) {
+    config::Diagnostics diagnostics;
+    config::Section nothing(config::Value{}, "", diagnostics);
+    return network::injection_processes().at("bernoulli")(nothing, rate);
+  }
+
+  // For so many messages of each of so many tiles. Other processes are gone through burst by burst,
+  // those between rare messages as well: where they would be too many, messages come at the same
+  // rate without them.
+  network::TrafficStream stream(std::uint64_t messages, std::size_t tiles) const {
+    const double gap = static_cast<double>(traffic_.message_flits) / traffic_.rate;
+    const double cycles =
+        std::min(static_cast<double>(traffic_.cycles), static_cast<double>(messages) * gap);
+    network::TrafficStream stream = traffic_.stream();
+    return cycles * static_cast<double>(tiles) <= most_cycles
+               ? stream
+               : network::TrafficStream{stream.pattern, *bernoulli_, stream.seed};
+  }
+
   // Of a message on an idle machine, mean over the first ones of some tiles.
   SimTime idle_time() const {
     const machine::Topology& topology = *platform_.machine.topology;
     const auto routing = machine::make_routing(platform_.network->routing(), topology);
     const auto step = static_cast<std::uint32_t>(traffic_.tiles.size() / most_looked_at + 1);
-    const network::TrafficStream stream = traffic_.stream();
+    const network::TrafficStream stream = this->stream(1, traffic_.tiles.size() / step);
     SimTime sum;
     std::int64_t count = 0;
     for (std::uint32_t number = 0; number < traffic_.tiles.size(); number += step) {
@@ -146,7 +170,7 @@ class TrafficsWork final : public Work {
   // for.
   template <class Visit>
   void draw(std::uint64_t most, Visit visit) const {
-    const network::TrafficStream stream = traffic_.stream();
+    const network::TrafficStream stream = this->stream(most, traffic_.tiles.size());
     std::vector<std::uint32_t> targets;
     for (std::uint32_t number = 0; number < traffic_.tiles.size(); ++number) {
       const EntityId from = traffic_.tiles[number];
@@ -174,6 +198,7 @@ class TrafficsWork final : public Work {
   const Platform& platform_;
   const TrafficJob& job_;
   const TrafficWork& traffic_;
+  std::unique_ptr<network::InjectionProcess> bernoulli_;
   std::vector<std::string> names_;  // none
 };
 
