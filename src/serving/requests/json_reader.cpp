@@ -151,15 +151,20 @@ void JsonReader::pass_over() {
   } else if (byte == '"') {
     string();
   } else if (byte == 't' || byte == 'f' || byte == 'n') {
-    const std::string_view word = byte == 't' ? "true" : byte == 'f' ? "false" : "null";
-    for (const char letter : word) {
-      if (text_.peek() != letter) {
-        throw text_.error("expected '" + std::string(word) + "'");
-      }
-      text_.next();
+    word(byte == 't' ? "true" : byte == 'f' ? "false" : "null");
+  } else if (byte == 'N' || byte == 'I') {
+    word(byte == 'N' ? "NaN" : "Infinity");
+  } else if (number() == "-" && text_.peek() == 'I') {
+    word("Infinity");
+  }
+}
+
+void JsonReader::word(std::string_view expected) {
+  for (const char letter : expected) {
+    if (text_.peek() != letter) {
+      throw text_.error("expected '" + std::string(expected) + "'");
     }
-  } else {
-    number();
+    text_.next();
   }
 }
 

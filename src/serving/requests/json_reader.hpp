@@ -54,6 +54,7 @@ class JsonReader {
   std::uint64_t characters();
   // As it is written.
   std::string number();
+  // Also numbers that are none (NaN, Infinity), which programs in Python write.
   void pass_over();
 
   TextReader& text() { return text_; }
@@ -65,6 +66,7 @@ class JsonReader {
   // Calls `visit(byte)` for each byte of a text, `escape()` for what a backslash begins.
   template <class Visit, class Escape>
   void text_in_quotes(Visit visit, Escape escape);
+  void word(std::string_view expected);
   // The code point; that of half a pair where there is one.
   std::uint32_t escape();
 

@@ -66,6 +66,27 @@ TEST_F(ServerLogs, HaveAnswersWhereTheyAreWritten) {
   EXPECT_THAT(trace->notes(), Contains(HasSubstr("1 requests were aborted")));
 }
 
+// The engine says that a request is over before the front end writes what was generated; the answer
+// had been as long as `max_tokens`. Requests that are over are not kept for good.
+TEST_F(ServerLogs, MayHaveAnswersBehindTheEnd) {
+  std::string log = banner + received("10-01 18:43:27", "a", "None", "90", "[1]") +
+                    "INFO 10-01 18:43:28 [async_llm_engine.py:179] Finished request a.\n" +
+                    "INFO 10-01 18:43:28 [logger.py:66] Generated response a: output: 'x', "
+                    "output_token_ids: [4, 5], finish_reason: stop\n" +
+                    received("10-01 18:43:28", "b", "None", "90", "[1]") +
+                    "INFO 10-01 18:43:29 [async_llm.py:431] Request b aborted.\n"
+                    "INFO 10-01 18:43:29 [async_llm.py:431] Request b failed.\n";
+  for (int number = 0; number < 1100; ++number) {
+    log += received("10-01 18:43:30", "c" + std::to_string(number), "None", "7", "[1]");
+    log += "INFO 10-01 18:43:31 [x.py:1] Finished request c" + std::to_string(number) + ".\n";
+  }
+  const auto trace = read(log);
+  ASSERT_EQ(trace->count(), 1102U);
+  EXPECT_EQ(trace->request(0).generate, 2U);
+  EXPECT_EQ(trace->request(1101).generate, 7U);
+  EXPECT_THAT(trace->notes(), Contains(HasSubstr("1 requests were aborted")));
+}
+
 // Of 2026 a request's prompt is at level DEBUG, before it; colours are a terminal's.
 TEST_F(ServerLogs, MayHavePromptsBeforeRequests) {
   const std::string process = "\x1b[0;36m(APIServer pid=9)\x1b[0;0m ";
@@ -140,7 +161,18 @@ TEST_F(Benchmarks, OfEarlierVersionsHaveLengthsAlone) {
   EXPECT_EQ(read(early, ", count: 2, rate: 1", language, "poisson")->request(1).prompt, 12U);
 }
 
+// Python writes numbers that are none so.
+TEST_F(Benchmarks, MayHaveNumbersThatAreNone) {
+  EXPECT_EQ(read(R"({"a": NaN, "b": [Infinity, -Infinity], "input_lens": [11], "output_lens": [4],
+                  "start_times": [3]})")
+                ->count(),
+            1U);
+  EXPECT_THAT(complaint(R"({"a": Nan})"), HasSubstr("1:9: file: expected 'NaN'"));
+}
+
 TEST_F(Benchmarks, ThatAreBrokenSayWhere) {
+  EXPECT_THAT(complaint(R"({"completed": 2, "total_input_tokens": 23})"),
+              HasSubstr("1:1: file: a benchmark without 'input_lens' (vLLM writes it with"));
   EXPECT_THAT(complaint(R"({"input_lens": [11, 12]})"),
               HasSubstr("1:1: file: a benchmark without 'output_lens' (vLLM writes it with"));
   EXPECT_EQ(complaint(R"({"input_lens": [11, 12], "output_lens": [4]})"),

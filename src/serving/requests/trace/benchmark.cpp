@@ -19,6 +19,7 @@ void Benchmark::read(List<Value>& list, Take take) {
 
 bool Benchmark::takes(std::string_view name) {
   const bool is_prompts = name == "input_lens";
+  has_sums_ = has_sums_ || name == "total_input_tokens";
   if (json_.first() != '[' || !(is_prompts || name == "output_lens" || name == "start_times")) {
     return false;
   }
@@ -85,6 +86,7 @@ void Benchmark::add(int line, int column) {
   }
   prompts_ = answers_ = {};
   times_ = {};
+  has_sums_ = false;
 }
 
 }  // namespace tessera::serving

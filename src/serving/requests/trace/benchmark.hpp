@@ -19,7 +19,7 @@ class Benchmark {
 
   // Whether the member is one of its lists, which is taken then.
   bool takes(std::string_view name);
-  bool is_there() const { return prompts_.is_there || answers_.is_there; }
+  bool is_there() const { return has_sums_ || prompts_.is_there || answers_.is_there; }
   bool has_times() const { return times_.is_there; }
   // Adds its requests and forgets them. Those that failed, which have no answer, are left out.
   // `line` and `column`: where the object begins.
@@ -46,6 +46,7 @@ class Benchmark {
   List<std::uint32_t> answers_;
   List<std::int64_t> times_;           // [ps] from a second of the first one on
   std::optional<std::int64_t> begin_;  // [s]
+  bool has_sums_ = false;              // what it says of all requests together
 };
 
 }  // namespace tessera::serving

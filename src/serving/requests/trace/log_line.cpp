@@ -148,9 +148,10 @@ class Parser {
     constexpr std::string_view request = "Request ";
     const std::size_t blank = rest().starts_with(request) ? line_.find(' ', at_ + request.size())
                                                           : std::string_view::npos;
-    if (blank != std::string_view::npos && line_.substr(blank).starts_with(" details: ")) {
+    const std::string_view behind = blank == std::string_view::npos ? "" : line_.substr(blank);
+    if (behind.starts_with(" details: ") || behind == " aborted.") {
       at_ += request.size();
-      return Kind::details;
+      return behind == " aborted." ? Kind::aborted : Kind::details;
     }
     return Kind::other;
   }

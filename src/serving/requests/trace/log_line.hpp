@@ -10,7 +10,7 @@
 //   Generated response ID[ (streaming …)]: output: '…', output_token_ids: […], …
 //     from 0.10.1 on, with --enable-log-outputs
 //   Finished request ID. and Aborted request ID.
-//     up to the engine V1
+//     up to the engine V1, which writes `Request ID aborted.` and nothing of those that it finished
 #pragma once
 
 #include <cstdint>

@@ -12,6 +12,10 @@ namespace {
 
 constexpr std::int64_t of_day = 86'400;  // [s]
 
+// Requests that are over are kept until so many more were received: the server's front end writes
+// what was generated after the engine has said that it is done, and each answer of several.
+constexpr std::uint64_t held_back = 1024;
+
 // Seconds of dates, also of those without a year, which go on behind December.
 class Calendar {
  public:
@@ -49,7 +53,8 @@ struct Waiting {
   std::optional<std::uint64_t> answer;  // tokens that the log has of it
   std::optional<std::uint64_t> characters;
   bool is_pooled = false;
-  bool is_over = false;
+  bool is_aborted = false;
+  std::optional<std::uint64_t> over_at;  // requests received until it was over
 };
 
 class ServerLog {
@@ -100,7 +105,7 @@ class ServerLog {
     made.most_tokens = line.most_tokens;
     made.is_pooled = line.is_pooled;
     several_ += line.answers > 1 ? 1 : 0;
-    places_[made.id] = first_ + waiting_.size();
+    places_[made.id] = received();
     waiting_.push_back(std::move(made));
   }
 
@@ -164,6 +169,7 @@ class ServerLog {
     } else if (line.text.characters) {
       one->characters = line.text.characters;
     }
+    is_over(*one);
   }
 
   void end(const LogLine& line) {
@@ -171,17 +177,25 @@ class ServerLog {
     if (one == nullptr) {
       return;
     }
-    aborted_ += line.kind == LogLine::Kind::aborted ? 1 : 0;
-    one->is_over = true;
-    while (!waiting_.empty() && waiting_.front().is_over && !rows_.is_full()) {
+    one->is_aborted = one->is_aborted || line.kind == LogLine::Kind::aborted;
+    is_over(*one);
+  }
+
+  void is_over(Waiting& one) {
+    one.over_at = one.over_at.value_or(received());
+    while (!waiting_.empty() && waiting_.front().over_at &&
+           received() - *waiting_.front().over_at >= held_back && !rows_.is_full()) {
       put_first();
     }
   }
+
+  std::uint64_t received() const { return first_ + waiting_.size(); }
 
   void put_first() {
     Waiting& one = waiting_.front();
     const TraceField place{{}, one.line, one.column};
     one.request.generate = one.is_pooled ? 0 : answer(one, place);
+    aborted_ += one.is_aborted ? 1 : 0;
     const auto found = places_.find(one.id);
     if (found != places_.end() && found->second == first_) {
       places_.erase(found);
