@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tessera/core/error.hpp"
+#include "tessera/core/quotient.hpp"
 #include "tessera/core/wide.hpp"
 #include "tessera/workload/keys.hpp"
 
@@ -22,6 +23,35 @@ std::string to_string(Sharding sharding) {
       return "heads";
   }
   throw InternalError("a sharding outside its enumeration");
+}
+
+std::uint64_t Operator::shard_columns(std::uint64_t degree) const {
+  if (blocks.empty()) {
+    return quotient_up(product.columns, degree);
+  }
+  std::uint64_t columns = 0;
+  for (const ColumnBlock& block : blocks) {
+    columns += quotient_up(block.pieces, degree) * block.width;
+  }
+  return columns;
+}
+
+MatrixProduct Operator::shard_product(std::uint64_t degree) const {
+  MatrixProduct shard = product;
+  switch (sharding) {
+    case Sharding::replicated:
+      break;
+    case Sharding::column:
+      shard.columns = shard_columns(degree);
+      break;
+    case Sharding::row:
+      shard.depth = quotient_up(product.depth, degree);
+      break;
+    case Sharding::heads:
+      shard.count = quotient_up(product.count, degree);
+      break;
+  }
+  return shard;
 }
 
 Flops Layer::forward_flops() const {

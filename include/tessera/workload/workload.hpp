@@ -33,6 +33,13 @@ struct ExpertCopies {
   bool given = false;
 };
 
+// Columns of one matrix among those that a product joins (queries, keys and values; gate and rest),
+// in pieces that no cut goes through (heads).
+struct ColumnBlock {
+  std::uint64_t pieces = 0;
+  std::uint64_t width = 0;  // of a piece
+};
+
 // One operator, for ONE sample (sequence) and not sharded. Tensor parallelism cuts the columns
 // (column), the depth (row) or the count (heads) of its product. Counts are of elements or FLOPs;
 // bytes follow from the data type. Backward of a matrix product costs twice its forward, half of it
@@ -46,6 +53,9 @@ struct Operator {
   // The forward product, `forward_flops` of FLOPs, when the operator is one: what a matrix unit
   // does. Every other operator is vector work.
   MatrixProduct product;
+  // What the columns of the product are, or the channels that an operator without one works on;
+  // empty: one block of single columns.
+  std::vector<ColumnBlock> blocks{};
   Flops forward_flops;
   Flops backward_flops;          // gradient of input and of weights together
   Flops weight_gradient_flops;   // of these, for the gradient of the weights
@@ -116,6 +126,11 @@ struct Operator {
   bool additive = false;
 
   bool is_matrix_product() const { return product.count > 0; }
+  // Columns that one of `degree` members has: of each block its share of the pieces, rounded up, so
+  // that a piece that there are too few of is at several.
+  std::uint64_t shard_columns(std::uint64_t degree) const;
+  // The product of one member, likewise: fewer columns, less depth or a smaller count.
+  MatrixProduct shard_product(std::uint64_t degree) const;
 };
 
 // A unit that pipeline stages are made of; never cut between stages.

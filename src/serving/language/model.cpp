@@ -1,7 +1,6 @@
 #include "language/model.hpp"
 
 #include <algorithm>
-#include <initializer_list>
 
 namespace tessera::serving {
 
@@ -81,9 +80,23 @@ std::uint64_t LanguageModel::flops_of_adapters() const {
 std::vector<Part> LanguageModel::parts_of(std::uint64_t layer, bool adapted) const {
   const workload::LayerKind kind = shape_.kind_of(layer);
   std::vector<Part> all;
-  add_mixing(kind.mixer, adapted, all);
-  if (kind.mlp) {
-    add_mlp(layer, adapted, all);
+  for (const Part part : shapes_.sources().parts_of(layer)) {
+    if (part == expert_up && setup_.expert > 1) {
+      all.push_back(swap_tokens);
+    }
+    all.push_back(part);
+    if (adapted) {
+      add_adapter(part, all);
+    }
+    if (part == expert_down && setup_.expert > 1) {
+      all.push_back(swap_tokens);
+    }
+    if ((part == out || part == ssm_output) && tensor_ > 1) {
+      all.push_back(reduce_out);
+    }
+  }
+  if (kind.mlp && tensor_ > 1) {
+    all.push_back(reduce_down);
   }
   if (layer + 1 < shape_.layers && stage_of(layer + 1) != stage_of(layer)) {
     all.push_back(hand_on);
@@ -91,65 +104,13 @@ std::vector<Part> LanguageModel::parts_of(std::uint64_t layer, bool adapted) con
   return all;
 }
 
-void LanguageModel::add_mixing(workload::Mixer mixer, bool adapted, std::vector<Part>& all) const {
-  const auto append = [&all](std::initializer_list<Part> some) {
-    all.insert(all.end(), some.begin(), some.end());
-  };
-  if (mixer == workload::Mixer::none) {
-    return;
-  }
-  all.push_back(norm_in);
-  if (mixer == workload::Mixer::ssm) {
-    append({ssm_input, ssm_convolution, ssm_scan, ssm_gate, ssm_output});
-  } else {
-    if (shape_.latent) {
-      append({latent_down, latent_norm, query_up, absorb});
-    } else {
-      append({qkv});
-    }
-    if (adapted) {
-      append({qkv_shrink, qkv_expand});
-    }
-    append({mixer == workload::Mixer::local ? local_attention : attention});
-    if (shape_.latent) {
-      append({value_up});
-    }
-    append({out});
-    if (adapted) {
-      append({out_shrink, out_expand});
+void LanguageModel::add_adapter(Part part, std::vector<Part>& all) {
+  for (const Part of_adapter : {qkv_shrink, qkv_expand, out_shrink, out_expand, up_shrink,
+                                up_expand, down_shrink, down_expand}) {
+    if (adapted_part(of_adapter) == part) {
+      all.push_back(of_adapter);
     }
   }
-  if (tensor_ > 1) {
-    append({reduce_out});
-  }
-}
-
-void LanguageModel::add_mlp(std::uint64_t layer, bool adapted, std::vector<Part>& all) const {
-  const bool gated = shape_.mlp == workload::Activation::swiglu;
-  const bool experts = has_experts(layer);
-  const auto add = [&all](bool there, Part part) {
-    if (there) {
-      all.push_back(part);
-    }
-  };
-  const auto add_adapters = [&](Part shrink, Part expand) {
-    add(adapted, shrink);
-    add(adapted, expand);
-  };
-  all.push_back(norm_mid);
-  add(experts, router);
-  add(experts && setup_.expert > 1, swap_tokens);
-  all.push_back(experts ? expert_up : up);
-  add_adapters(up_shrink, up_expand);
-  add(gated, experts ? expert_gate : gate);
-  all.push_back(experts ? expert_down : down);
-  add_adapters(down_shrink, down_expand);
-  add(experts && setup_.expert > 1, swap_tokens);
-  const bool shared = experts && shape_.experts->shared > 0;
-  add(shared, shared_up);
-  add(shared && gated, shared_gate);
-  add(shared, shared_down);
-  add(tensor_ > 1, reduce_down);
 }
 
 Exchange LanguageModel::exchange(std::uint32_t op, std::uint64_t shape) const {

@@ -51,9 +51,6 @@ class LanguageModel : public ServedModel {
   }
 
  protected:
-  bool has_experts(std::uint64_t layer) const {
-    return shape_.experts && shape_.experts->are_in(layer);
-  }
   std::uint32_t stage_of(std::uint64_t layer) const { return serving::stage_of(setup_, layer); }
   std::uint32_t outside() const { return op_of(shape_.layers, 0); }
   std::uint64_t flops_of_adapters() const;
@@ -72,8 +69,7 @@ class LanguageModel : public ServedModel {
   bool is_uniform() const { return windowed_ == 0 && states_ == 0; }
   // Parts of a layer, one behind the other, exchanges among them; with those of adapters.
   std::vector<Part> parts_of(std::uint64_t layer, bool adapted = false) const;
-  void add_mixing(workload::Mixer mixer, bool adapted, std::vector<Part>& all) const;
-  void add_mlp(std::uint64_t layer, bool adapted, std::vector<Part>& all) const;
+  static void add_adapter(Part part, std::vector<Part>& all);
   StepSizes sizes_of_batch(const Batch& batch) const { return batch_sizes(shapes_, batch); }
 
   LanguageSetup setup_;
@@ -95,9 +91,6 @@ class LanguageModel : public ServedModel {
   std::uint64_t windowed_ = 0;
   std::uint64_t states_ = 0;
 };
-
-// Behind the last layer, of what gives a token.
-inline constexpr std::array of_head{last_norm, head, softmax};
 
 inline bool is_exchange(Part part) {
   return part == reduce_out || part == reduce_down || part == hand_on;

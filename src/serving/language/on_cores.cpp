@@ -119,7 +119,7 @@ Step CoreModel::step(const Batch& batch) const {
     builder.layer(layer, rows, groups, seen);
   }
   if (batch.emitting > 0) {
-    for (const Part part : of_head) {
+    for (const Part part : shapes_.sources().head()) {
       builder.add(setup_.pipeline - 1, outside() + part, batch.emitting);
     }
   }

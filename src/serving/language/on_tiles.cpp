@@ -100,7 +100,7 @@ Walk WalkedModel::make_walk(std::uint32_t stage, bool emits, bool adapted) const
     }
   }
   if (stage + 1 == setup_.pipeline && emits) {
-    for (const Part part : of_head) {
+    for (const Part part : shapes_.sources().head()) {
       walk.push_back({outside() + part, Kind::operation});
     }
   }

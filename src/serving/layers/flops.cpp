@@ -1,29 +1,12 @@
 #include "layers/flops.hpp"
 
-#include <algorithm>
-
+#include "layers/served_widths.hpp"
 #include "tessera/workload/transformer/model.hpp"
 
 namespace tessera::serving {
 namespace {
 
 using workload::TransformerShape;
-
-// One token of an inference, which goes to as many experts as there are.
-TransformerShape of_one_token(TransformerShape shape) {
-  shape.sequence = 1;
-  shape.attention = workload::AttentionKind::flash;  // one operator
-  shape.causal = false;
-  shape.dropout = false;
-  shape.loss = false;
-  if (shape.experts) {
-    shape.experts->count = shape.experts->top_k;
-    shape.experts->capacity_millionths = 1'000'000;
-    shape.experts->room = workload::ExpertRoom::padded;
-    shape.experts->shares.clear();
-  }
-  return shape;
-}
 
 // What is not so many FLOPs a token.
 bool is_mixed(const workload::Operator& op) {
@@ -34,27 +17,21 @@ bool is_mixed(const workload::Operator& op) {
 }  // namespace
 
 LayerFlops::LayerFlops(const TransformerShape& shape) : shape_(shape) {
-  const std::vector<workload::Layer> layers = workload::transformer_layers(of_one_token(shape));
+  const std::vector<workload::Layer> layers = workload::token_layers(shape);
   for (const workload::Layer& layer : layers) {
     const bool is_head = &layer == &layers.back();
     for (const workload::Operator& op : layer.operators) {
-      std::uint64_t flops = op.forward_flops.count();
+      const std::uint64_t flops = op.forward_flops.count();
       if (op.name == "ssm_passing") {  // of a chunk
         of_name_[op.name] = flops;
       }
       if (is_mixed(op)) {
         continue;
       }
-      if (shape.experts && op.name.starts_with("router")) {  // looks at all of them
-        flops = flops / shape.experts->top_k * shape.experts->count;
-      }
       of_name_[op.name] = flops;
       (is_head ? head_ : all_) += flops;
-      embedding_ += &layer == &layers.front() ? flops : 0;
     }
   }
-  const std::string norm = shape.norm == workload::Norm::layer ? "ln" : "norm";
-  norm_ = std::max(of_token(norm + "1"), of_token(norm + "2"));
   for (std::uint64_t layer = 0; layer < shape.layers; ++layer) {
     ++mixers_[static_cast<std::size_t>(shape.kind_of(layer).mixer)];
   }
@@ -66,9 +43,7 @@ std::uint64_t LayerFlops::of_token(const std::string& name) const {
 }
 
 Wide LayerFlops::of_attention(const StepSizes& sizes, std::uint64_t heads) const {
-  const std::uint64_t widths = shape_.latent
-                                   ? 2 * shape_.latent->kv_rank + shape_.latent->rope_width
-                                   : 2 * shape_.head_width;
+  const std::uint64_t widths = served_key_width(shape_) + served_value_width(shape_);
   return Wide{heads} * widths * sizes.all_twice_pairs();
 }
 

@@ -20,10 +20,6 @@ class LayerFlops {
 
   // Of an operator by its name there, a token, not cut; 0: there is none.
   std::uint64_t of_token(const std::string& name) const;
-  std::uint64_t of_embedding() const { return embedding_; }  // a token
-  // A norm, and the sum with what was skipped; a token.
-  std::uint64_t of_norm() const { return norm_; }
-  std::uint64_t of_skip() const { return of_token("skip1"); }
   // Of one layer's attention of so many heads; of latent attention with the latent vectors. Of
   // layers with a window by StepSizes::in_window.
   Wide of_attention(const StepSizes& sizes, std::uint64_t heads) const;
@@ -38,10 +34,8 @@ class LayerFlops {
   workload::TransformerShape shape_;
   std::map<std::string, std::uint64_t> of_name_;
   std::array<std::uint64_t, 4> mixers_{};  // [workload::Mixer] layers
-  std::uint64_t embedding_ = 0;
-  std::uint64_t norm_ = 0;
-  std::uint64_t head_ = 0;  // a token that gives the next one
-  std::uint64_t all_ = 0;   // embedding and layers without attention, a token
+  std::uint64_t head_ = 0;                 // a token that gives the next one
+  std::uint64_t all_ = 0;                  // embedding and layers without attention, a token
 };
 
 }  // namespace tessera::serving

@@ -9,30 +9,6 @@
 namespace tessera::serving {
 namespace {
 
-bool is_product(Part part) {
-  switch (part) {
-    case qkv:
-    case out:
-    case router:
-    case up:
-    case down:
-    case expert_up:
-    case expert_down:
-    case head:
-    case latent_down:
-    case query_up:
-    case absorb:
-    case value_up:
-    case shared_up:
-    case shared_down:
-    case ssm_input:
-    case ssm_output:
-      return true;
-    default:
-      return false;
-  }
-}
-
 bool is_of_states(Part part) {
   return part == ssm_convolution || part == ssm_scan || part == ssm_gate;
 }
@@ -41,28 +17,8 @@ bool is_of_adapters(Part part) {
   return adapted_part(part) != part;
 }
 
-bool is_of_experts(Part part) {
-  return part == expert_up || part == expert_gate || part == expert_down;
-}
-
 bool is_of_head(Part part) {
   return part == last_norm || part == head || part == softmax;
-}
-
-workload::Kernel kernel_of(Part part) {
-  switch (part) {
-    case norm_in:
-    case norm_mid:
-    case last_norm:
-    case latent_norm:
-      return workload::Kernel::norm;
-    case gate:
-    case expert_gate:
-    case shared_gate:
-      return workload::Kernel::activation;
-    default:
-      return workload::Kernel::plain;
-  }
 }
 
 // Of a row.
@@ -109,60 +65,26 @@ TileOperation LayerOperations::make(Part part, const StepSizes& sizes) const {
                        : part == serving::attention ? attention(sizes)
                        : part == local_attention    ? attention(sizes.in_window())
                        : is_of_states(part)         ? of_state_space(part, sizes)
-                       : is_product(part)           ? product(part, rows)
+                       : shapes_.is_product(part)   ? product(part, rows)
                                                     : stream(part, rows);
   made.operation.data_type = shapes_.model().data_type;
   return made;
 }
 
+// Of the model's operators that have no product, what is cut with the units' heads or columns.
 Wide LayerOperations::vector_flops(Part part, std::uint64_t rows, bool adds_skipped) const {
   const std::uint64_t tensor = shapes_.setup().tensor;
-  const bool gated = shapes_.model().mlp == workload::Activation::swiglu;
-  const std::string activation = gated                                               ? "swiglu"
-                                 : shapes_.model().mlp == workload::Activation::relu ? "relu"
-                                                                                     : "gelu";
-  const auto cut = [&](std::uint64_t of_token) { return quotient_up(of_token, tensor); };
+  const PartSources& sources = shapes_.sources();
+  if (part == softmax) {  // of the step alone
+    const std::uint64_t logits = quotient_up(shapes_.model().vocabulary, tensor);
+    return Wide{rows} * workload::softmax_flops(logits).count();
+  }
   const std::uint64_t worked = is_of_experts(part) ? shapes_.own(rows) : rows;
-  std::uint64_t of_token = adds_skipped ? flops_.of_skip() : 0;
-  switch (part) {
-    case norm_in:
-    case norm_mid:
-    case last_norm:
-      of_token += flops_.of_norm();
-      break;
-    case qkv:
-    case query_up:
-      of_token += cut(flops_.of_token("rotary")) + flops_.of_token("rotary_key");
-      break;
-    case latent_norm:
-      of_token += flops_.of_token("q_norm") + flops_.of_token("kv_norm");
-      break;
-    case up:
-    case gate:
-      of_token += (part == gate) == gated ? cut(flops_.of_token(activation)) : 0;
-      break;
-    case expert_up:
-    case expert_gate:
-      of_token += (part == expert_gate) == gated ? cut(flops_.of_token("expert_" + activation)) : 0;
-      break;
-    case shared_up:
-    case shared_gate:
-      of_token += (part == shared_gate) == gated ? cut(flops_.of_token("shared_" + activation)) : 0;
-      break;
-    case router:
-      of_token += flops_.of_token("router_softmax");
-      break;
-    case expert_down:
-      of_token += flops_.of_token("combine");
-      break;
-    case embedding:
-      of_token += flops_.of_embedding();
-      break;
-    case softmax:
-      of_token += workload::softmax_flops(quotient_up(shapes_.model().vocabulary, tensor)).count();
-      break;
-    default:
-      break;
+  std::uint64_t of_token = adds_skipped ? sources.skip_flops() : 0;
+  for (const workload::Operator& op : sources.others_of(part)) {
+    const bool is_cut = op.sharding == workload::Sharding::heads;
+    const std::uint64_t flops = op.forward_flops.count();
+    of_token += is_cut ? quotient_up(flops, tensor) : flops;
   }
   return Wide{worked} * of_token;
 }
@@ -233,7 +155,8 @@ TileOperation LayerOperations::stream(Part part, std::uint64_t rows) const {
     adds_skipped = adds_skipped || input.name == "skip";
     elements += loaded;
   }
-  made.operation.kernel = kernel_of(part);
+  const std::vector<workload::Operator>& sources = shapes_.sources().others_of(part);
+  made.operation.kernel = sources.empty() ? workload::Kernel::plain : sources.front().kernel;
   made.operation.flops = Flops(narrow(vector_flops(part, rows, adds_skipped)));
   made.operation.bytes = Bytes(narrow(elements * element.count()));
   if (made.operation.kernel != workload::Kernel::plain) {

@@ -1,6 +1,7 @@
 #include "layers/operators.hpp"
 
 #include <algorithm>
+#include <initializer_list>
 
 #include "tessera/core/error.hpp"
 
@@ -21,19 +22,9 @@ std::shared_ptr<const npu::TiledOperator> LayerOperators::make(Part part, std::u
       ensure(made != nullptr, "attention that was checked to fit a core does not");
       return made;
     }
-    case qkv:
-    case out:
-    case router:
-    case up:
-    case down:
-    case expert_up:
-    case expert_down:
-    case shared_up:
-    case shared_down:
-    case head:
-      return npu::lower(shapes_.product_of(part, shape), target);
     default:
-      return npu::lower(shapes_.stream_of(part, shape), target);
+      return shapes_.is_product(part) ? npu::lower(shapes_.product_of(part, shape), target)
+                                      : npu::lower(shapes_.stream_of(part, shape), target);
   }
 }
 
@@ -43,30 +34,18 @@ void LayerOperators::place_operands() {
   const workload::TransformerShape& model = shapes_.model();
   const std::uint32_t rows = setup.tokens;
   const auto place = [&](Part part, std::uint64_t shape) {
-    begins_[part] = npu::place_operands(*make(part, shape, setup.cores), layer_bytes_);
+    if (shapes_.sources().has(part) || part == softmax) {
+      begins_[part] = npu::place_operands(*make(part, shape, setup.cores), layer_bytes_);
+    }
   };
-  for (const Part part : {norm_in, qkv, out, norm_mid, up, down}) {
+  for (const Part part : {norm_in, qkv, out, norm_mid, up, down, gate, router, expert_up,
+                          expert_gate, expert_down, shared_up, shared_gate, shared_down}) {
     place(part, rows);
-  }
-  if (model.mlp == workload::Activation::swiglu) {
-    place(gate, rows);
-  }
-  if (model.experts) {
-    for (const Part part : {router, expert_up, expert_gate, expert_down}) {
-      place(part, rows);
-    }
-    if (model.experts->shared > 0) {
-      for (const Part part : {shared_up, shared_gate, shared_down}) {
-        place(part, rows);
-      }
-    }
   }
   const auto keys = static_cast<std::uint32_t>(model.sequence);
   place(attention, code_of({setup.sequences, 1, keys}));
-  if (model.window > 0) {
-    const std::uint32_t seen = shapes_.in_window({1, std::min(rows, most_queries), keys}).keys;
-    place(local_attention, code_of({setup.sequences, 1, seen}));
-  }
+  const std::uint32_t seen = shapes_.in_window({1, std::min(rows, most_queries), keys}).keys;
+  place(local_attention, code_of({setup.sequences, 1, seen}));
   place(embedding, rows);
   place(last_norm, setup.sequences);
   place(head, setup.sequences);

@@ -9,47 +9,6 @@ namespace tessera::serving {
 
 using npu::vector_work;
 
-const std::vector<std::string>& part_names() {
-  static const std::vector<std::string> plain{
-      "norm_in",     "qkv",         "attention",   "out",       "reduce_out", "norm_mid",
-      "router",      "up",          "gate",        "down",      "expert_up",  "expert_gate",
-      "expert_down", "reduce_down", "hand_on",     "embedding", "last_norm",  "head",
-      "softmax",     "latent_down", "latent_norm", "query_up",  "absorb",     "value_up",
-      "shared_up",   "shared_gate", "shared_down"};
-  static const std::vector<std::string> whole = [] {
-    std::vector<std::string> names = plain;
-    for (const char* const product : {"qkv", "out", "up", "down"}) {
-      names.push_back(std::string(product) + "_shrink");
-      names.push_back(std::string(product) + "_expand");
-    }
-    for (const char* const name : {"swap_tokens", "local_attention", "ssm_input", "ssm_convolution",
-                                   "ssm_scan", "ssm_gate", "ssm_output"}) {
-      names.emplace_back(name);
-    }
-    return names;
-  }();
-  return whole;
-}
-
-Part adapted_part(Part part) {
-  switch (part) {
-    case qkv_shrink:
-    case qkv_expand:
-      return qkv;
-    case out_shrink:
-    case out_expand:
-      return out;
-    case up_shrink:
-    case up_expand:
-      return up;
-    case down_shrink:
-    case down_expand:
-      return down;
-    default:
-      return part;
-  }
-}
-
 std::uint64_t code_of(const SequenceGroup& group) {
   return std::uint64_t{group.sequences - 1} << (query_bits + key_bits) |
          std::uint64_t{group.queries - 1} << key_bits | group.keys;
@@ -77,22 +36,24 @@ LayerShapes::LayerShapes(const LanguageSetup& setup)
       shape_(setup.shape),
       tensor_(setup.tensor),
       heads_(shape_.heads / tensor_),
-      kv_heads_(shape_.latent ? 1 : std::max<std::uint64_t>(1, shape_.kv_heads / tensor_)) {
+      kv_heads_(shape_.latent ? 1 : std::max<std::uint64_t>(1, shape_.kv_heads / tensor_)),
+      sources_(shape_) {
+  if (shape_.latent && sources_.has(latent_down)) {  // whole in each unit
+    cached_ = sources_.products_of(latent_down).back().product.columns;
+  } else if (sources_.has(qkv)) {
+    const workload::Operator& joined = sources_.products_of(qkv).front();
+    cached_ = joined.shard_columns(tensor_) - heads_ * joined.blocks.front().width;
+  }
   if (shape_.ssm) {
     state_space_.emplace(setup);
   }
 }
 
-std::uint64_t LayerShapes::up_columns(std::uint64_t ffn) const {
-  const bool gated = shape_.mlp == workload::Activation::swiglu;
-  return quotient_up(ffn, tensor_) * (gated ? 2 : 1);
-}
-
-npu::ProductSpec LayerShapes::product(std::uint64_t rows, std::uint64_t columns,
-                                      std::uint64_t depth) const {
+npu::ProductSpec LayerShapes::product(std::uint64_t rows, const workload::Operator& op,
+                                      const workload::MatrixProduct& shard) const {
   npu::ProductSpec spec;
-  spec.shape = {rows, columns, depth, 1};
-  spec.bias = shape_.biases;
+  spec.shape = {rows, shard.columns, shard.depth, 1};
+  spec.bias = biases_of(op) > 0;
   return spec;
 }
 
@@ -106,100 +67,42 @@ npu::ProductSpec LayerShapes::expert_product(std::uint64_t rows, std::uint64_t c
   return spec;
 }
 
-std::optional<npu::StoredWeights> LayerShapes::stored(Part part) const {
-  const WeightTypes& types = setup_.weights;
-  switch (part) {
-    case router:
-      return types.router;
-    case head:
-      return types.head;
-    case expert_up:
-    case expert_down:
-      return types.experts;
-    case up:
-    case down:
-    case shared_up:
-    case shared_down:
-      return types.mlp;
-    case latent_down:
-      return std::nullopt;
-    default:
-      return types.attention;
-  }
-}
-
 npu::ProductSpec LayerShapes::product_of(Part part, std::uint64_t rows) const {
-  npu::ProductSpec spec = plain_product_of(part, rows);
-  spec.stored = stored(part);
+  if (part == absorb || part == value_up) {
+    return absorbed(part, rows);
+  }
+  const std::vector<workload::Operator>& products = sources_.products_of(part);
+  workload::MatrixProduct shard = products.front().shard_product(tensor_);
+  for (auto joined = products.begin() + 1; joined != products.end(); ++joined) {
+    shard.columns += joined->shard_product(tensor_).columns;
+  }
+  npu::ProductSpec spec = is_of_experts(part) ? expert_product(rows, shard.columns, shard.depth)
+                                              : product(rows, products.front(), shard);
+  spec.stored = stored_of(setup_.weights, products.front());
+  spec.then = work_behind(part);
+  const bool ends_mixing_or_mlp = part == out || part == ssm_output || part == down;
+  spec.residuals = ends_mixing_or_mlp && tensor_ == 1 ? 1 : 0;
   return spec;
 }
 
-npu::ProductSpec LayerShapes::plain_product_of(Part part, std::uint64_t rows) const {
-  const std::uint64_t hidden = shape_.hidden;
-  const std::uint64_t width = shape_.head_width;
-  npu::ProductSpec spec;
-  switch (part) {
-    case qkv:
-      spec = product(rows, (heads_ + 2 * kv_heads_) * width, hidden);
-      if (shape_.positions == workload::Positions::rotary) {
-        spec.then = vector_work("add") + vector_work("mul") + vector_work("mul");
-      }
-      return spec;
-    case out:
-      spec = product(rows, hidden, heads_ * shape_.value_width());
-      spec.residuals = tensor_ == 1 ? 1 : 0;
-      return spec;
-    case router:
-      spec = product(rows, shape_.experts->count, hidden);
-      spec.bias = false;
-      spec.then = vector_work("exp");
-      return spec;
-    case up:
-    case expert_up:
-      spec = part == up ? product(rows, up_columns(shape_.ffn), hidden)
-                        : expert_product(rows, up_columns(shape_.experts->ffn), hidden);
-      if (shape_.mlp != workload::Activation::swiglu) {
-        spec.then = vector_work(shape_.mlp == workload::Activation::relu ? "relu" : "gelu");
-      }
-      return spec;
-    case down:
-      spec = product(rows, hidden, quotient_up(shape_.ffn, tensor_));
-      spec.residuals = tensor_ == 1 ? 1 : 0;
-      return spec;
-    case expert_down:
-      return expert_product(rows, hidden, quotient_up(shape_.experts->ffn, tensor_));
-    case shared_up:
-      spec = product(rows, up_columns(shared_ffn()), hidden);
-      if (shape_.mlp != workload::Activation::swiglu) {
-        spec.then = vector_work(shape_.mlp == workload::Activation::relu ? "relu" : "gelu");
-      }
-      return spec;
-    case shared_down:
-      return product(rows, hidden, quotient_up(shared_ffn(), tensor_));
-    case ssm_input:
-      spec = product(rows, state_space_->projected(), hidden);
-      spec.bias = false;
-      return spec;
-    case ssm_output:
-      spec = product(rows, hidden, state_space_->inner());
-      spec.bias = false;
-      spec.residuals = tensor_ == 1 ? 1 : 0;
-      return spec;
-    case latent_down:
-    case query_up:
-    case absorb:
-    case value_up:
-      return latent_product(part, rows);
-    default:
-      spec = product(rows, quotient_up(shape_.vocabulary, tensor_), hidden);
-      spec.bias = false;
-      return spec;
+// On each element of its output.
+std::optional<npu::VectorWork> LayerShapes::work_behind(Part part) const {
+  if (part == router) {
+    return vector_work("exp");
   }
+  for (const workload::Operator& op : sources_.others_of(part)) {
+    if (op.kernel == workload::Kernel::rotary) {
+      return vector_work("add") + vector_work("mul") + vector_work("mul");
+    }
+    if (op.kernel == workload::Kernel::activation) {
+      return vector_work(shape_.mlp == workload::Activation::relu ? "relu" : "gelu");
+    }
+  }
+  return {};
 }
 
 std::uint64_t LayerShapes::joined(Part base) const {
-  const bool gated = shape_.mlp == workload::Activation::swiglu;
-  return base == qkv ? 3 : base == up && gated ? 2 : 1;
+  return std::max<std::uint64_t>(1, sources_.products_of(base).front().blocks.size());
 }
 
 std::uint64_t LayerShapes::adapter_numbers() const {
@@ -213,46 +116,45 @@ std::uint64_t LayerShapes::adapter_numbers() const {
 
 // As DeepSeek serves it (DeepSeek-V2, arXiv:2405.04434, section 2.1.2: the products that make keys
 // and values are absorbed into those of queries and outputs).
-npu::ProductSpec LayerShapes::latent_product(Part part, std::uint64_t rows) const {
-  const workload::LatentShape& latent = *shape_.latent;
+npu::ProductSpec LayerShapes::absorbed(Part part, std::uint64_t rows) const {
+  const workload::Operator& product = sources_.products_of(part).front();
+  const workload::ColumnBlock& keys = product.blocks.front();
+  const workload::ColumnBlock& values = product.blocks.back();
+  const std::uint64_t rank = product.product.depth;
   npu::ProductSpec spec;
-  switch (part) {
-    case latent_down:  // whole in each unit, as norms
-      spec.shape = {rows, latent.q_rank + latent.kv_rank + latent.rope_width, shape_.hidden, 1};
-      return spec;
-    case query_up:
-      spec.shape = {rows, heads_ * latent.key_width(),
-                    latent.q_rank > 0 ? latent.q_rank : shape_.hidden, 1};
-      break;
-    case absorb:
-      spec.shape = {rows, latent.kv_rank, latent.nope_width, heads_};
-      break;
-    default:
-      spec.shape = {rows, latent.value_width, latent.kv_rank, heads_};
-      break;
-  }
+  spec.shape = part == absorb ? npu::ProductShape{rows, rank, keys.width, heads_}
+                              : npu::ProductShape{rows, values.width, rank, heads_};
+  spec.stored = stored_of(setup_.weights, product);
   return spec;
 }
 
-npu::StreamSpec LayerShapes::norm(std::uint64_t rows, std::uint64_t columns, bool skip) const {
-  const bool is_rms = shape_.norm == workload::Norm::rms;
+npu::StreamSpec LayerShapes::norm(std::uint64_t rows, Part part, bool skip) const {
+  const std::vector<workload::Operator>& norms = sources_.others_of(part);
+  std::uint64_t columns = 0;
+  std::uint64_t parameters = 0;
+  for (const workload::Operator& op : norms) {
+    columns += op.output_elements;
+    parameters += op.parameters;
+  }
   npu::StreamSpec spec;
   spec.rows = rows;
   spec.columns = columns;
-  spec.work = vector_work(is_rms ? "rms_norm" : "layer_norm");
+  spec.work = vector_work(norms.front().kind);
   spec.inputs.push_back({"input", 0, columns, 1, 1, false});
   if (skip) {
     spec.inputs.push_back({"skip", 0, columns, 1, 1, false});
     spec.work = spec.work + vector_work("add");
   }
   spec.inputs.push_back({"gain", 0, columns, 1, 1, true});
-  if (!is_rms) {
+  if (parameters > columns) {
     spec.inputs.push_back({"bias", 0, columns, 1, 1, true});
   }
   return spec;
 }
 
-npu::StreamSpec LayerShapes::gate_of(std::uint64_t rows, std::uint64_t columns) const {
+// Half of the columns of the product before it times what the function makes of the others.
+npu::StreamSpec LayerShapes::gate_of(std::uint64_t rows, Part product) const {
+  const std::uint64_t columns = sources_.products_of(product).front().shard_columns(tensor_) / 2;
   npu::StreamSpec spec;
   spec.rows = rows;
   spec.columns = columns;
@@ -267,17 +169,17 @@ npu::StreamSpec LayerShapes::stream_of(Part part, std::uint64_t rows) const {
     case norm_in:
     case norm_mid:
     case last_norm:
-      return norm(rows, shape_.hidden, tensor_ > 1 || (part == norm_in && shape_.experts));
+      return norm(rows, part, tensor_ > 1 || (part == norm_in && shape_.experts));
     case latent_norm:
-      return norm(rows, shape_.latent->q_rank + shape_.latent->kv_rank, false);
+      return norm(rows, part, false);
     case gate:
-      return gate_of(rows, quotient_up(shape_.ffn, tensor_));
+      return gate_of(rows, up);
     case expert_gate:
       return gate_of(
           quotient_up(rows * shape_.experts->top_k, experts_of(rows)) * own_experts_of(rows),
-          quotient_up(shape_.experts->ffn, tensor_));
+          expert_up);
     case shared_gate:
-      return gate_of(rows, quotient_up(shared_ffn(), tensor_));
+      return gate_of(rows, shared_up);
     case embedding:
       spec.rows = rows;
       spec.columns = shape_.hidden;

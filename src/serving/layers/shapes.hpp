@@ -8,93 +8,15 @@
 #include <string>
 #include <vector>
 
+#include "layers/parts.hpp"
+#include "layers/served_widths.hpp"
+#include "layers/sources.hpp"
 #include "layers/state_space.hpp"
 #include "tessera/core/quotient.hpp"
 #include "tessera/npu/specs.hpp"
 #include "tessera/serving/language_model.hpp"
 
 namespace tessera::serving {
-
-// Operators of a layer; those that stand before and behind the layers are of the layer after the
-// last one.
-enum Part : std::uint32_t {
-  norm_in,
-  qkv,
-  attention,
-  out,
-  reduce_out,
-  norm_mid,
-  router,
-  up,
-  gate,
-  down,
-  expert_up,
-  expert_gate,
-  expert_down,
-  reduce_down,
-  hand_on,
-  embedding,
-  last_norm,
-  head,
-  softmax,
-  // Of latent attention: what goes into the latent vectors, norms of these, queries out of one; of
-  // the other it is neither keys nor values that come out, but queries are turned into its space,
-  // and what they have gathered out of it.
-  latent_down,
-  latent_norm,
-  query_up,
-  absorb,
-  value_up,
-  // Of experts that work on every token.
-  shared_up,
-  shared_gate,
-  shared_down,
-  // Of adapters, behind the products that they belong to: down to the rank, and up from it.
-  qkv_shrink,
-  qkv_expand,
-  out_shrink,
-  out_expand,
-  up_shrink,
-  up_expand,
-  down_shrink,
-  down_expand,
-  // Of experts that are spread over units: tokens to these, and again what comes out back.
-  swap_tokens,
-  // Attention of layers with a window, and what state-space layers have in place of it, of qkv and
-  // of out (layers/state_space.hpp).
-  local_attention,
-  ssm_input,
-  ssm_convolution,
-  ssm_scan,
-  ssm_gate,
-  ssm_output,
-  part_count
-};
-// Cores that share an operator begin with another one by its number, so that those of models
-// without windows and states are what they are without these: others are numbered behind all of
-// them.
-inline constexpr std::uint32_t parts = 36;
-inline constexpr std::uint32_t later_parts = part_count - parts;
-inline constexpr std::uint32_t first_later = (most_layers + 1) * parts;
-static_assert(local_attention == parts);
-static_assert(first_later + most_layers * later_parts <= 1U << OperatorName::op_bits);
-
-constexpr std::uint32_t op_of(std::uint64_t layer, std::uint32_t part) {
-  return static_cast<std::uint32_t>(
-      part < parts ? layer * parts + part : first_later + layer * later_parts + (part - parts));
-}
-constexpr Part part_of(std::uint32_t op) {
-  return static_cast<Part>(op < first_later ? op % parts
-                                            : parts + (op - first_later) % later_parts);
-}
-constexpr std::uint32_t layer_of(std::uint32_t op) {
-  return op < first_later ? op / parts : (op - first_later) / later_parts;
-}
-
-const std::vector<std::string>& part_names();
-
-// The product that a part of an adapter stands behind; else the part itself.
-Part adapted_part(Part part);
 
 // A group of sequences in the bits of a shape.
 inline constexpr unsigned query_bits = 13;
@@ -117,7 +39,9 @@ class LayerShapes {
 
   const LanguageSetup& setup() const { return setup_; }
   const workload::TransformerShape& model() const { return shape_; }
+  const PartSources& sources() const { return sources_; }
 
+  bool is_product(Part part) const { return sources_.has_products(part); }
   npu::ProductSpec product_of(Part part, std::uint64_t rows) const;
   // Matrices that a product joins, each of which has an adapter of its own.
   std::uint64_t joined(Part base) const;
@@ -134,19 +58,15 @@ class LayerShapes {
   Bytes cache_of_token() const {
     const Bytes of_key = element_size(setup_.key_type.value_or(shape_.data_type));
     if (shape_.latent) {
-      return of_key * (shape_.latent->kv_rank + shape_.latent->rope_width);
+      return of_key * cached_;
     }
     const Bytes of_value = element_size(setup_.value_type.value_or(shape_.data_type));
-    return (of_key + of_value) * (kv_heads_ * shape_.head_width);  // of a layer
+    return (of_key + of_value) * (cached_ / 2);  // of a layer; values are as wide as keys
   }
   Bytes element() const { return element_size(shape_.data_type); }
   // Of what a head's query is multiplied with in attention, and of what it gathers.
-  std::uint64_t key_width() const {
-    return shape_.latent ? shape_.latent->kv_rank + shape_.latent->rope_width : shape_.head_width;
-  }
-  std::uint64_t gathered_width() const {
-    return shape_.latent ? shape_.latent->kv_rank : shape_.head_width;
-  }
+  std::uint64_t key_width() const { return served_key_width(shape_); }
+  std::uint64_t gathered_width() const { return served_value_width(shape_); }
   // That so many tokens reach, and those of them that are on one unit.
   std::uint64_t experts_of(std::uint64_t rows) const {
     return experts_reached(shape_.experts->count, shape_.experts->top_k, rows);
@@ -156,23 +76,22 @@ class LayerShapes {
   std::uint64_t own(std::uint64_t rows) const { return quotient_up(rows, setup_.expert); }
 
  private:
-  std::uint64_t up_columns(std::uint64_t ffn) const;
-  std::uint64_t shared_ffn() const { return shape_.experts->shared * shape_.experts->ffn; }
-  npu::ProductSpec plain_product_of(Part part, std::uint64_t rows) const;
-  // How its weights lie in memory.
-  std::optional<npu::StoredWeights> stored(Part part) const;
-  npu::ProductSpec product(std::uint64_t rows, std::uint64_t columns, std::uint64_t depth) const;
+  npu::ProductSpec product(std::uint64_t rows, const workload::Operator& op,
+                           const workload::MatrixProduct& shard) const;
   npu::ProductSpec expert_product(std::uint64_t rows, std::uint64_t columns,
                                   std::uint64_t depth) const;
-  npu::StreamSpec norm(std::uint64_t rows, std::uint64_t columns, bool skip) const;
-  npu::ProductSpec latent_product(Part part, std::uint64_t rows) const;
-  npu::StreamSpec gate_of(std::uint64_t rows, std::uint64_t columns) const;
+  npu::StreamSpec norm(std::uint64_t rows, Part part, bool skip) const;
+  npu::ProductSpec absorbed(Part part, std::uint64_t rows) const;
+  std::optional<npu::VectorWork> work_behind(Part part) const;
+  npu::StreamSpec gate_of(std::uint64_t rows, Part product) const;
 
   LanguageSetup setup_;
   workload::TransformerShape shape_;
   std::uint64_t tensor_;
   std::uint64_t heads_;
   std::uint64_t kv_heads_;
+  PartSources sources_;
+  std::uint64_t cached_ = 0;  // numbers of a token in a layer's cache, of a unit
   std::optional<StateSpace> state_space_;
 };
 

@@ -28,7 +28,6 @@ class StateSpace {
   // Of a unit.
   std::uint64_t inner() const { return heads_ * ssm_.head_width; }
   std::uint64_t convolved() const { return inner() + 2 * shared(); }
-  std::uint64_t projected() const { return inner() + convolved() + heads_; }
   // Numbers of vectors that go with the layers' products, in memory.
   std::uint64_t convolution_weights() const { return convolved() * (ssm_.kernel + 1); }
   // That a sequence keeps in a layer.

@@ -39,6 +39,13 @@ std::uint64_t expert_capacity(const ExpertShape& experts, std::uint64_t tokens) 
   return static_cast<std::uint64_t>((wanted + each - 1) / each);
 }
 
+std::vector<Operator> router_operators(const TransformerShape& shape, std::uint64_t tokens) {
+  const OperatorMaker make(shape.data_type, shape.dropout);
+  const std::uint64_t count = shape.experts->count;
+  return {make.linear("router", Sharding::replicated, tokens, shape.hidden, count, false),
+          make.softmax("router_softmax", Sharding::replicated, tokens * count)};
+}
+
 std::vector<Operator> expert_operators(const TransformerShape& shape, std::uint64_t tokens,
                                        std::uint64_t layer) {
   const OperatorMaker make(shape.data_type, shape.dropout);
@@ -63,21 +70,24 @@ std::vector<Operator> expert_operators(const TransformerShape& shape, std::uint6
       make.linear("expert_down", Sharding::row, per_expert, f, h, shape.biases), experts.count);
   down.exchange_elements = copies;
 
-  std::vector<Operator> operators{
-      make.linear("router", Sharding::replicated, tokens, h, experts.count, false),
-      make.softmax("router_softmax", Sharding::replicated, tokens * experts.count),
-      std::move(dispatch),
-      of_all_experts(
-          make.linear("expert_up", Sharding::column, per_expert, h, gate_and_up * f, shape.biases),
-          experts.count),
-      make.activation("expert_" + name, shape.mlp, Sharding::heads, per_expert * experts.count * f),
-      std::move(down)};
+  Operator up = of_all_experts(
+      make.linear("expert_up", Sharding::column, per_expert, h, gate_and_up * f, shape.biases),
+      experts.count);
+  up.blocks = up_blocks(shape.mlp, f);
+
+  std::vector<Operator> operators = router_operators(shape, tokens);
+  operators.push_back(std::move(dispatch));
+  operators.push_back(std::move(up));
+  operators.push_back(make.activation("expert_" + name, shape.mlp, Sharding::heads,
+                                      per_expert * experts.count * f));
+  operators.push_back(std::move(down));
   if (experts.shared > 0) {
     const std::uint64_t wide = experts.shared * f;
-    Operator up =
+    Operator shared =
         make.linear("shared_up", Sharding::column, tokens, h, gate_and_up * wide, shape.biases);
-    up.stored_whole = Bytes();  // the router keeps the same input
-    operators.push_back(std::move(up));
+    shared.blocks = up_blocks(shape.mlp, wide);
+    shared.stored_whole = Bytes();  // the router keeps the same input
+    operators.push_back(std::move(shared));
     operators.push_back(
         make.activation("shared_" + name, shape.mlp, Sharding::heads, tokens * wide));
     operators.push_back(make.linear("shared_down", Sharding::row, tokens, wide, h, shape.biases));

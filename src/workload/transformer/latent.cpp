@@ -47,6 +47,7 @@ std::vector<Operator> latent_operators(const TransformerShape& shape, std::uint6
   } else {
     operators.push_back(up_product(make, "q", tokens, shape.hidden, queries, queries));
   }
+  operators.back().blocks = {{heads, latent.key_width()}};
   Operator down = make.linear("kv_down", whole, tokens, shape.hidden,
                               latent.kv_rank + latent.rope_width, false);
   down.stored_whole = Bytes();  // the queries keep the same input
@@ -55,6 +56,7 @@ std::vector<Operator> latent_operators(const TransformerShape& shape, std::uint6
       make.norm("kv_norm", shape.norm, whole, tokens * latent.kv_rank, latent.kv_rank));
   Operator up = up_product(make, "kv_up", tokens, latent.kv_rank,
                            heads * (latent.nope_width + latent.value_width), values);
+  up.blocks = {{heads, latent.nope_width}, {heads, latent.value_width}};
   // With the part of the key that has the position, which every shard uses.
   up.backward_all_reduce_elements += tokens * latent.rope_width;
   operators.push_back(std::move(up));

@@ -194,6 +194,8 @@ class Builder {
     const std::uint64_t q = shape_.heads * shape_.head_width;
     const std::uint64_t kv = shape_.kv_heads * shape_.head_width;
     Operators operators{projection("qkv", tokens_, q + 2 * kv)};
+    const ColumnBlock of_keys{shape_.kv_heads, shape_.head_width};
+    operators.back().blocks = {{shape_.heads, shape_.head_width}, of_keys, of_keys};
     sum_bias(operators);
     if (shape_.join_gradients) {
       operators.push_back(join("qkv_join", tokens_ * (q + 2 * kv)));
@@ -236,6 +238,7 @@ class Builder {
     const std::uint64_t up = shape_.mlp == Activation::swiglu ? 2 * f : f;
     Operators operators{
         make_.linear("mlp_up", Sharding::column, tokens_, shape_.hidden, up, shape_.biases)};
+    operators.back().blocks = up_blocks(shape_.mlp, f);
     sum_bias(operators);
     operators.push_back(
         make_.activation(to_string(shape_.mlp), shape_.mlp, Sharding::heads, tokens_ * f));
@@ -424,6 +427,11 @@ void add_decoder(const TransformerShape& shape, std::vector<Layer>& layers) {
 }
 
 }  // namespace
+
+std::vector<ColumnBlock> up_blocks(Activation activation, std::uint64_t width) {
+  const std::size_t matrices = activation == Activation::swiglu ? 2 : 1;
+  return std::vector<ColumnBlock>(matrices, {width, 1});
+}
 
 Flops softmax_flops(std::uint64_t elements) {
   const OperatorMaker make(DataType::fp16, false);

@@ -68,6 +68,9 @@ inline constexpr VectorCost rotary_cost{3, 3, 0};
 std::vector<Operator> latent_operators(const TransformerShape& shape, std::uint64_t tokens,
                                        bool causal);
 
+// Columns of what goes into an MLP of `width`: with a gate twice as many.
+std::vector<ColumnBlock> up_blocks(Activation activation, std::uint64_t width);
+
 // A state-space layer, likewise.
 std::vector<Operator> ssm_operators(const TransformerShape& shape, std::uint64_t tokens);
 
@@ -75,6 +78,9 @@ std::vector<Operator> ssm_operators(const TransformerShape& shape, std::uint64_t
 // no more than its capacity where what is beyond is dropped.
 std::vector<std::uint64_t> expert_copies(const ExpertShape& experts, std::uint64_t tokens,
                                          std::uint64_t layer);
+
+// The router on so many tokens, and its softmax.
+std::vector<Operator> router_operators(const TransformerShape& shape, std::uint64_t tokens);
 
 // The operators of an MLP whose tokens are spread over experts, from the router to the sum.
 std::vector<Operator> expert_operators(const TransformerShape& shape, std::uint64_t tokens,

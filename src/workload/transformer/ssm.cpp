@@ -48,11 +48,15 @@ std::vector<Operator> ssm_operators(const TransformerShape& shape, std::uint64_t
   const std::uint64_t projected = inner + ssm.convolved() + ssm.heads;
   Operator in = make.linear("ssm_input", Sharding::column, tokens, shape.hidden, projected, false);
   in.stored_cut += make.bytes(in.output_elements);
+  const ColumnBlock channels{ssm.heads, ssm.head_width};
+  const ColumnBlock of_groups{ssm.groups, ssm.state};
+  in.blocks = {channels, channels, of_groups, of_groups, {ssm.heads, 1}};
 
   const std::uint64_t convolved = tokens * ssm.convolved();
   Operator convolution = make.vector("ssm_convolution", "ssm", cut, convolution_cost(ssm.kernel),
                                      convolved, convolved);
   convolution.kernel = Kernel::activation;
+  convolution.blocks = {channels, of_groups, of_groups};
   convolution.parameters = ssm.convolved() * (ssm.kernel + 1);
   keep(convolution, make.bytes(convolved));  // what goes into the scan
 

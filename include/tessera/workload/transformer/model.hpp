@@ -14,6 +14,11 @@ namespace tessera::workload {
 // sample of `shape.sequence` tokens. src/workload/transformer/layers.hpp says what is in them.
 std::vector<Layer> transformer_layers(const TransformerShape& shape);
 
+// The same of one token of an inference, as a step of a served model goes through them for each of
+// its tokens: attention in one kernel; the token goes to its `top_k` experts without padding, and
+// the router looks at all.
+std::vector<Layer> token_layers(TransformerShape shape);
+
 // Forward, of a softmax of so many elements.
 Flops softmax_flops(std::uint64_t elements);
 

@@ -1,0 +1,99 @@
+// Parts of a step: operators of a layer of a language model, of what stands before and behind the
+// layers, and exchanges among them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tessera/serving/language_model.hpp"
+#include "tessera/serving/served_model.hpp"
+
+namespace tessera::serving {
+
+// Operators of a layer; those that stand before and behind the layers are of the layer after the
+// last one.
+enum Part : std::uint32_t {
+  norm_in,
+  qkv,
+  attention,
+  out,
+  reduce_out,
+  norm_mid,
+  router,
+  up,
+  gate,
+  down,
+  expert_up,
+  expert_gate,
+  expert_down,
+  reduce_down,
+  hand_on,
+  embedding,
+  last_norm,
+  head,
+  softmax,
+  // Of latent attention: what goes into the latent vectors, norms of these, queries out of one; of
+  // the other it is neither keys nor values that come out, but queries are turned into its space,
+  // and what they have gathered out of it.
+  latent_down,
+  latent_norm,
+  query_up,
+  absorb,
+  value_up,
+  // Of experts that work on every token.
+  shared_up,
+  shared_gate,
+  shared_down,
+  // Of adapters, behind the products that they belong to: down to the rank, and up from it.
+  qkv_shrink,
+  qkv_expand,
+  out_shrink,
+  out_expand,
+  up_shrink,
+  up_expand,
+  down_shrink,
+  down_expand,
+  // Of experts that are spread over units: tokens to these, and again what comes out back.
+  swap_tokens,
+  // Attention of layers with a window, and what state-space layers have in place of it, of qkv and
+  // of out (layers/state_space.hpp).
+  local_attention,
+  ssm_input,
+  ssm_convolution,
+  ssm_scan,
+  ssm_gate,
+  ssm_output,
+  part_count
+};
+// Cores that share an operator begin with another one by its number, so that those of models
+// without windows and states are what they are without these: others are numbered behind all of
+// them.
+inline constexpr std::uint32_t parts = 36;
+inline constexpr std::uint32_t later_parts = part_count - parts;
+inline constexpr std::uint32_t first_later = (most_layers + 1) * parts;
+static_assert(local_attention == parts);
+static_assert(first_later + most_layers * later_parts <= 1U << OperatorName::op_bits);
+
+constexpr std::uint32_t op_of(std::uint64_t layer, std::uint32_t part) {
+  return static_cast<std::uint32_t>(
+      part < parts ? layer * parts + part : first_later + layer * later_parts + (part - parts));
+}
+constexpr Part part_of(std::uint32_t op) {
+  return static_cast<Part>(op < first_later ? op % parts
+                                            : parts + (op - first_later) % later_parts);
+}
+constexpr std::uint32_t layer_of(std::uint32_t op) {
+  return op < first_later ? op / parts : (op - first_later) / later_parts;
+}
+
+const std::vector<std::string>& part_names();
+
+// The product that a part of an adapter stands behind; else the part itself.
+Part adapted_part(Part part);
+
+inline bool is_of_experts(Part part) {
+  return part == expert_up || part == expert_gate || part == expert_down;
+}
+
+}  // namespace tessera::serving

@@ -1,0 +1,147 @@
+// A model is the same served and trained: parameters, FLOPs and the bytes of weights of a step that
+// reaches them all.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tessera/serving/language_model.hpp"
+#include "tessera/workload/transformer/model.hpp"
+
+namespace tessera::serving::one_transformer_test {
+namespace {
+
+using workload::LayerKind;
+using workload::Mixer;
+using workload::TransformerShape;
+
+constexpr std::uint32_t tokens = 64;
+
+TransformerShape dense() {
+  TransformerShape shape;
+  shape.layers = 4;
+  shape.hidden = 256;
+  shape.heads = shape.kv_heads = 8;
+  shape.head_width = 32;
+  shape.ffn = 512;
+  shape.sequence = tokens;
+  shape.vocabulary = 1000;
+  shape.positions = workload::Positions::rotary;
+  shape.attention = workload::AttentionKind::flash;
+  shape.causal = true;
+  shape.dropout = shape.loss = shape.tie_embeddings = false;
+  return shape;
+}
+
+TransformerShape grouped() {
+  TransformerShape shape = dense();
+  shape.kv_heads = 2;
+  shape.mlp = workload::Activation::swiglu;
+  shape.norm = workload::Norm::rms;
+  shape.biases = false;
+  return shape;
+}
+
+// Of DeepSeek's kind; each token goes to every expert, so that all weights are read.
+TransformerShape latent() {
+  TransformerShape shape = grouped();
+  shape.latent = workload::LatentShape{96, 64, 32, 16, 24};
+  shape.kv_heads = shape.heads;
+  shape.head_width = shape.latent->key_width();
+  return shape;
+}
+
+TransformerShape shared_experts() {
+  TransformerShape shape = grouped();
+  shape.experts = workload::ExpertShape{4, 4, 1, 1'000'000, 1, 128, 1};
+  return shape;
+}
+
+TransformerShape windowed() {
+  TransformerShape shape = grouped();
+  shape.window = 24;
+  shape.pattern = {LayerKind{Mixer::local, true}, LayerKind{Mixer::attention, true}};
+  return shape;
+}
+
+TransformerShape states() {
+  TransformerShape shape = grouped();
+  shape.pattern = {LayerKind{Mixer::ssm, false}, LayerKind{Mixer::attention, true}};
+  shape.ssm = workload::SsmShape{16, 16, 32, 4, 4, 32};
+  return shape;
+}
+
+std::vector<std::pair<std::string, TransformerShape>> family() {
+  return {{"dense", dense()},     {"grouped queries", grouped()},
+          {"latent", latent()},   {"experts", shared_experts()},
+          {"window", windowed()}, {"states", states()}};
+}
+
+Batch prompt() {
+  Batch batch;
+  batch.groups = {{1, tokens, tokens}};
+  batch.emitting = tokens;  // a trained head works on each
+  return batch;
+}
+
+// What attention in the latent space costs more than with keys and values of every head.
+Wide more_in_latent_space(const TransformerShape& shape) {
+  if (!shape.latent) {
+    return 0;
+  }
+  const workload::LatentShape& latent = *shape.latent;
+  const std::uint64_t served = 2 * latent.kv_rank + latent.rope_width;
+  const std::uint64_t trained = latent.key_width() + latent.value_width;
+  return Wide{shape.layers} * shape.heads * (served - trained) * tokens * tokens;
+}
+
+TEST(OneTransformer, HasEqualParametersAndFlops) {
+  for (const auto& [name, shape] : family()) {
+    workload::Workload trained;
+    trained.layers = workload::transformer_layers(shape);
+    Wide flops = more_in_latent_space(shape);
+    for (const workload::Layer& layer : trained.layers) {
+      flops += layer.forward_flops().count();
+    }
+    const auto served = make_language_model({shape});
+    EXPECT_EQ(served->weights(), Bytes(2 * trained.parameters())) << name;
+    EXPECT_EQ(static_cast<double>(served->flops(prompt())), static_cast<double>(flops)) << name;
+  }
+}
+
+// Rows of the embedding's table apart, of which a step reads those of its tokens.
+TEST(OneTransformer, ReadsEachWeightOnce) {
+  for (const auto& [name, shape] : family()) {
+    workload::Workload trained;
+    trained.layers = workload::transformer_layers(shape);
+    const auto served = make_language_model({shape});
+    const StepSizes sizes = served->on_tiles()->sizes_of(prompt());
+    Bytes read;
+    for (const WalkPart& part : served->on_tiles()->walk(0, sizes)) {
+      read += served->on_tiles()->operation(part.op, sizes).weights;
+    }
+    const std::uint64_t table = trained.layers.front().parameters();
+    EXPECT_EQ(read, Bytes(2 * (trained.parameters() - table + tokens * shape.hidden))) << name;
+  }
+}
+
+// The parts of a layer follow from the operators of the trained one.
+TEST(OneTransformer, DoesWhatItsTrainedLayersDo) {
+  for (const auto& [name, shape] : family()) {
+    const auto served = make_language_model({shape});
+    const StepSizes sizes = served->on_tiles()->sizes_of(prompt());
+    Wide done = 0;
+    for (const WalkPart& part : served->on_tiles()->walk(0, sizes)) {
+      done += served->on_tiles()->operation(part.op, sizes).operation.flops.count();
+    }
+    done -= workload::softmax_flops(shape.vocabulary).count() * tokens;
+    // With experts the sums with what was skipped are made with the next norm, some once more.
+    const std::uint64_t sums = shape.experts ? shape.layers * tokens * shape.hidden * 2 : 0;
+    EXPECT_GE(done, served->flops(prompt())) << name;
+    EXPECT_LE(done, served->flops(prompt()) + sums) << name;
+  }
+}
+
+}  // namespace
+}  // namespace tessera::serving::one_transformer_test
