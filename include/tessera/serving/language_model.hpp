@@ -12,8 +12,8 @@
 // gather behind (value_up), for prompts as for generation.
 //
 // At first an embedding of the tokens, at last norm, head and softmax of those tokens that give the
-// next one. Residuals are added to the sums of `out` and `down`, rotary positions turn the columns
-// of qkv, functions act on the columns of `up` before they are stored.
+// next one. Residuals are added to the sums of `out` and `down`, functions act on the columns of
+// `up` before they are stored.
 //
 // Tensor parallel (M. Shoeybi et al., "Megatron-LM", arXiv:1909.08053, section 3): heads and
 // columns are cut over t NPUs, with an all-reduce behind `out` and `down`, after which residuals
@@ -28,6 +28,11 @@
 // of its experts, of which there are min(top_k, N), and what comes out back, by two all-to-alls; so
 // all NPUs go on together. Tokens and sequences are spread evenly, rounded up, whatever their
 // number.
+//
+// Rotary positions (J. Su et al., "RoFormer", arXiv:2104.09864) are a kernel behind qkv, which
+// reads and writes queries and keys, of latent attention the part with the position alone. On tiles
+// new keys and values go into the cache by another one, which reads and writes them; on NPU cores
+// attention does that itself.
 //
 // The cache is of blocks of `block` tokens, and whole blocks are read (W. Kwon et al.,
 // "PagedAttention", arXiv:2309.06180). NPU cores compute masked scores.
@@ -96,7 +101,7 @@ inline constexpr std::uint32_t most_sequences = 1024;
 inline constexpr std::uint32_t most_queries = 8192;
 inline constexpr std::uint32_t most_keys = (1U << 19) - 1;
 inline constexpr std::uint32_t most_tokens = 1U << 20;
-inline constexpr std::uint64_t most_layers = 1500;
+inline constexpr std::uint64_t most_layers = 1400;
 
 // Throws ConfigError ("KEY: ...", KEY of the model or `tensor`, `pipeline`, `expert`) for a shape
 // that cannot be served or cut so.

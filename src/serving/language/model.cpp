@@ -19,11 +19,12 @@ LanguageModel::LanguageModel(const LanguageSetup& setup)
 // Up to the last one that a model of its kind may have.
 std::uint32_t LanguageModel::parts_named() const {
   const bool shares = shape_.experts && shape_.experts->shared > 0;
-  return shape_.window > 0 || shape_.ssm       ? part_count
-         : setup_.expert > 1                   ? local_attention
-         : setup_.adapter_slots > 0            ? swap_tokens
-         : shape_.latent.has_value() || shares ? qkv_shrink
-                                               : latent_down;
+  const bool turns = shapes_.sources().has(rotary);
+  return shape_.window > 0 || shape_.ssm || turns || setup_.core == nullptr ? part_count
+         : setup_.expert > 1                                                ? local_attention
+         : setup_.adapter_slots > 0                                         ? swap_tokens
+         : shape_.latent.has_value() || shares                              ? qkv_shrink
+                                                                            : latent_down;
 }
 
 void LanguageModel::count_mixers() {
@@ -83,6 +84,9 @@ std::vector<Part> LanguageModel::parts_of(std::uint64_t layer, bool adapted) con
   for (const Part part : shapes_.sources().parts_of(layer)) {
     if (part == expert_up && setup_.expert > 1) {
       all.push_back(swap_tokens);
+    }
+    if ((part == attention || part == local_attention) && setup_.core == nullptr) {
+      all.push_back(cache_write);
     }
     all.push_back(part);
     if (adapted) {

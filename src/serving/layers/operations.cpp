@@ -62,6 +62,7 @@ TileOperation LayerOperations::make(Part part, const StepSizes& sizes) const {
   const std::uint64_t own = is_of_head(part) ? sizes.emitting : sizes.tokens;
   const std::uint64_t rows = is_of_experts(part) ? own * shapes_.setup().expert : own;
   TileOperation made = is_of_adapters(part)         ? of_adapters(part, sizes)
+                       : part == cache_write        ? write_cache(sizes.tokens)
                        : part == serving::attention ? attention(sizes)
                        : part == local_attention    ? attention(sizes.in_window())
                        : is_of_states(part)         ? of_state_space(part, sizes)
@@ -165,11 +166,19 @@ TileOperation LayerOperations::stream(Part part, std::uint64_t rows) const {
   return made;
 }
 
+// Read as they were made, written as the cache keeps them.
+TileOperation LayerOperations::write_cache(std::uint64_t tokens) const {
+  TileOperation made;
+  made.appended = Bytes(narrow(Wide{shapes_.cache_of_token().count()} * tokens));
+  const Wide read = Wide{shapes_.made_for_cache().count()} * tokens;
+  made.operation.bytes = Bytes(narrow(read + made.appended.count()));
+  return made;
+}
+
 TileOperation LayerOperations::attention(const StepSizes& sizes) const {
   const Wide of_token = shapes_.cache_of_token().count();
   TileOperation made;
   made.cached = Bytes(narrow(of_token * sizes.keys()));
-  made.appended = Bytes(narrow(of_token * sizes.tokens));
   made.operation = attention_of(sizes);
   if (sizes.generating > 0 && sizes.prompts > 0) {
     StepSizes prompts = sizes;
@@ -197,7 +206,7 @@ workload::Operation LayerOperations::attention_of(const StepSizes& sizes) const 
                   sizes.sequences() * shapes_.kv_heads()};
   made.flops = Flops(narrow(flops_.of_attention(sizes, shapes_.heads())));
   const Wide queries = Wide{shapes_.element().count()} * sizes.tokens * shapes_.heads() * widths;
-  made.bytes = Bytes(narrow(queries + of_token * (sizes.keys() + sizes.tokens)));
+  made.bytes = Bytes(narrow(queries + of_token * sizes.keys()));
   made.attention = {shapes_.heads(),    shapes_.kv_heads(), sizes.generating, sizes.generating_keys,
                     sizes.prompts,      sizes.blocks,       sizes.block_keys, sizes.longest_blocks,
                     sizes.longest_keys, sizes.most_blocks};

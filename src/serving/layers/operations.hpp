@@ -19,6 +19,7 @@ class LayerOperations {
  private:
   TileOperation of_state_space(Part part, const StepSizes& sizes) const;
   TileOperation product(Part part, std::uint64_t rows) const;
+  TileOperation write_cache(std::uint64_t tokens) const;
   TileOperation stream(Part part, std::uint64_t rows) const;
   TileOperation of_adapters(Part part, const StepSizes& sizes) const;
   // Of a layer that sees all, or by StepSizes::in_window of one with a window.

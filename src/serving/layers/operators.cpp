@@ -39,7 +39,7 @@ void LayerOperators::place_operands() {
     }
   };
   for (const Part part : {norm_in, qkv, out, norm_mid, up, down, gate, router, expert_up,
-                          expert_gate, expert_down, shared_up, shared_gate, shared_down}) {
+                          expert_gate, expert_down, shared_up, shared_gate, shared_down, rotary}) {
     place(part, rows);
   }
   const auto keys = static_cast<std::uint32_t>(model.sequence);

@@ -64,6 +64,9 @@ enum Part : std::uint32_t {
   ssm_scan,
   ssm_gate,
   ssm_output,
+  // Rotary positions of queries and keys; and, on tiles, new keys and values put into the cache.
+  rotary,
+  cache_write,
   part_count
 };
 // Cores that share an operator begin with another one by its number, so that those of models

@@ -91,9 +91,6 @@ std::optional<npu::VectorWork> LayerShapes::work_behind(Part part) const {
     return vector_work("exp");
   }
   for (const workload::Operator& op : sources_.others_of(part)) {
-    if (op.kernel == workload::Kernel::rotary) {
-      return vector_work("add") + vector_work("mul") + vector_work("mul");
-    }
     if (op.kernel == workload::Kernel::activation) {
       return vector_work(shape_.mlp == workload::Activation::relu ? "relu" : "gelu");
     }
@@ -163,6 +160,17 @@ npu::StreamSpec LayerShapes::gate_of(std::uint64_t rows, Part product) const {
   return spec;
 }
 
+// Of queries and keys what has the position.
+npu::StreamSpec LayerShapes::turned(std::uint64_t rows) const {
+  const std::uint64_t width = shape_.latent ? shape_.latent->rope_width : shape_.head_width;
+  npu::StreamSpec spec;
+  spec.rows = rows;
+  spec.columns = (heads_ + kv_heads_) * width;
+  spec.inputs = {{"turned", 0, spec.columns, 1, 1, false}};
+  spec.work = vector_work("add") + vector_work("mul") + vector_work("mul");
+  return spec;
+}
+
 npu::StreamSpec LayerShapes::stream_of(Part part, std::uint64_t rows) const {
   npu::StreamSpec spec;
   switch (part) {
@@ -180,6 +188,8 @@ npu::StreamSpec LayerShapes::stream_of(Part part, std::uint64_t rows) const {
           expert_up);
     case shared_gate:
       return gate_of(rows, shared_up);
+    case rotary:
+      return turned(rows);
     case embedding:
       spec.rows = rows;
       spec.columns = shape_.hidden;

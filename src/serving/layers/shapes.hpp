@@ -63,6 +63,8 @@ class LayerShapes {
     const Bytes of_value = element_size(setup_.value_type.value_or(shape_.data_type));
     return (of_key + of_value) * (cached_ / 2);  // of a layer; values are as wide as keys
   }
+  // As the products of a token make it, before it is in the cache.
+  Bytes made_for_cache() const { return element() * cached_; }
   Bytes element() const { return element_size(shape_.data_type); }
   // Of what a head's query is multiplied with in attention, and of what it gathers.
   std::uint64_t key_width() const { return served_key_width(shape_); }
@@ -83,6 +85,7 @@ class LayerShapes {
   npu::StreamSpec norm(std::uint64_t rows, Part part, bool skip) const;
   npu::ProductSpec absorbed(Part part, std::uint64_t rows) const;
   std::optional<npu::VectorWork> work_behind(Part part) const;
+  npu::StreamSpec turned(std::uint64_t rows) const;
   npu::StreamSpec gate_of(std::uint64_t rows, Part product) const;
 
   LanguageSetup setup_;

@@ -446,11 +446,11 @@ std::optional<TransformerShape> read_transformer_shape(config::Section& section)
   shape->dropout = false;
   shape->loss = false;
   shape->join_gradients = joins_gradients(section, *shape, false);
-  note_unused_kernels(section, *shape, false);
   if (shape->layout_copies != LayoutCopies::none) {
     config::note_without_effect(section, layout_copies.key(), "requests");
     shape->layout_copies = LayoutCopies::none;
   }
+  note_unused_kernels(section, *shape, false);
   return shape;
 }
 

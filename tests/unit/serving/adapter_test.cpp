@@ -2,8 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -129,8 +131,8 @@ TEST(Adapters, TakeRoomBesideTheWeights) {
   const auto plain = model_of(small(), 1, 0);
   const auto some = model_of(small(), 1, 5);
   EXPECT_EQ(some->weights(), plain->weights() + some->adapter() * 5);
-  EXPECT_GE(some->names().size(), plain->names().size() + 8);
-  EXPECT_EQ(some->names().back(), "down_expand");
+  const std::vector<std::string>& names = some->names();
+  EXPECT_NE(std::find(names.begin(), names.end(), "down_expand"), names.end());
   workload::TransformerShape experts = small();
   experts.experts.emplace();
   experts.experts->count = 4;

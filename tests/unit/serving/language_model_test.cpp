@@ -620,7 +620,7 @@ TEST(TileModel, WalksStageByStage) {
     EXPECT_EQ(count(Kind::hand_on), unit < 4 ? 1 : 0);
     EXPECT_EQ(walk.front().kind == Kind::await, unit >= 2);
     EXPECT_EQ(walk.back().kind == Kind::hand_on, unit < 4);
-    EXPECT_EQ(count(Kind::operation), 4 * 7 + (unit < 2 ? 1 : 0) + (unit < 4 ? 0 : 3));
+    EXPECT_EQ(count(Kind::operation), 4 * 8 + (unit < 2 ? 1 : 0) + (unit < 4 ? 0 : 3));
   }
 }
 

@@ -143,5 +143,46 @@ TEST(OneTransformer, DoesWhatItsTrainedLayersDo) {
   }
 }
 
+// Operations of a step with this name, in one layer.
+std::vector<TileOperation> named(const ServedModel& served, const std::string& name) {
+  const StepSizes sizes = served.on_tiles()->sizes_of(prompt());
+  std::vector<TileOperation> all;
+  for (const WalkPart& part : served.on_tiles()->walk(0, sizes)) {
+    if (served.names()[served.name_of(part.op)] == name) {
+      all.push_back(served.on_tiles()->operation(part.op, sizes));
+    }
+  }
+  return all;
+}
+
+// Reads and writes what it turns: queries and keys, of latent attention the part with the position.
+TEST(OneTransformer, TurnsQueriesAndKeys) {
+  TransformerShape none = grouped();
+  none.positions = workload::Positions::none;
+  EXPECT_TRUE(named(*make_language_model({none}), "rotary").empty());
+  for (const auto& [shape, turned] :
+       {std::pair(grouped(), (8U + 2U) * 32U), std::pair(latent(), (8U + 1U) * 16U)}) {
+    const std::vector<TileOperation> rotary = named(*make_language_model({shape}), "rotary");
+    ASSERT_EQ(rotary.size(), shape.layers);
+    EXPECT_EQ(rotary.front().operation.kernel, workload::Kernel::rotary);
+    EXPECT_EQ(rotary.front().operation.flops, Flops(3 * tokens * turned));
+    EXPECT_EQ(rotary.front().operation.bytes, Bytes(2 * 2 * tokens * turned));
+    EXPECT_EQ(rotary.front().operation.row, Bytes(2 * 2 * turned));
+  }
+}
+
+// Keys and values are read in the model's type and written in the cache's; attention writes none.
+TEST(OneTransformer, WritesNewKeysAndValuesIntoTheCache) {
+  LanguageSetup setup{grouped()};
+  setup.cache_type = DataType::fp8;
+  const auto served = make_language_model(setup);
+  const std::vector<TileOperation> writes = named(*served, "cache_write");
+  const std::uint64_t numbers = tokens * 2 * 2 * 32;
+  ASSERT_EQ(writes.size(), 4U);
+  EXPECT_EQ(writes.front().appended, Bytes(numbers));
+  EXPECT_EQ(writes.front().operation.bytes, Bytes(3 * numbers));
+  EXPECT_EQ(named(*served, "attention").front().appended, Bytes());
+}
+
 }  // namespace
 }  // namespace tessera::serving::one_transformer_test

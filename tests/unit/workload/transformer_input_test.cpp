@@ -5,6 +5,7 @@
 #include <string>
 
 #include "read_text.hpp"
+#include "tessera/workload/transformer/transformer.hpp"
 
 namespace tessera::workload::transformer_input_test {
 namespace {
@@ -162,6 +163,16 @@ TEST(TransformerInput, MisspeltKeysAndNamesAreSuggested) {
               ElementsAre(AllOf(HasSubstr("optimizer"), HasSubstr("'adam'"))));
   EXPECT_THAT(read(required + "data_type: fp61\n").complaints, ElementsAre(HasSubstr("data_type")));
   EXPECT_THAT(read(required + "biases: yes\n").complaints, ElementsAre(HasSubstr("biases")));
+}
+
+TEST(TransformerInput, ServedLayoutCopiesAreNotedOnce) {
+  config::Diagnostics diagnostics;
+  config::Section section(
+      config::parse("w.yaml", required + "attention: flash\nlayout_copies: context\n", diagnostics),
+      "model", diagnostics);
+  EXPECT_TRUE(read_transformer_shape(section));
+  EXPECT_THAT(diagnostics.notes(), Contains(HasSubstr("layout_copies")).Times(1));
+  EXPECT_THAT(diagnostics.notes(), Contains("model.layout_copies has no effect with requests"));
 }
 
 TEST(TransformerInput, AllComplaintsAreCollected) {
