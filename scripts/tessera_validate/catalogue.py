@@ -55,8 +55,9 @@ PAGES = {page.name: page for page in (
     Page("levels", "Levels hold each other",
          ("messages", "collectives", "steps", "memory", "compute", "plans"),
          counted=("messages", "collectives", "steps", "memory", "compute", "plans")),
-    Page("conformance", "One work in several forms", ("plans", "cuts", "tenants", "collectives", "chips"),
-         counted=("plans", "cuts", "tenants", "collectives", "chips"),
+    Page("conformance", "One work in several forms",
+         ("plans", "cuts", "tenants", "collectives", "chips", "served"),
+         counted=("plans", "cuts", "tenants", "collectives", "chips", "served"),
          about="The same work through each executor, summary against summary. `equal` is to the picosecond "
                "and to the byte, of FLOPs and what follows from them to 1e-9; anything else is a ratio, the "
                "least and the most that were found, with a rule below that says why and bounds it. "
