@@ -6,7 +6,7 @@ PUBLISHED = 2700  # tokens/s a request, WSE-2: WaferLLM (He et al., arXiv:2502.0
 TILE_NS = 1.324  # a hop between tiles of the wafer (configs/machines/wse2.yaml)
 REGION, GRID = 39.6, 420  # tiles along a side of a region, and of a grid over most of the wafer (assumed)
 REQUESTS = ("--set", "workload.tenants.0.requests={arrivals: closed, count: 1, prompt: 128, generate: 32}")
-OPERATORS = 258  # of a token
+OPERATORS = 322  # of a token
 HOPS = ("--set", "machine.topology.latency=1 ns")
 WITHIN = (0.5, 3)  # of the published figure: an order of magnitude, not an accuracy
 
