@@ -17,8 +17,8 @@ constexpr std::uint64_t most_drawn = 1U << 20U;
 constexpr std::uint64_t most_pairs = 1U << 20U;
 constexpr std::size_t most_looked_at = 256;  // tiles, for what is under way
 constexpr double bytes_under_way = 128;      // of a message: its event, and a packet's (measured)
-constexpr double most_cycles = 1U << 30U;    // of all tiles together, that predictions go through
-constexpr std::uint64_t most_kinds = 8;      // of messages of a tile, for events that are pending
+constexpr double most_cycles_drawn = 1U << 30U;  // by predictions, of all tiles together
+constexpr std::uint64_t most_kinds = 8;  // of messages of a tile, for events that are pending
 
 class TrafficsWork final : public Work {
  public:
@@ -141,7 +141,7 @@ class TrafficsWork final : public Work {
     const double cycles =
         std::min(static_cast<double>(traffic_.cycles), static_cast<double>(messages) * gap);
     network::TrafficStream stream = traffic_.stream();
-    return cycles * static_cast<double>(tiles) <= most_cycles
+    return cycles * static_cast<double>(tiles) <= most_cycles_drawn
                ? stream
                : network::TrafficStream{stream.pattern, *bernoulli_, stream.seed};
   }
