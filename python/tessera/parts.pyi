@@ -340,12 +340,12 @@ class Coherence(Section):
     ) -> None: ...
 
 class ServedTenant(Section):
-    """Those that requests are to."""
+    """The served models, each with its requests."""
 
     requests: arrivals.Requests | Mapping[str, Any]
     """kind of arrivals, with its keys beside; mapping"""
     name: str | int | float | None
-    """of a tenant, without comma and slash; text; default: kind and place"""
+    """of the served model, without comma and slash; text; default: kind and place"""
     batching: ServedTenantBatching | None
     speculation: ServedTenantSpeculation | None
     tensor: int | None

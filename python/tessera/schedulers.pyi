@@ -10,7 +10,7 @@ from typing import Any, Literal, TypedDict
 from .sections import Section
 
 class Scheduler(Section):
-    """how tenants share cores"""
+    """how served models share cores"""
 
 class Deadline(Scheduler):
     """A border between cores for tenants with a target and others moves as targets are kept."""

@@ -222,7 +222,7 @@ class Serving(Workload):
     """Requests to models, in batches."""
 
     tenants: Sequence[parts.ServedTenant | Mapping[str, Any]]
-    """those that requests are to; mapping"""
+    """the served models, each with its requests; mapping"""
     name: str | int | float | None
     """a title; text"""
     seed: int | None
@@ -236,7 +236,7 @@ class Serving(Workload):
     steps: Literal["walked", "whole"] | None
     """on tiles, whole: a step is one event, as long as its operators and exchanges where nothing is shared; name, one of walked, whole; default: walked"""
     scheduler: schedulers.Scheduler | Mapping[str, Any] | None
-    """how tenants share cores; mapping"""
+    """how served models share cores; mapping"""
     def __init__(
         self,
         *,

@@ -1,6 +1,7 @@
 """How services are sized and laid out."""
 import json
 import re
+import shutil
 
 from program import check, expect, expect_refusal, fits
 
@@ -217,3 +218,38 @@ def plan_of_a_service_refuses_what_it_cannot_plan(program):
         expect(many.returncode == 2 and len(re.findall(complaint, many.stderr_text)) == 1, many.stderr_text)
     expect_refusal(program.call("capacity", service(program), "-q", "--over", "workload.tenants.0.replicas"),
                    2, "--over .*: expected KEY=VALUE,...")
+
+
+# Two layers of hidden 64 in fp16, a prompt of 8 tokens and 15 more that go in again: what units add up or hand on is
+# 128 B a token, what a layer keeps of one 256 B.
+ONE_REQUEST = SERVICE.replace("  steps: whole\n", "").replace(
+    "{arrivals: poisson, rate: 5000, count: 60, prompt: 8, generate: 16}",
+    "{arrivals: closed, count: 1, prompt: 8, generate: 16}")
+
+
+def bytes_of(program, text, ranks=1):
+    shutil.rmtree(program.folder, ignore_errors=True)
+    ran = program.call("run", service(program, text), "-q", "-o", program.folder, ranks=ranks)
+    expect(ran.returncode == 0, ran.stderr_text)
+    summary = program.summary()
+    return summary["message_bytes"], summary["collective_bytes"]
+
+
+@check
+def summary_of_a_service_has_the_bytes_that_its_units_sent(program):
+    def cut(keys):
+        return ONE_REQUEST.replace("      batching:", keys + "      batching:")
+
+    tokens, of_token = 23, 128
+    expect(bytes_of(program, ONE_REQUEST) == (0, 0), "one unit sends nothing")
+    # Two all-reduces a layer, each of which sends both halves twice.
+    added_up = 2 * 2 * 2 * tokens * of_token
+    for ranks in (1, 2):
+        sent = bytes_of(program, cut("      tensor: 2\n"), ranks)
+        expect(sent == (0, added_up), "tensor: %s" % (sent,))
+    sent = bytes_of(program, cut("      pipeline: 2\n"))
+    expect(sent == (tokens * of_token, 0), "pipeline: %s" % (sent,))
+    sent = bytes_of(program, cut("      replicas: 2\n      prefill: 1\n"))
+    expect(sent == (2 * 8 * 256, 0), "caches that are handed over: %s" % (sent,))
+    sent = bytes_of(program, SERVICE)
+    expect(sent == (None, None), "whole steps: %s" % (sent,))

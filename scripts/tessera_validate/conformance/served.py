@@ -13,7 +13,7 @@ CORE = {"model": "npu", "array": [16, 16], "vector_width": 64, "scratchpad": "25
 CLOCKS = Apart("tiles have closed forms of operations, cores execute instructions tile by tile")
 PEAK = Apart("NPU cores have an array in place of a peak")
 MEMORY = Apart("operands are in the SRAM of a tile, of cores in DRAM")
-NOBODY = Apart("nobody counts what services send")
+NOBODY = Apart("services count what their units send each other, chips what begins and ends shares of cores")
 PRODUCTS = Apart("FLOPs of a chip are those of matrix products, of a plan those of functions, too")
 OTHER_HARDWARE = {"simulated time": CLOCKS, "iteration time": CLOCKS, "bytes read": MEMORY, "bytes written": MEMORY,
                   "peak": PEAK, "utilisation": PEAK}

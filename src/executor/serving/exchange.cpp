@@ -38,6 +38,7 @@ class ServingExchanges::Actions final : public collective::RunActions {
     ensure(name.step < hand_on_tag, "more steps of an all-reduce than tags tell apart");
     ExchangeOf of = part_.of;
     of.lane = name.lane;
+    all_.setup_.sent->collectives += bytes.count();
     send_message(context_, all_.setup_, all_.work_.npus[tenant.npus[unit]][part_.core.place],
                  at_least_one(bytes), serving_exchanged_kind, static_cast<std::uint16_t>(name.step),
                  of.word(), network::connection_flag);
@@ -86,9 +87,9 @@ bool ServingExchanges::begin(pdes::Context& context, const CorePlace& core, cons
   if (exchange.kind == Exchange::Kind::hand_on) {
     const ServedTenant& tenant = tenant_of(number);
     const std::uint32_t next = unit_of(tenant, core.npu) + exchange.units;
-    send_message(context, setup_, work_.npus[tenant.npus[next]][core.place],
-                 at_least_one(collective::chunk_bytes(exchange.bytes, work_.cores(), core.place)),
-                 serving_exchanged_kind, hand_on_tag, of.word());
+    send_data(context, setup_, work_.npus[tenant.npus[next]][core.place],
+              at_least_one(collective::chunk_bytes(exchange.bytes, work_.cores(), core.place)),
+              serving_exchanged_kind, hand_on_tag, of.word());
     return false;  // the receiver says so
   }
   Part& part = parts_.emplace_back(part_of(core, of, number));

@@ -189,6 +189,11 @@ class ServingExecutor final : public Executor, public FindsFlops {
     return host_ ? host_->services() : std::vector<Service>{};
   }
 
+  // Whole steps send nothing for what units exchange.
+  std::optional<SentBytes> sent_bytes() const override {
+    return work_.whole_steps ? std::nullopt : std::optional(sent_);
+  }
+
   std::vector<Service> service_totals() const override {
     return host_ ? host_->service_totals() : std::vector<Service>{};
   }
@@ -224,12 +229,16 @@ class ServingExecutor final : public Executor, public FindsFlops {
     walks_.save_totals(writer);
     writer.put(carried_);
     writer.put(moved_);
+    writer.put(sent_.messages);
+    writer.put(sent_.collectives);
   }
   void add_totals(pdes::StateReader& reader) override {
     earlier_ += reader.get<std::uint64_t>();
     walks_.add_totals(reader);
     carried_ += reader.get<std::uint64_t>();
     moved_ += reader.get<std::uint64_t>();
+    sent_.messages += reader.get<std::uint64_t>();
+    sent_.collectives += reader.get<std::uint64_t>();
   }
 
   std::size_t resident_bytes() const override {
@@ -252,6 +261,7 @@ class ServingExecutor final : public Executor, public FindsFlops {
 
   ServingSetup telling(const ServingSetup& setup) {
     ServingSetup made = setup;
+    made.sent = &sent_;
     if (setup.outlook.regions != nullptr) {
       made.on_sent = [this](EntityId from, EntityId to, Bytes bytes, unsigned kind,
                             std::uint16_t tag, std::uint64_t word,
@@ -407,14 +417,15 @@ class ServingExecutor final : public Executor, public FindsFlops {
       return;
     }
     of.has_come = true;
-    send_message(context, setup_, work_.npus[of.npu].front(), Bytes(of.bytes), serving_carry_kind,
-                 slot, of.word());
+    send_data(context, setup_, work_.npus[of.npu].front(), Bytes(of.bytes), serving_carry_kind,
+              slot, of.word());
   }
 
   void tell_host(pdes::Context& context, std::uint16_t slot) {
     send_message(context, setup_, work_.host(), work_.message, serving_heard_kind, slot, 0);
   }
 
+  SentBytes sent_;  // told of by `setup_`
   ServingSetup setup_;
   const ServingWork& work_;
   std::vector<std::uint32_t> core_of_;  // [local entities] in cores_

@@ -19,6 +19,7 @@ bool go_on_moving(pdes::Context& context, const ServingSetup& setup, std::uint16
   MoveOf move = MoveOf::from(what.word);
   const pdes::Port port(setup.slot, serving_moved_kind);
   const auto send = [&](EntityId target, bool data) {
+    setup.sent->messages += data ? move.bytes : 0;
     network::send(context, setup.network_slot, target,
                   data ? Bytes(move.bytes) : setup.work.message, port, slot, move.word());
   };

@@ -17,4 +17,11 @@ inline void send_message(pdes::Context& context, const ServingSetup& setup, Enti
                 flags);
 }
 
+// The same of what a model's units hand to each other: data of the work, which summaries count.
+inline void send_data(pdes::Context& context, const ServingSetup& setup, EntityId target,
+                      Bytes bytes, unsigned kind, std::uint16_t tag, std::uint64_t word) {
+  setup.sent->messages += bytes.count();
+  send_message(context, setup, target, bytes, kind, tag, word);
+}
+
 }  // namespace tessera::executor

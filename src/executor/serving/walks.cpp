@@ -70,8 +70,8 @@ void ServingWalks::hand_over(pdes::Context& context, const ServingCore& core,
     if (one.step == walking.slot) {
       const Bytes bytes = model.handed_over(walk[walking.at].op, one.tokens);
       const CarryOf carry{model.layers_in(walk), bytes.count(), true, true};
-      send_message(context, setup_, work_.npus[one.npu].front(), bytes, serving_carry_kind,
-                   one.slot, carry.word());
+      send_data(context, setup_, work_.npus[one.npu].front(), bytes, serving_carry_kind, one.slot,
+                carry.word());
     }
   }
 }

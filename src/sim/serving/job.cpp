@@ -40,7 +40,7 @@ std::string kinds_of_cache(const executor::ServedTenant& tenant) {
 // What tenants ask for and take.
 std::string tenant_table(const executor::ServingWork& work) {
   TextTable table(
-      {"tenant", "NPUs", "requests", "weights of an NPU [B]", "cache of an NPU [tokens]"});
+      {"served model", "NPUs", "requests", "weights of an NPU [B]", "cache of an NPU [tokens]"});
   for (const executor::ServedTenant& tenant : work.tenants) {
     const auto count = tenant.requests->count();
     const auto blocks = tenant.batching.blocks;
@@ -62,7 +62,7 @@ class ServingReader final : public JobReader {
   std::unique_ptr<Job> read() override {
     Section workload = setup_.section.section("workload");
     refuse_cutting(setup_.section,
-                   "the workload is requests to models, which a tenant cuts itself (tensor, "
+                   "the workload is requests to models, which are cut by their own keys (tensor, "
                    "pipeline, expert)");
     const std::string name =
         workload.get_or<std::string>("name", workload.get<std::string>("kind"));
@@ -94,7 +94,7 @@ const Registration serving_kind(
 
 JobDescription ServingJob::describe(const Platform&) const {
   JobDescription text;
-  text.tables = "\n# tenants\n" + tenant_table(*serving_);
+  text.tables = "\n# served models\n" + tenant_table(*serving_);
   return text;
 }
 
@@ -103,7 +103,7 @@ std::string ServingJob::brief() const {
                                ? " tiles, "
                                : " NPUs of " + std::to_string(serving_->cores()) + " cores, ";
   return "serving: " + std::to_string(serving_->npus.size()) + npus +
-         std::to_string(serving_->tenants.size()) + " tenants, " +
+         std::to_string(serving_->tenants.size()) + " served models, " +
          std::to_string(serving_->requests()) + " requests";
 }
 

@@ -1,4 +1,4 @@
-// Keys of the workload `serving` and of those that requests are to.
+// Keys of the workload `serving` and of served models.
 #pragma once
 
 #include <array>
@@ -25,14 +25,14 @@ struct ServingKeys {
   config::NameKey all_reduce{"all_reduce", [] { return collective::algorithms().names(); }, "ring",
                              "algorithm between NPUs"};
   config::NameKey policy{"scheduler.policy", [] { return serving::policies().names(); },
-                         "first-come", "how tenants share cores"};
+                         "first-come", "how served models share cores"};
   config::ChoiceKey<bool> steps{
       "steps",
       {{"walked", false}, {"whole", true}},
       "walked",
       "on tiles, whole: a step is one event, as long as its operators and exchanges where nothing "
       "is shared"};
-  config::OtherKey tenants{"tenants", "list", "", "those that requests are to"};
+  config::OtherKey tenants{"tenants", "list", "", "the served models, each with its requests"};
 };
 
 // Of products, below the key `weights`, in the order of serving::WeightTypes.
@@ -41,7 +41,7 @@ inline constexpr std::array<const char*, 5> weight_classes{"attention", "mlp", "
 
 struct ServedKeys {
   config::DerivedKey<std::string> name{"name", "kind and place",
-                                       "of a tenant, without comma and slash"};
+                                       "of the served model, without comma and slash"};
   config::OtherKey language_model{"language_model", "mapping", "none",
                                   "keys of the workload transformer, or a file of them"};
   config::NameKey language_kind{"language_model.kind",

@@ -214,7 +214,8 @@ struct AskedOfMemory {
 
 // Bytes that went out over the network; those of memory are not among them.
 struct SentBytes {
-  std::uint64_t messages = 0;  // from one to another: boundary tensors, and sends of graphs
+  // From one to another: boundary tensors, sends of graphs, caches of served models.
+  std::uint64_t messages = 0;
   std::uint64_t collectives = 0;
 };
 

@@ -174,6 +174,8 @@ struct ServingSetup {
   std::function<void(EntityId from, EntityId to, Bytes bytes, unsigned kind, std::uint16_t tag,
                      std::uint64_t word, SimTime now)>
       on_sent{};
+  // Likewise: what went over the network, but for what host and units tell each other.
+  SentBytes* sent = nullptr;
 };
 
 // Whether its executor tells when it will next send into another region (pdes::Outlook): language

@@ -14,7 +14,7 @@ using executor::Targets;
 constexpr std::size_t most_classes = 64;
 constexpr std::int32_t most_priority = 1'000'000;
 
-const char* const as_tenant = "as of the tenant";
+const char* const as_model = "as of the served model";
 
 struct ClassKeys {
   config::OtherKey classes{"classes", "list", "none",
@@ -26,13 +26,13 @@ struct ClassKeys {
   config::Key<double> share{"classes[].share", 1.0,
                             "weight among all classes of requests that do not say theirs",
                             config::between(1e-6, 1e6)};
-  config::DerivedKey<SimTime> first_token{"classes[].target.first_token", as_tenant,
+  config::DerivedKey<SimTime> first_token{"classes[].target.first_token", as_model,
                                           "wanted at most, since the arrival",
                                           config::at_least(SimTime::from_ps(1))};
-  config::DerivedKey<SimTime> between_tokens{"classes[].target.between_tokens", as_tenant,
+  config::DerivedKey<SimTime> between_tokens{"classes[].target.between_tokens", as_model,
                                              "wanted at most",
                                              config::at_least(SimTime::from_ps(1))};
-  config::DerivedKey<SimTime> latency{"classes[].target.latency", as_tenant,
+  config::DerivedKey<SimTime> latency{"classes[].target.latency", as_model,
                                       "wanted at most, from arrival to end",
                                       config::at_least(SimTime::from_ps(1))};
   config::ChoiceKey<bool> order{
