@@ -18,7 +18,7 @@ namespace tessera::executor {
 class TimeDistribution {
  public:
   TimeDistribution() = default;
-  explicit TimeDistribution(std::size_t most_exact) : most_exact_(most_exact) {}
+  explicit TimeDistribution(std::size_t most) : most_exact_(most) {}
 
   void add(std::uint64_t ps);
   void add_all(const TimeDistribution& other);
