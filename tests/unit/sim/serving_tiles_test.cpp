@@ -170,7 +170,7 @@ TEST(ServingOnTiles, TakesWhatIsUrgentFirst) {
   const auto latency = [](const std::string& policy) {
     const std::string both =
         "  scheduler: {policy: " + policy + "}\n" +
-        tenant("{arrivals: fixed, count: 8, interval: 10 us, prompt: 4, generate: 3}",
+        tenant("{arrivals: fixed, count: 40, interval: 30 us, prompt: 4, generate: 3}",
                "      target: {between_tokens: 1 us}\n") +
         "    - name: beside\n      background: true\n      language_model: " + small_model +
         "\n      requests: {arrivals: closed, clients: 4, prompt: 60, generate: 60}\n";
