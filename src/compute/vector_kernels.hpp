@@ -5,10 +5,11 @@
 // row / row rate): a block of threads goes through a row (token), all rows side by side.
 // A chain of kernels finds in the cache what those before it left there: of a kernel that moves W
 // bytes, with a cache of C bytes, all where W is C / 2 at most, none from 1.5 C on, and between the
-// two a share that falls in a straight line. The two bounds are ours, fitted to nothing but seen in
-// measured rates (results/operators.md, part vectors); caches of GPUs are two halves, and of what
-// lies in the far half a unit keeps a copy in its own. Deviation: replacement goes by nothing else,
-// and what a product leaves in the cache counts as any other kernel's.
+// two a share that falls in a straight line. The two bounds are ours, of seven pairs that
+// were tried those that fit A100 and H100 best (results/operators.md, part vectors); caches of GPUs
+// are two halves, and of what lies in the far half a unit keeps a copy in its own. Deviation:
+// replacement goes by nothing else, and what a product leaves in the cache counts as any other
+// kernel's.
 #pragma once
 
 #include <vector>

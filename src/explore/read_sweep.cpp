@@ -170,7 +170,7 @@ class SweepReader {
   Value experiment() const {
     try {
       return sim::read_configuration(sweep_.experiment, sweep_.overrides, load_);
-    } catch (const Error&) {
+    } catch (const ConfigError&) {
       return {};
     }
   }

@@ -222,8 +222,8 @@ class Planner {
       settings.push_back(setting);
       layout += (layout.empty() ? "" : ", ") + setting.substr(tenant_path.size());
     }
-    return std::string(service_heading) + "# " + layout + ".\n# Meets its targets at " +
-           request_.capacity.key + "=" + rate_text(best_) + ".\n" +
+    return std::string(service_heading) + "# " + layout + ".\n# Meets its targets up to " +
+           request_.capacity.key + "=" + rate_text(best_) + ", which is not set here.\n" +
            sim::read_experiment(request_.capacity.experiment, settings, searches_.loader())
                .resolved;
   }

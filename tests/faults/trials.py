@@ -192,6 +192,7 @@ def finish_failing(bench, run, kind, code, pattern):
     except LauncherHung:
         # Seen once in some hundred trials: Open MPI's mpirun 4.1 after an abort that it had printed. The ranks, which
         # are ours, had ended; whether they said why is held all the same.
+        expect("mpirun hung when all ranks had ended" not in bench.figures, "mpirun hung once more: " + run.text())
         bench.count("mpirun hung when all ranks had ended")
         found = code
     expect(found == code, "%s: exit code %d, expected %d: %s" % (kind, found, code, run.text()))

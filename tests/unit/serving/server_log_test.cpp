@@ -42,6 +42,40 @@ TEST_F(ServerLogs, HaveRequestsWithTheirTimes) {
                           HasSubstr("whole seconds: requests of the same second arrive together")));
 }
 
+// A terminal's codes around level and time, as vLLM's formatter has them.
+TEST_F(ServerLogs, MayHaveColours) {
+  const std::string head = "\x1b[32mINFO\x1b[0m \x1b[90m";
+  std::string log = banner;
+  for (const char* const time : {"10-01 18:43:27", "10-01 18:43:29"}) {
+    std::string line = received(time, "a", "None", "5", "[7]");
+    line.replace(0, std::string("INFO ").size(), head);
+    line.insert(line.find(" [logger"), "\x1b[0m");
+    log += line;
+  }
+  const auto trace = read(log);
+  ASSERT_EQ(trace->count(), 2U);
+  EXPECT_EQ(ps(*trace, 1), 2'000'000'000'000);
+}
+
+// Lines of several processes are nearly in order, also at the turn of the year.
+TEST_F(ServerLogs, MayHaveALateLineOfTheYearBefore) {
+  const auto trace = read(banner + received("12-31 23:59:58", "a", "None", "5", "[7]") +
+                          received("01-01 00:00:01", "b", "None", "5", "[7]") +
+                          received("12-31 23:59:59", "c", "None", "5", "[7]") +
+                          received("01-01 00:00:02", "d", "None", "5", "[7]"));
+  ASSERT_EQ(trace->count(), 4U);
+  EXPECT_EQ(ps(*trace, 1), 1'000'000'000'000);
+  EXPECT_EQ(ps(*trace, 3), 4'000'000'000'000);
+}
+
+// What stops an answer may be any text.
+TEST_F(ServerLogs, TakeParametersWhereTheyStand) {
+  std::string line = received("10-01 18:43:27", "a", "None", "5", "[7]");
+  line.replace(line.find("'max_tokens=9'"), std::string("'max_tokens=9'").size(),
+               "'PoolingParams('");
+  EXPECT_EQ(read(banner + line)->count(), 1U);
+}
+
 TEST_F(ServerLogs, HaveAnswersWhereTheyAreWritten) {
   const std::string at = "INFO 10-01 18:43:30 [logger.py:60] Generated response ";
   const auto trace = read(
@@ -180,7 +214,9 @@ TEST_F(Benchmarks, ThatAreBrokenSayWhere) {
   EXPECT_EQ(complaint(R"({"input_lens": [11, 1.5], "output_lens": [4]})"),
             "1:21: file: input_lens: '1.5' is no whole number");
   EXPECT_EQ(complaint(R"({"input_lens": [1], "output_lens": [4], "start_times": [-3]})"),
-            "1:57: file: start_times: '-3' is no time in seconds");
+            "1:57: file: start_times: '-3' is no time in seconds, without an exponent");
+  EXPECT_THAT(complaint(R"({"input_lens": [1], "output_lens": [4], "start_times": [1.5e2]})"),
+              HasSubstr("'1.5e2' is no time in seconds, without an exponent"));
   EXPECT_THAT(complaint(run + R"({"input_lens": [1], "output_lens": [4]})"),
               HasSubstr("some runs have 'start_times', and others do not"));
 }

@@ -43,8 +43,10 @@ std::int64_t Benchmark::take_time() {
   std::int64_t seconds = 0;
   const auto read = std::from_chars(text.data(), text.data() + point, seconds);
   constexpr std::int64_t most = 9'000'000;
-  if (read.ec != std::errc() || read.ptr != text.data() + point || seconds < 0) {
-    throw rows_.error(number.field(), "start_times: " + quoted(text) + " is no time in seconds");
+  if (read.ec != std::errc() || read.ptr != text.data() + point || seconds < 0 ||
+      text.find_first_of("eE") != std::string_view::npos) {
+    throw rows_.error(number.field(), "start_times: " + quoted(text) +
+                                          " is no time in seconds, without an exponent");
   }
   begin_ = begin_.value_or(seconds - 86'400);
   const std::int64_t since = seconds - *begin_;

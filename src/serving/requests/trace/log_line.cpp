@@ -82,7 +82,11 @@ class Parser {
         stamp = std::min(stamp, found + level.size());
       }
     }
-    if (stamp == std::string_view::npos || !take_time(made, line_.substr(stamp), stamp)) {
+    if (stamp == std::string_view::npos) {
+      return false;
+    }
+    stamp += length_of_colours(line_.substr(stamp));
+    if (!take_time(made, line_.substr(stamp), stamp)) {
       return false;
     }
     // Whoever kept the log may have put a time of its own before each line.
@@ -92,6 +96,19 @@ class Parser {
       made.has_year = true;
     }
     return true;
+  }
+
+  // Of codes of colours, "[0m" without the character before, and of blanks among them.
+  static std::size_t length_of_colours(std::string_view text) {
+    std::size_t at = std::min(text.find_first_not_of(' '), text.size());
+    while (at < text.size() && text[at] == '[') {
+      const std::size_t end = text.find_first_not_of("0123456789;", at + 1);
+      if (end == std::string_view::npos || text[end] != 'm') {
+        break;
+      }
+      at = std::min(text.find_first_not_of(' ', end + 1), text.size());
+    }
+    return at;
   }
 
   // "10-01 18:43:27", as seconds of the day; a fraction may stand behind.
@@ -219,7 +236,10 @@ class Parser {
     if (take("prompt: ")) {
       take_characters(made.text);
     }
-    if (line_.find("PoolingParams(", at_) != std::string_view::npos) {
+    constexpr std::string_view params = "params: ";
+    const std::size_t found = line_.find(params, at_);
+    if (found != std::string_view::npos &&
+        line_.substr(found + params.size()).starts_with("PoolingParams(")) {
       made.is_pooled = true;
     } else if (go_behind("SamplingParams(")) {
       if (take("n=")) {

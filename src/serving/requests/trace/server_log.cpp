@@ -30,9 +30,12 @@ class Calendar {
     is_leap_ = is_leap_ || is_leap_day;
     constexpr std::int64_t most_back = 300;
     if (days < latest_ - most_back) {
-      years_ += is_leap_ ? 366 : 365;
-      days += is_leap_ ? 366 : 365;
+      last_year_ = is_leap_ ? 366 : 365;
+      years_ += last_year_;
+      days += last_year_;
       is_leap_ = false;
+    } else if (last_year_ > 0 && days > latest_ + most_back) {
+      days -= last_year_;  // a late line of the year before
     }
     latest_ = std::max(latest_, days);
     return days * of_day + line.time.seconds;
@@ -40,6 +43,7 @@ class Calendar {
 
  private:
   std::int64_t years_ = 0;
+  std::int64_t last_year_ = 0;  // days, 0: there was none
   std::int64_t latest_ = 0;
   bool is_leap_ = false;
 };
