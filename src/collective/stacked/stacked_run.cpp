@@ -126,14 +126,16 @@ void StackedRun::begin_phase(const Turn& turn, RunActions& actions) {
   settle(phase, actions);
 }
 
-void StackedRun::settle(PhaseRun& phase, RunActions& actions) {
+// Whether the phase is over, so that others may begin.
+bool StackedRun::settle(PhaseRun& phase, RunActions& actions) {
   if (!phase.run.is_over()) {
-    return;
+    return false;
   }
   const Turn turn = phase.turn;
   actions.phase_ends(turn.chunk, static_cast<std::uint16_t>(turn.phase));
   running_.erase(running_.begin() + (&phase - running_.data()));
   end_phase(turn);
+  return true;
 }
 
 void StackedRun::end_phase(const Turn& turn) {
@@ -148,8 +150,9 @@ bool StackedRun::arrived(const StepName& name, RunActions& actions) {
   if (phase == nullptr || !phase->run.arrived(name, actions)) {
     return false;
   }
-  settle(*phase, actions);
-  begin_turns(actions);
+  if (settle(*phase, actions)) {
+    begin_turns(actions);
+  }
   return true;
 }
 
@@ -157,8 +160,9 @@ void StackedRun::elapsed(const StepName& name, RunActions& actions) {
   PhaseRun* const phase = find(name);
   ensure(phase != nullptr, "a step ends whose phase is under way");
   phase->run.elapsed(name, actions);
-  settle(*phase, actions);
-  begin_turns(actions);
+  if (settle(*phase, actions)) {
+    begin_turns(actions);
+  }
 }
 
 void StackedRun::passed_on(const StepName& name, std::uint32_t steps) {

@@ -8,6 +8,14 @@
 
 namespace tessera::executor {
 
+namespace {
+
+CollectiveId as_in_messages(const CollectiveId& id) {
+  return {id.group, id.number & ((1U << number_bits) - 1)};
+}
+
+}  // namespace
+
 // What a run of a collective asks for, done at one NPU in the present event.
 class GraphCollectives::Actions final : public collective::RunActions {
  public:
@@ -129,6 +137,7 @@ ActiveCollective& GraphCollectives::add(GraphNpu& npu, const CollectiveId& id, P
   const Task& task = npu.tasks[place];
   ActiveCollective& active = npu.collectives.emplace_back();
   active.id = id;
+  npu.collective_ids.push_back(as_in_messages(id));
   active.place = place;
   active.plan = &plans_.of(task);
   active.may_be_lumped =
@@ -187,19 +196,18 @@ void GraphCollectives::add(pdes::StateReader& reader) {
 template <class Act>
 void GraphCollectives::advance(pdes::Context& context, GraphNpu& npu, const CollectiveId& id,
                                const Act& act) {
-  constexpr std::uint32_t known = (1U << number_bits) - 1;
-  const auto active =
-      std::find_if(npu.collectives.begin(), npu.collectives.end(), [&](const auto& one) {
-        return one.id.group == id.group && ((one.id.number ^ id.number) & known) == 0;
-      });
-  if (active == npu.collectives.end()) {
+  const auto found =
+      std::find(npu.collective_ids.begin(), npu.collective_ids.end(), as_in_messages(id));
+  if (found == npu.collective_ids.end()) {
     return;
   }
+  const auto active = npu.collectives.begin() + (found - npu.collective_ids.begin());
   Actions actions(*this, context, npu, *active);
   act(*active, actions);
   if (active->run->is_over()) {
     context.send_self(SimTime::zero(), ports_.over, active->place);
     npu.collectives.erase(active);
+    npu.collective_ids.erase(found);
   }
 }
 

@@ -70,6 +70,8 @@ struct GraphNpu {
   std::array<std::vector<Place>, lanes> queues;
   std::array<std::uint32_t, lanes> under_way{};
   std::vector<ActiveCollective> collectives;
+  // Of each, with the number that its messages bear: apart, as every message looks through them.
+  std::vector<CollectiveId> collective_ids;
   std::vector<WaitingReceive> receives;      // in the order begun
   std::map<MessageId, std::uint32_t> early;  // arrived and not taken yet, how many
   std::vector<BegunTask> begun;              // under way

@@ -28,10 +28,9 @@ void Earliest::settle() {
   for (std::size_t at = 0; at < levels_.size(); ++at) {
     Level& level = levels_[at];
     for (const std::uint32_t block : level.marked) {
-      level.is_marked[block] = false;
+      level.is_marked[block] = 0;
       if (at + 1 < levels_.size()) {
-        const auto first = level.times.begin() + static_cast<std::ptrdiff_t>(block) * fan;
-        const std::int64_t earliest = *std::min_element(first, first + fan);
+        const std::int64_t earliest = level.earliest_in(block);
         if (levels_[at + 1].times[block] != earliest) {
           levels_[at + 1].times[block] = earliest;
           mark(at + 1, block / fan);
@@ -44,8 +43,7 @@ void Earliest::settle() {
 
 SimTime Earliest::earliest() {
   settle();
-  const std::vector<std::int64_t>& top = levels_.back().times;
-  return SimTime::from_ps(*std::min_element(top.begin(), top.end()));
+  return SimTime::from_ps(levels_.back().earliest_in(0));
 }
 
 void Earliest::collect(SimTime time, std::vector<std::uint32_t>& numbers) {

@@ -5,6 +5,7 @@
 // again before the next question: many changes at one instant cost little more than one.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -35,13 +36,24 @@ class Earliest {
     std::vector<std::int64_t> times = std::vector<std::int64_t>(fan, SimTime::never().ps());
     // Blocks whose minimum is not known one level up.
     std::vector<std::uint32_t> marked;
-    std::vector<bool> is_marked = std::vector<bool>(1);
+    std::vector<std::uint8_t> is_marked = std::vector<std::uint8_t>(1);
+
+    // Without branches: which one it is cannot be foreseen.
+    std::int64_t earliest_in(std::uint32_t block) const {
+      const std::int64_t* const first = times.data() + std::size_t{block} * fan;
+      std::int64_t earliest = first[0];
+      for (std::uint32_t at = 1; at < fan; ++at) {
+        earliest = std::min(earliest, first[at]);
+      }
+      return earliest;
+    }
   };
 
   void mark(std::size_t level, std::uint32_t block) {
-    if (!levels_[level].is_marked[block]) {
-      levels_[level].is_marked[block] = true;
-      levels_[level].marked.push_back(block);
+    Level& of = levels_[level];
+    if (of.is_marked[block] == 0) {
+      of.is_marked[block] = 1;
+      of.marked.push_back(block);
     }
   }
   void grow(std::uint32_t number);

@@ -68,7 +68,7 @@ class StackedRun final : public CollectiveRun {
   void begin_turns(RunActions& actions);
   void begin_phase(const Turn& turn, RunActions& actions);
   // Goes on with what comes after a phase, if that is over.
-  void settle(PhaseRun& phase, RunActions& actions);
+  bool settle(PhaseRun& phase, RunActions& actions);
   void end_phase(const Turn& turn);
 
   const StackedCollective& collective_;
