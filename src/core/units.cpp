@@ -31,9 +31,11 @@ std::uint64_t narrowed(Wide value, const char* what) {
 }
 
 // Of a rate and a share; rates are whole numbers, and nothing moves at one of zero.
-void refuse_nothing_left(Wide millionths, const std::string& rate, Fraction share) {
+template <class Rate>
+void refuse_nothing_left(Wide millionths, Rate rate, Fraction share) {
   if (millionths > 0 && millionths < Fraction::one) {
-    throw ConfigError("of a rate of " + rate + " less than one a second is left by the factor " +
+    throw ConfigError("of a rate of " + to_string(rate) +
+                      " less than one a second is left by the factor " +
                       std::to_string(share.value()));
   }
 }
@@ -87,13 +89,13 @@ Bytes bytes_in(SimTime span, Bandwidth bandwidth) {
 
 FlopRate scaled(FlopRate rate, Fraction share) {
   const Wide product = static_cast<Wide>(rate.flops_per_second()) * share.millionths();
-  refuse_nothing_left(product, to_string(rate), share);
+  refuse_nothing_left(product, rate, share);
   return FlopRate::flops_per_second(narrowed(product / Fraction::one, "a compute rate"));
 }
 
 Bandwidth scaled(Bandwidth rate, Fraction share) {
   const Wide product = static_cast<Wide>(rate.bytes_per_second()) * share.millionths();
-  refuse_nothing_left(product, to_string(rate), share);
+  refuse_nothing_left(product, rate, share);
   return Bandwidth::bytes_per_second(narrowed(product / Fraction::one, "a bandwidth"));
 }
 

@@ -68,6 +68,7 @@ class VertexSource final : public GraphSource {
                               std::size_t most) const override {
     std::vector<GraphNode> nodes;
     const std::uint64_t count = graph_.vertices.size();
+    nodes.reserve(std::min<std::uint64_t>(most, count * iterations_ - position.offset));
     while (nodes.size() < most && position.offset < count * iterations_) {
       const std::uint64_t iteration = position.offset / count;
       const auto from = static_cast<std::uint32_t>(position.offset % count);
@@ -142,11 +143,14 @@ class VertexSource final : public GraphSource {
 
   std::uint64_t nodes_before(std::uint32_t npu, std::uint32_t number) const {
     const std::vector<Own>& own = own_[npu];
+    if (own.empty()) {
+      return everywhere_before_[row_of(npu)][number];
+    }
     const auto at = own_from(npu, number);
     std::uint64_t before = 0;
     if (at != own.end()) {
       before = at->before;
-    } else if (!own.empty()) {
+    } else {
       before = own.back().before + nodes_of(row_of(npu), own.back().vertex);
     }
     return before + everywhere_before_[row_of(npu)][number];
@@ -155,7 +159,8 @@ class VertexSource final : public GraphSource {
   // Of the first node of a vertex in an iteration.
   std::uint64_t id_of(std::uint32_t npu, std::uint32_t number, std::uint64_t iteration) const {
     const auto all = static_cast<std::uint32_t>(graph_.vertices.size());
-    return iteration * nodes_before(npu, all) + nodes_before(npu, number);
+    const std::uint64_t before = iteration == 0 ? 0 : iteration * nodes_before(npu, all);
+    return before + nodes_before(npu, number);
   }
 
   // Nodes that end a vertex.
@@ -173,6 +178,7 @@ class VertexSource final : public GraphSource {
   std::vector<std::uint64_t> dependencies(std::uint32_t npu, std::uint32_t number,
                                           std::uint64_t iteration) const {
     std::vector<std::uint64_t> ids;
+    ids.reserve(first_edge_[number + std::size_t{1}] - first_edge_[number] + 1);
     if (iteration > 0) {
       add_ends(npu, number, iteration - 1, ids);
     }
@@ -198,7 +204,7 @@ class VertexSource final : public GraphSource {
     node.bytes = vertex.bytes;
     switch (vertex.kind) {
       case Vertex::Kind::compute:
-        add_compute(vertex, remote_of(row_of(npu), number), std::move(node), nodes);
+        add_compute(vertex, remote_of(row_of(npu), number), node, nodes);
         return;
       case Vertex::Kind::collective:
         add_collective(vertex, groups_of_[number], std::move(node), nodes);
@@ -215,33 +221,32 @@ class VertexSource final : public GraphSource {
   }
 
   // Reads, computes, writes: at once, or one after the other.
-  static void add_compute(const Vertex& vertex, const RemoteBytes& remote, GraphNode node,
+  static void add_compute(const Vertex& vertex, const RemoteBytes& remote, const GraphNode& node,
                           std::vector<GraphNode>& nodes) {
-    const auto add = [&](GraphNode&& next) {
-      node.id = next.id + 1;
-      if (!vertex.coherent) {
-        node.data_dependencies = {next.id};
+    std::uint64_t id = node.id;
+    const auto add = [&](GraphAction action, Bytes bytes) -> GraphNode& {
+      GraphNode& next = nodes.emplace_back();
+      next.id = id++;
+      next.name = node.name;
+      next.iteration = node.iteration;
+      next.action = action;
+      next.bytes = bytes;
+      if (next.id == node.id || vertex.coherent) {
+        next.data_dependencies = node.data_dependencies;
+      } else {
+        next.data_dependencies = {next.id - 1};
       }
-      nodes.push_back(std::move(next));
+      return next;
     };
-    const auto access = [&](GraphAction action, Bytes bytes) {
-      if (bytes > Bytes()) {
-        GraphNode next = node;
-        next.action = action;
-        next.in_remote = true;
-        next.bytes = bytes;
-        add(std::move(next));
-      }
-    };
-    access(GraphAction::load, remote.read);
-    GraphNode compute = node;
-    compute.action = GraphAction::compute;
-    compute.flops = vertex.flops;
-    if (vertex.coherent) {
-      compute.bytes = vertex.bytes - remote.read - remote.written;
+    if (remote.read > Bytes()) {
+      add(GraphAction::load, remote.read).in_remote = true;
     }
-    add(std::move(compute));
-    access(GraphAction::store, remote.written);
+    const Bytes bytes =
+        vertex.coherent ? vertex.bytes - remote.read - remote.written : vertex.bytes;
+    add(GraphAction::compute, bytes).flops = vertex.flops;
+    if (remote.written > Bytes()) {
+      add(GraphAction::store, remote.written).in_remote = true;
+    }
   }
 
   void add_collective(const Vertex& vertex, const std::string& group, GraphNode node,
