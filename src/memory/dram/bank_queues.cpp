@@ -1,5 +1,6 @@
 // The scheduler `bank-queues`, see dram_channel.hpp.
 
+#include <algorithm>
 #include <bit>
 #include <optional>
 
@@ -21,6 +22,7 @@ class BankQueues final : public DramScheduler {
       : DramScheduler(spec, interval_of(spec) * spec.organization.all_ranks(), interval_of(spec)),
         entries_(std::size_t{banks_.size()} * controller_.bank_queue),
         sizes_(banks_.size(), 0),
+        not_before_(banks_.size(), 0),
         refresh_interval_(interval_of(spec)) {}
 
   bool accepts(bool write) const override {
@@ -54,7 +56,7 @@ class BankQueues final : public DramScheduler {
 
   std::size_t resident_bytes() const override {
     return DramScheduler::resident_bytes() + entries_.capacity() * sizeof(Entry) +
-           sizes_.capacity() * sizeof(std::uint32_t) +
+           sizes_.capacity() * sizeof(std::uint32_t) + not_before_.capacity() * sizeof(Cycle) +
            (transactions_[0].capacity() + transactions_[1].capacity()) * sizeof(std::uint32_t);
   }
 
@@ -73,6 +75,7 @@ class BankQueues final : public DramScheduler {
     entries_ = reader.get_all<Entry>();
     sizes_ = reader.get_all<std::uint32_t>();
     state_ = reader.get<State>();
+    std::fill(not_before_.begin(), not_before_.end(), 0);
   }
 
  private:
@@ -143,6 +146,7 @@ class BankQueues final : public DramScheduler {
       const Cycle at = banks_.precharge_at(bank);
       if (at <= now) {
         banks_.precharge(bank, false, now);
+        not_before_[bank] = 0;
         return true;
       }
       later = std::min(later, at);
@@ -175,7 +179,12 @@ class BankQueues final : public DramScheduler {
     for (std::uint64_t part : {upper, banks ^ upper}) {
       for (; part != 0; part &= part - 1) {
         const auto bank = static_cast<std::uint32_t>(std::countr_zero(part));
-        const Candidate candidate = first_ready(bank, now, later);
+        if (not_before_[bank] > now) {
+          later = std::min(later, not_before_[bank]);
+          continue;
+        }
+        Cycle ready = no_cycle;
+        const Candidate candidate = first_ready(bank, now, ready);
         if (candidate.command != Command::nothing) {
           state_.turn = bank;
           const bool column = candidate.command == Command::column;
@@ -184,6 +193,8 @@ class BankQueues final : public DramScheduler {
           }
           return column;
         }
+        not_before_[bank] = ready;
+        later = std::min(later, ready);
       }
     }
     return std::nullopt;
@@ -203,13 +214,18 @@ class BankQueues final : public DramScheduler {
         return close;
       }
     }
-    for (std::uint32_t i = 0; i < size; ++i) {
-      if (queue[i].row == open) {
+    // All reads of a row can go at one time, and all writes: those behind a first one that cannot
+    // need no look.
+    std::uint32_t tried = 0;  // bit 0: reads, 1: writes
+    for (std::uint32_t i = 0; i < size && tried != 3; ++i) {
+      const std::uint32_t kind = 1U << queue[i].write;
+      if (queue[i].row == open && (tried & kind) == 0) {
         const Candidate hit =
             when(Command::column, i, banks_.column_at(bank, queue[i].write), now, later);
         if (hit.command != Command::nothing) {
           return hit;
         }
+        tried |= kind;
       }
     }
     return {};
@@ -238,6 +254,7 @@ class BankQueues final : public DramScheduler {
   void issue(std::uint32_t bank, const Candidate& candidate, Cycle now,
              std::vector<DramDone>& done) {
     Entry* queue = &entries_[std::size_t{bank} * controller_.bank_queue];
+    not_before_[bank] = 0;
     if (candidate.command == Command::activate) {
       banks_.activate(bank, queue[candidate.entry].row, now);
       return;
@@ -314,6 +331,7 @@ class BankQueues final : public DramScheduler {
       entries_[std::size_t{request.bank} * controller_.bank_queue + sizes_[request.bank]++] = {
           *item, request.row, request.write};
       state_.banks_with |= bit(request.bank);
+      not_before_[request.bank] = 0;
       queue.erase(item);
       return true;
     }
@@ -323,6 +341,9 @@ class BankQueues final : public DramScheduler {
   std::array<std::vector<std::uint32_t>, 2> transactions_;  // reads, writes
   std::vector<Entry> entries_;                              // [banks][bank_queue]
   std::vector<std::uint32_t> sizes_;                        // [banks]
+  // [banks] Before it, nothing in the queue is ready: commands at other banks only put it off. Not
+  // part of the state.
+  std::vector<Cycle> not_before_;
   State state_;
   Cycle refresh_interval_;
 };
