@@ -64,6 +64,7 @@ class PointRun {
     if (summary.status == "finished") {
       row_.status = summary.status;
       row_.digest = summary.result_digest;
+      row_.notes = summary.notes;
       report(numbers_of_point(experiment, summary));
     } else if (summary.status == "stopped") {
       fail("limit", "not done after the wall time of limit.wall");

@@ -388,6 +388,30 @@ class Reports(unittest.TestCase):
             self.assertAlmostEqual(row["half − whole"], row["half"] - row["whole"], 12)
         self.assertIn("Hottest DRAM channels", run(TESSERA, "compare", whole, half).stdout)
 
+    def test_comparison_has_services_energy_and_notes(self):
+        folders = [self.base / name for name in ("slow", "fast")]
+        for folder, rate in zip(folders, ("400 GB/s", "800 GB/s")):
+            done = run(TESSERA, "run", REPOSITORY / "tests" / "parallel" / "serving_tiles.yaml", "-q", "-o", folder,
+                       "--set", "machine.power.idle=10 W", "--set", f"machine.dram.bandwidth={rate}")
+            self.assertEqual(done.returncode, 0, done.stderr)
+        found = json.loads(run(TESSERA, "compare", *folders, "--json").stdout)
+        self.fits(found, "comparison.schema.json")
+        for folder, compared in zip(folders, found["runs"]):
+            summary = json.loads((folder / "summary.json").read_text())
+            self.assertGreater(compared["power_w_per_tile"], 0)
+            self.assertEqual(compared["power_w_per_tile"], summary["power_w_per_tile"])
+            self.assertEqual([one["latency_ps"] for one in compared["services"]],
+                             [one["latency_ps"] for one in summary["services"]])
+        text = run(TESSERA, "compare", *folders, "--all").stdout
+        self.assertIn("power of a tile [W]", text)
+        self.assertIn("whole request, p99", text)
+        self.assertNotIn("notes", found)  # that are alike
+        still = self.run_of("small.yaml", "still_for_notes", "--set", "machine.network.model=analytical")
+        found = json.loads(run(TESSERA, "compare", self.small, still, "--json").stdout)
+        self.assertTrue(found["notes"])
+        self.assertEqual({(row["small"], row["still_for_notes"]) for row in found["notes"]} - {("-", "yes"),
+                                                                                          ("yes", "-")}, set())
+
     def test_compared_pictures_have_one_scale(self):
         folder = self.base / "pictures"
         done = run(TESSERA, "compare", self.small, self.other, "--pictures", folder, "--all")

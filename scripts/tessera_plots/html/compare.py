@@ -14,6 +14,8 @@ _NUMBERS = (
     ("samples_per_iteration", "samples an iteration", "factor"),
     ("flops_per_iteration", "FLOPs an iteration, of the model", "factor"),
     ("executed_flops_per_iteration", "FLOPs an iteration, executed", "factor"),
+    ("energy_j_per_iteration", "energy of an iteration", "energy"),
+    ("power_w_per_tile", "power of a tile [W]", "factor"),
     ("message_bytes", "bytes of messages", "bytes"),
     ("collective_bytes", "bytes of collectives", "bytes"),
     ("memory_read_bytes", "read from memory", "bytes"),
@@ -22,6 +24,18 @@ _NUMBERS = (
     ("packet_hops", "packet hops", "count"),
     ("links", "links of the machine", "count"),
 )
+# Of each served model.
+_SERVED = (
+    ("served", "requests served", "count"),
+    ("met", "met all targets", "count"),
+    ("met_per_s", "met all targets [1/s]", "factor"),
+    ("tokens", "tokens", "count"),
+    ("again", "gave their cache back", "count"),
+    ("cache_blocks", "most blocks of the cache", "count"),
+    ("cost_a_million_tokens", "cost of a million tokens", "factor"),
+)
+_SERVED_TIMES = (("first_token_ps", "first token"), ("between_tokens_ps", "between tokens"),
+                 ("latency_ps", "whole request"))
 _TEXTS = ("status", "experiment", "machine", "workload", "result_digest")
 _MOST_LINKS = 50
 
@@ -36,7 +50,7 @@ class Comparison:
     def tables(self):
         """{name: table}, those that there are."""
         made = {name: getattr(self, name)() for name in (
-            "numbers", "differences", "breakdown", "operators", "collectives", "links_by_kind",
+            "numbers", "services", "notes", "differences", "breakdown", "operators", "collectives", "links_by_kind",
             "hottest", "hottest_channels", "memory")}
         made["links"] = made.pop("links_by_kind")
         return {name: content for name, content in made.items() if content}
@@ -64,6 +78,36 @@ class Comparison:
                              *self._changes(values)])
         return table("Results", [("of", "text"), *self._columns("text"),
                                  *((name, "factor") for name in self._change_names("/"))], rows)
+
+    def services(self):
+        parts = [{service["tenant"]: service for service in run["summary"].get("services") or ()}
+                 for run in self.runs]
+        rows = []
+        for tenant in dict.fromkeys(name for part in parts for name in part):
+            found = [part.get(tenant, {}) for part in parts]
+            for key, name, kind in _SERVED:
+                self._add_served(rows, tenant, name, kind, [one.get(key) for one in found])
+            for key, name in _SERVED_TIMES:
+                for figure in ("mean", "p50", "p99"):
+                    times = [one.get(key, {}) for one in found]
+                    self._add_served(rows, tenant, f"{name}, {figure}", "time",
+                                     [one.get(figure) if one.get("count") else None for one in times])
+        return table("Served models", [("model", "text"), ("of", "text"), *self._columns("text"),
+                                       *((name, "factor") for name in self._change_names("/"))],
+                     rows) if rows else None
+
+    def _add_served(self, rows, tenant, name, kind, values):
+        if any(values):
+            rows.append([tenant, name, *(text_of(value, kind) for value in values), *self._changes(values)])
+
+    def notes(self):
+        """What bends results, where runs differ in it."""
+        parts = [run["summary"].get("notes") or [] for run in self.runs]
+        rows = [[note, *("yes" if note in part else "-" for part in parts)]
+                for note in dict.fromkeys(note for part in parts for note in part)
+                if not all(note in part for part in parts)]
+        return table("Notes that not all runs have", [("note", "text"), *self._columns("text")],
+                     rows) if rows else None
 
     def differences(self):
         values = [resolved.flatten(run["config"]) for run in self.runs]
@@ -205,14 +249,20 @@ class Comparison:
                       *((name, "factor") for name in self._change_names("/"))], rows)
 
 
+def _served(service):
+    return {"tenant": service["tenant"], **{key: service.get(key) for key, _, _ in _SERVED},
+            **{key: service.get(key) for key, _ in _SERVED_TIMES}}
+
+
 def as_json(comparison, tables):
     """For scripts: numbers in plain units (ps, bytes, B/s, shares of 1)."""
     found = {name: [dict(zip((column["name"] for column in content["columns"]), row))
                     for row in content["rows"]] for name, content in tables.items()
-             if name != "numbers"}
+             if name not in ("numbers", "services")}
     keys = [key for key, _, _ in _NUMBERS]
-    return {"file_type": "tessera-comparison", "format_version": "1.0",
+    return {"file_type": "tessera-comparison", "format_version": "1.1",
             "runs": [{"label": run["label"], **{key: run["summary"].get(key)
                                                 for key in (*_TEXTS, *keys)},
+                      "services": [_served(service) for service in run["summary"].get("services") or ()],
                       "bounds": {entry["bound"]: entry["share"] for entry in run["advice"]}}
                      for run in comparison.runs], **found}

@@ -1,11 +1,12 @@
 """Tables whose numbers keep their unit, for the report and for the screen."""
 
-# What a cell of a column is: text, count, time [ps], bytes, rate [B/s], share (1 is all), factor.
+# What a cell of a column is: text, count, time [ps], bytes, rate [B/s], energy [J], share (1 is all), factor.
 _STEPS = {
     "time": [(1, "ps"), (1e3, "ns"), (1e6, "µs"), (1e9, "ms"), (1e12, "s")],
     "bytes": [(1, "B"), (1e3, "kB"), (1e6, "MB"), (1e9, "GB"), (1e12, "TB"), (1e15, "PB")],
     "rate": [(1, "B/s"), (1e3, "kB/s"), (1e6, "MB/s"), (1e9, "GB/s"), (1e12, "TB/s"),
              (1e15, "PB/s")],
+    "energy": [(1, "J"), (1e3, "kJ"), (1e6, "MJ"), (1e9, "GJ"), (1e12, "TJ")],
     "flops": [(1, "FLOP/s"), (1e9, "GFLOP/s"), (1e12, "TFLOP/s"), (1e15, "PFLOP/s"),
               (1e18, "EFLOP/s")],
 }

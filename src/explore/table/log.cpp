@@ -7,7 +7,8 @@ namespace {
 
 trace::Json json_of(const SweepRow& row) {
   return {{"point", row.point},     {"places", row.places}, {"status", row.status},
-          {"message", row.message}, {"digest", row.digest}, {"numbers", row.numbers}};
+          {"message", row.message}, {"digest", row.digest}, {"numbers", row.numbers},
+          {"notes", row.notes}};
 }
 
 }  // namespace
@@ -21,6 +22,9 @@ SweepRow row_from(const trace::Json& json) {
     json.at("message").get_to(row.message);
     json.at("digest").get_to(row.digest);
     json.at("numbers").get_to(row.numbers);
+    if (json.contains("notes")) {  // not in logs of 0.1
+      json.at("notes").get_to(row.notes);
+    }
   } catch (const trace::JsonError& error) {
     throw IoError(std::string("a log of a sweep has a line that is no point: ") + error.what());
   }

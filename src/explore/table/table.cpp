@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <set>
 
 #include "table/numbers.hpp"
 #include "tessera/core/error.hpp"
@@ -126,6 +127,35 @@ std::vector<std::string> short_names(const std::vector<SweepKey>& keys) {
   return names;
 }
 
+// How many points have which note, notes that differ in numbers counted together.
+std::string note_table(const std::vector<SweepRow>& rows) {
+  struct Note {
+    std::uint64_t count = 0;
+    std::uint64_t first = 0;
+    std::string text;
+  };
+  std::map<std::string, Note> notes;
+  for (const SweepRow& row : rows) {
+    std::set<std::string> of_row;
+    for (const std::string& text : row.notes) {
+      const std::string kind = without_numbers(text);
+      Note& note = notes.try_emplace(kind, Note{0, row.point, text}).first->second;
+      note.count += of_row.insert(kind).second ? 1 : 0;
+    }
+  }
+  std::vector<Note> sorted;
+  for (const auto& [kind, note] : notes) {
+    sorted.push_back(note);
+  }
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const Note& a, const Note& b) { return a.count > b.count; });
+  TextTable list({"points", "for example", "note"});
+  for (const Note& note : sorted) {
+    list.add({std::to_string(note.count), "point " + std::to_string(note.first), note.text});
+  }
+  return notes.empty() ? "" : "\nnotes\n" + list.to_string();
+}
+
 // Cut at a whole UTF-8 character.
 std::string shortened(const std::string& text) {
   if (text.size() <= widest_reason) {
@@ -231,6 +261,7 @@ std::string to_csv(const SweepTable& table) {
   }
   head.emplace_back("result_digest");
   head.emplace_back("message");
+  head.emplace_back("notes");
   std::string text = csv_line(head);
   for (const SweepRow& row : table.rows) {
     std::vector<std::string> cells{std::to_string(row.point)};
@@ -240,6 +271,7 @@ std::string to_csv(const SweepTable& table) {
     cells.insert(cells.end(), row.numbers.begin(), row.numbers.end());
     cells.push_back(row.digest);
     cells.push_back(row.message);
+    cells.push_back(join(row.notes, "; "));
     text += csv_line(cells);
   }
   return text;
@@ -274,7 +306,8 @@ std::string to_table(const SweepTable& table, std::size_t top) {
       failures.push_back({"point " + std::to_string(row.point), row.status, row.message});
     }
   }
-  return text + (best.empty() ? "" : list.to_string()) + failure_table("failed", failures);
+  return text + (best.empty() ? "" : list.to_string()) + failure_table("failed", failures) +
+         note_table(table.rows);
 }
 
 }  // namespace tessera::explore

@@ -107,6 +107,9 @@ class ServedWork final : public Work {
       const std::vector<std::string> of_requests = tenant.requests->notes();
       notes.insert(notes.end(), of_requests.begin(), of_requests.end());
     }
+    for (const executor::ServedTenant& tenant : work_.tenants) {
+      note_streams(tenant, notes);
+    }
     if (!data_type()) {
       notes.emplace_back("no peak is stated, as served models compute in several types of numbers");
     }
@@ -250,6 +253,20 @@ class ServedWork final : public Work {
                        [of_language](const executor::ServedTenant& tenant) {
                          return tenant.of_language == of_language;
                        });
+  }
+  // What SRAM does not hold whole is not held in part.
+  void note_streams(const executor::ServedTenant& tenant, std::vector<std::string>& notes) const {
+    const machine::Tile& tile = platform_.machine.tile_of(work_.npus[tenant.npus.front()].front());
+    if (tenant.streams_weights) {
+      notes.push_back("weights of " + tenant.name + " (" +
+                      to_short_string(tenant.model->weights()) +
+                      " on a tile) do not fit whole in SRAM (" + to_short_string(tile.sram) +
+                      "): all of them come from DRAM in each step");
+    } else if (tenant.streams_cache) {
+      notes.push_back("keys and values of " + tenant.name + " do not fit whole in SRAM (" +
+                      to_short_string(tile.sram) +
+                      ") beside the weights: all of them come from DRAM in each step");
+    }
   }
   bool hands_over(bool by_layers) const {
     return std::any_of(work_.tenants.begin(), work_.tenants.end(),

@@ -54,11 +54,11 @@ class SweepFolder : public ::testing::Test {
 TEST(SweepTable, IsCommaSeparatedWithQuotesWhereNeeded) {
   EXPECT_EQ(to_csv(table()),
             "point,strategy.tensor,strategy.schedule,status,throughput_samples_per_s,"
-            "iteration_time_ps,result_digest,message\n"
-            "0,1,1f1b,finished,10.5,9007199254740993,0123456789abcdef0123456789abcdef,\n"
-            "1,1,\"a, \"\"b\"\"\",finished,20,9007199254740993,0123456789abcdef0123456789abcdef,\n"
-            "2,2,1f1b,refused,,,,12 kB more than its 4 MB\n"
-            "3,2,\"a, \"\"b\"\"\",finished,20,9007199254740993,0123456789abcdef0123456789abcdef,"
+            "iteration_time_ps,result_digest,message,notes\n"
+            "0,1,1f1b,finished,10.5,9007199254740993,0123456789abcdef0123456789abcdef,,\n"
+            "1,1,\"a, \"\"b\"\"\",finished,20,9007199254740993,0123456789abcdef0123456789abcdef,,\n"
+            "2,2,1f1b,refused,,,,12 kB more than its 4 MB,\n"
+            "3,2,\"a, \"\"b\"\"\",finished,20,9007199254740993,0123456789abcdef0123456789abcdef,,"
             "\n");
 }
 
@@ -92,6 +92,18 @@ TEST(SweepTable, CountsFailuresThatDifferInNumbersTogether) {
   EXPECT_EQ(failure_table("failed", {}), "");
 }
 
+TEST(SweepTable, SaysWhichNotesItsPointsHave) {
+  SweepTable some = table();
+  some.rows[0].notes = {"zero has no effect with 1 replica", "of SRAM, 3 MB are not used"};
+  some.rows[3].notes = {"of SRAM, 12 MB are not used"};
+  const std::string text = to_table(some, 10);
+  EXPECT_THAT(text, HasSubstr("notes\n"));
+  EXPECT_THAT(text, HasSubstr("     2  point 0      of SRAM, 3 MB are not used\n"));
+  EXPECT_THAT(text, HasSubstr("     1  point 0      zero has no effect with 1 replica\n"));
+  EXPECT_THAT(to_csv(some),
+              HasSubstr(",,\"zero has no effect with 1 replica; of SRAM, 3 MB are not used\"\n"));
+}
+
 TEST(SweepTable, NamesEveryNumberOfASummary) {
   trace::Summary summary;
   summary.iteration_time_ps = 9'007'199'254'740'993;
@@ -116,11 +128,13 @@ TEST(SweepTable, KnowsUnitsByTheEndOfTheName) {
 
 TEST(SweepLog, LinesReadBackAsTheyWere) {
   SweepRow odd = row(7, "1.25", "a \"quoted\"\ttext, ümlauts");
+  odd.notes = {"one", "two"};
   const std::string lines = to_json_line(odd) + "\n" + to_json_line(row(8, "3"));
   const std::vector<SweepRow> rows = rows_from_lines(lines);
   ASSERT_EQ(rows.size(), 2U);
   EXPECT_EQ(rows[0].message, odd.message);
   EXPECT_EQ(rows[0].places, odd.places);
+  EXPECT_EQ(rows[0].notes, odd.notes);
   EXPECT_EQ(rows[1].numbers, (std::vector<std::string>{"3", "9007199254740993"}));
 }
 

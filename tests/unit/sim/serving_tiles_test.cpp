@@ -116,6 +116,21 @@ TEST(ServingOnTiles, GeneratesAtTheBandwidthOfMemory) {
   EXPECT_LT(streamed, 2 * least + 20 * 0.1 + 1);  // an idle channel answers in 100 ns
 }
 
+TEST(ServingOnTiles, SaysWhatDoesNotFitInSram) {
+  const auto notes = [](const std::string& sram, const std::string& batching) {
+    std::string machine = in_sram + gpu;
+    machine.replace(machine.find("400 kB"), 6, sram);
+    machine += "  dram: {at: each, bandwidth: 32 GB/s, latency: 100 ns, capacity: 1 MB}\n";
+    const std::string one =
+        tenant("{arrivals: closed, count: 1, prompt: 16, generate: 2}", batching);
+    return run_on(1, read(experiment_of(one, machine))).notes;
+  };
+  EXPECT_THAT(notes("100 kB", ""), ::testing::Contains(HasSubstr("do not fit whole in SRAM")));
+  EXPECT_THAT(notes("400 kB", ""), ::testing::Contains(HasSubstr("keys and values of ")));
+  EXPECT_THAT(notes("400 kB", "      batching: {cache: 64 KiB}\n"),
+              ::testing::Not(::testing::Contains(HasSubstr("SRAM"))));
+}
+
 TEST(ServingOnTiles, SaysFlopsAndPeak) {
   const std::string one = tenant("{arrivals: closed, count: 1, prompt: 16, generate: 2}");
   const Experiment experiment = read(experiment_of(one));

@@ -40,6 +40,7 @@ struct SweepRow {
   std::string message;                // why, when it is not finished
   std::string digest;                 // of the results
   std::vector<std::string> numbers;   // [columns] exact decimals; "" for none
+  std::vector<std::string> notes;     // of the run: what bends its results
 };
 
 struct SweepTable {
@@ -68,10 +69,11 @@ struct Failure {
 std::string failure_table(const std::string& title, const std::vector<Failure>& failures);
 
 // The table as comma-separated values: point, the keys, status, the columns, result_digest,
-// message; texts with a comma or a quote stand in quotes (RFC 4180).
+// message, notes (all in one cell, with semicolons between them); texts with a comma or a quote
+// stand in quotes (RFC 4180).
 std::string to_csv(const SweepTable& table);
-// The best `top` finished points by the objective, and how many failed for which reason. For a
-// terminal.
+// The best `top` finished points by the objective, how many failed for which reason, and how many
+// have which note. For a terminal.
 std::string to_table(const SweepTable& table, std::size_t top);
 // Finished points with a number in the objective, best first; ties by point.
 std::vector<const SweepRow*> ranking(const SweepTable& table);
