@@ -90,6 +90,7 @@ CapacityOutcome find_capacity(const CapacityRequest& request, comm::Communicator
     searches.note(std::to_string(outcome.rows.size()) + " of " + std::to_string(combinations) +
                   " combinations");
   }
+  outcome.left = combinations - outcome.rows.size();
   sort_rows(outcome);
   return outcome;
 }

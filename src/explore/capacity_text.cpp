@@ -198,6 +198,7 @@ std::string to_json(const CapacityOutcome& outcome) {
   json.put("file_type", "tessera-capacity")
       .put("format_version", "1.0")
       .put("complete", outcome.complete)
+      .put("left", outcome.left)
       .put("rows", rows);
   return json.to_string();
 }

@@ -200,6 +200,7 @@ class Planner {
       rows[i]->values = std::move(values[i]);
       plan_.found.rows.push_back(std::move(*rows[i]));
     }
+    plan_.found.left = layouts_.size() - plan_.found.rows.size();
     CapacityOutcome so_far = plan_.found;
     sort_rows(so_far);
     searches_.write(so_far);
@@ -222,8 +223,10 @@ class Planner {
       settings.push_back(setting);
       layout += (layout.empty() ? "" : ", ") + setting.substr(tenant_path.size());
     }
-    return std::string(service_heading) + "# " + layout + ".\n# Meets its targets up to " +
-           request_.capacity.key + "=" + rate_text(best_) + ", which is not set here.\n" +
+    return std::string(service_heading) +
+           (plan_.found.complete ? "" : "# The search was stopped: " + plan_.how_far() + ".\n") +
+           "# " + layout + ".\n# Meets its targets up to " + request_.capacity.key + "=" +
+           rate_text(best_) + ", which is not set here.\n" +
            sim::read_experiment(request_.capacity.experiment, settings, searches_.loader())
                .resolved;
   }
@@ -269,6 +272,11 @@ std::optional<ServicePlanRequest> service_request_in(const std::string& folder) 
 
 bool begins_as_service(std::string_view text) {
   return text.starts_with(service_heading);
+}
+
+std::string ServicePlan::how_far() const {
+  return "rates of " + std::to_string(found.rows.size()) + " of " + std::to_string(candidates) +
+         " layouts were searched, " + std::to_string(found.left) + " were left";
 }
 
 ServicePlan plan_service(const ServicePlanRequest& request, comm::Communicator& communicator,

@@ -72,6 +72,7 @@ class Search {
          " fit");
     if (ranking_.stopped) {
       outcome_.complete = false;
+      outcome_.open = outcome_.fitting;
       return finish();
     }
     if (outcome_.fitting == 0) {
@@ -267,7 +268,9 @@ class Search {
   }
 
   void learn(Choice& choice, std::size_t number, const Proposal& result) {
-    choice.learn(number, result.status == "finished" ? result.iteration : SimTime::never());
+    if (result.status != stopped) {
+      choice.learn(number, result.status == "finished" ? result.iteration : SimTime::never());
+    }
     take(result);
   }
 
@@ -363,20 +366,20 @@ class Search {
   void tell(std::size_t done) {
     note(std::to_string(done) + " simulated, " + std::to_string(outcome_.open) +
          " more may be faster by their bounds");
-    write();
+    write(false);
   }
 
-  void write() {
-    outcome_.strategy_yaml = best_strategy();
+  void write(bool has_ended) {
+    outcome_.strategy_yaml = best_strategy(has_ended);
     comm::on_first_rank(communicator_, [&] { ledger_->write(outcome_, ranking_.fastest); });
   }
 
   SearchOutcome finish() {
-    write();
+    write(outcome_.complete);
     return std::move(outcome_);
   }
 
-  std::string best_strategy() {
+  std::string best_strategy(bool has_ended) {
     for (const Proposal& proposal : outcome_.proposals) {
       if (proposal.candidate) {
         const std::string key = proposal.candidate->key();
@@ -384,13 +387,15 @@ class Search {
           written_ = strategy_of(proposal);
           written_key_ = key;
         }
-        return written_;
+        return std::string(heading) +
+               (has_ended ? "" : "# The search had not ended: " + outcome_.how_far() + ".\n") +
+               written_;
       }
     }
     return "";
   }
 
-  // With all its defaults. Where its roles lie is given when it was looked for.
+  // With all its defaults, below the heading. Where its roles lie is given when it was looked for.
   std::string strategy_of(const Proposal& proposal) {
     std::vector<std::string> settings = request_.overrides;
     const std::vector<std::string> own = proposal.candidate->settings();
@@ -408,9 +413,9 @@ class Search {
     config::Diagnostics diagnostics;
     const config::Value root = config::parse("resolved", resolved, diagnostics);
     diagnostics.throw_if_any();
-    return std::string(heading) + "# " + proposal.title() + ", " + proposal.candidate->layout +
-           ".\n# For " + parts_.workload.name + " on " + parts_.machine.name +
-           ": an iteration takes " + to_string(proposal.iteration) +
+    return "# " + proposal.title() + ", " + proposal.candidate->layout + ".\n# For " +
+           parts_.workload.name + " on " + parts_.machine.name + ": an iteration takes " +
+           to_string(proposal.iteration) +
            (outcome_.by_stages ? ", simulated with one tile for each stage" : "") + ".\n" +
            config::to_yaml(root.find("strategy")->value);
   }

@@ -2,8 +2,10 @@
 import json
 import re
 import shlex
+import signal
+import time
 
-from program import HERE, check, expect, expect_refusal
+from program import HERE, check, expect, expect_refusal, fits
 
 CONFIGS = HERE.parent.parent / "configs"
 SMALL = """name: small
@@ -79,6 +81,39 @@ def plan_names_the_command_that_takes_its_strategy(program):
     summary = json.loads((program.folder / "summary.json").read_text(encoding="utf-8"))
     found = json.loads((program.scratch / "found" / "plan.json").read_text(encoding="utf-8"))
     expect(summary["iteration_time_ps"] == found["proposals"][0]["iteration_time_ps"], summary["iteration_time_ps"])
+
+
+def stopped_plan(program, words, has_begun):
+    """What a search prints that is asked to stop once it has found something."""
+    process = program.start(words)
+    deadline = time.time() + 60
+    while process.poll() is None and time.time() < deadline and not has_begun():
+        time.sleep(0.01)
+    process.send_signal(signal.SIGTERM)
+    out, err = process.communicate(timeout=60)
+    expect(process.returncode == 75, "exit code %d: %s" % (process.returncode, err))
+    return out, err
+
+
+@check
+def plan_that_is_stopped_says_what_it_left(program):
+    """On the screen, as JSON and in the files that it writes: the best so far is not the plan's answer."""
+    subject = small(program, SMALL.replace("rows: 2, columns: 2", "rows: 8, columns: 8").replace("layers: 2", "layers: 24")
+                    .replace("batch: 4", "batch: 512"))
+    words = words_of(program, subject, "--top", "100000", "--set", "run.replay=none", "--set", "strategy.capacity=ignore")
+    kept = program.scratch / "found" / "strategy.yaml"
+    out, err = stopped_plan(program, words, kept.exists)
+    expect("found/strategy.yaml" not in out and "error: a stop was requested" in err, out + err)
+    how_far = re.search(r"written to \S+best.yaml, the best so far \(the search was stopped: "
+                        r"(\d+ of \d+ candidates that fit were simulated, \d+ others may be faster)\); tessera run ", out)
+    expect(how_far is not None and "were left when it was stopped" in out, out)
+    for path in (program.scratch / "best.yaml", kept):
+        text = path.read_text(encoding="utf-8")
+        expect("# The search had not ended: %s.\n" % how_far[1] in text, text)
+    answer = json.loads((program.scratch / "found" / "plan.json").read_text(encoding="utf-8"))
+    fits(answer, "plan.schema.json")
+    left = int(re.search(r"(\d+) others", how_far[1])[1])
+    expect(not answer["complete"] and answer["left"] == left > 0, answer)
 
 
 @check

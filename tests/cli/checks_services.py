@@ -3,6 +3,7 @@ import json
 import re
 import shutil
 
+from checks_plans import stopped_plan
 from program import check, expect, expect_refusal, fits
 
 # A token reads all weights, 200 kB at 64 GB/s; NPUs of a tensor group add up over links of 10 ns.
@@ -73,6 +74,21 @@ def plan_writes_the_best_service(program):
     expect(program.call(*words).returncode == 0, "its own file is replaced")
     best.write_text("mine: 1\n", encoding="utf-8")
     expect_refusal(program.call(*words), 2, "best.yaml")
+
+
+@check
+def plan_of_a_service_that_is_stopped_says_what_it_left(program):
+    text = SERVICE.replace("count: 60", "count: 4000").replace("rows: 2, columns: 2", "rows: 4, columns: 4")
+    found, best = program.scratch / "found", program.scratch / "best.yaml"
+    words = ["plan", service(program, text), "-q", "--all", "--within", "0.01", "--folder", found, "-o", best, "--json"]
+    out, err = stopped_plan(program, words, (found / "plan.json").exists)
+    answer = json.loads(out)
+    fits(answer, "capacity.schema.json")
+    expect(not answer["complete"] and answer["left"] > 0, answer)
+    how_far = "rates of %d of %d layouts were searched, %d were left" % (
+        len(answer["rows"]), len(answer["rows"]) + answer["left"], answer["left"])
+    expect("the best so far (the search was stopped: %s)" % how_far in err, err)
+    expect("# The search was stopped: %s.\n" % how_far in best.read_text(encoding="utf-8"), best.read_text())
 
 
 @check

@@ -48,6 +48,7 @@ struct CapacityOutcome {
   std::vector<std::string> keys;
   std::vector<CapacityRow> rows;  // the largest rate first
   bool complete = true;           // else it was stopped
+  std::uint64_t left = 0;         // combinations that are not searched to their end
 };
 
 // Combinations are spread over ranks; the outcome is the same on all of them and on any number.

@@ -33,8 +33,11 @@ struct ServicePlan {
   std::uint64_t candidates = 0;
   std::vector<std::string> best_settings;  // KEY=VALUE, of the first; empty: none meets its targets
   // The experiment with these settings and all defaults; empty without them. Files that it names
-  // are named from the root of the file system.
+  // are named from the root of the file system. Of a search that was stopped it says so.
   std::string best_yaml;
+
+  // "rates of 3 of 21 layouts were searched, 18 were left"
+  std::string how_far() const;
 };
 
 // Whether the experiment serves requests, which is what is planned here.

@@ -75,8 +75,14 @@ struct SearchOutcome {
   std::vector<Proposal> proposals;  // simulated, the fastest first
   std::vector<Failure> fallen_out;
   std::optional<Advice> advice;  // where nothing fits, or the own strategy does not
-  std::string strategy_yaml;     // of the first; for `tessera run --set strategy=FILE`
+  // Of the first; for `tessera run --set strategy=FILE`. Of a search that has not ended it says so.
+  std::string strategy_yaml;
   std::string folder;
+
+  // Candidates that may be faster and that a stop left; 0 of a search that came to its end.
+  std::uint64_t left() const { return complete ? 0 : open; }
+  // "8 of 120 candidates that fit were simulated, 57 others may be faster"
+  std::string how_far() const;
 };
 
 // Cuts candidates that no layout or memory has room for; ranks the others by closed forms

@@ -73,6 +73,12 @@ std::string run_of(const std::string& experiment, const std::vector<std::string>
   return text;
 }
 
+// Of a file with the best of a search, which may have been stopped.
+std::string written(const std::string& path, bool complete, const std::string& how_far) {
+  return "written to " + path +
+         (complete ? "; " : ", the best so far (the search was stopped: " + how_far + "); ");
+}
+
 void print(const explore::ServicePlan& plan, const explore::ServicePlanRequest& request,
            const std::string& path, bool as_json) {
   std::cout << (as_json ? explore::to_json(plan.found) : explore::to_table(plan.found));
@@ -82,10 +88,12 @@ void print(const explore::ServicePlan& plan, const explore::ServicePlanRequest& 
   if (!plan.best_settings.empty()) {
     std::ostream& out = as_json ? std::cerr : std::cout;
     if (path.empty()) {
-      out << run_of(request.capacity.experiment, request.capacity.overrides, plan.best_settings);
+      out << (plan.found.complete ? "" : "so far (" + plan.how_far() + "): ")
+          << run_of(request.capacity.experiment, request.capacity.overrides, plan.best_settings);
     } else {
       trace::write_file_atomically(path, plan.best_yaml);
-      out << "written to " << path << "; tessera run " << quoted_for_shell(path);
+      out << written(path, plan.found.complete, plan.how_far()) << "tessera run "
+          << quoted_for_shell(path);
     }
     out << " takes the best" << std::endl;
   }
@@ -185,8 +193,8 @@ void print(const explore::SearchOutcome& outcome, const explore::SearchRequest& 
       settings.emplace_back("strategy.aggregation=stage");
     }
     (as_json ? std::cerr : std::cout)
-        << "written to " << path << "; " << run_of(request.experiment, request.overrides, settings)
-        << " takes it" << std::endl;
+        << written(path, outcome.complete, outcome.how_far())
+        << run_of(request.experiment, request.overrides, settings) << " takes it" << std::endl;
   }
   if (outcome.advice) {
     std::cerr << explore::to_text(*outcome.advice);

@@ -51,7 +51,9 @@ std::string counts_of(const SearchOutcome& outcome) {
             (outcome.by_stages ? " (one tile for each stage)" : "") + "; " +
             std::to_string(outcome.bounded) + " cannot be faster by their lower bounds, " +
             std::to_string(outcome.open) +
-            (outcome.exhausted ? " by their estimates" : " were left (--top)") +
+            (!outcome.complete   ? " were left when it was stopped"
+             : outcome.exhausted ? " by their estimates"
+                                 : " were left (--top)") +
             ", with a margin of " + format_number(std::round(outcome.margin * 1000) / 10) +
             " % that simulations have shown\n";
     text += floor_of(outcome);
@@ -96,6 +98,14 @@ JsonText json_of(const Advice& advice) {
 
 std::string Proposal::title() const {
   return candidate ? candidate->title() : "the experiment's own strategy";
+}
+
+std::string SearchOutcome::how_far() const {
+  const auto simulated =
+      std::count_if(proposals.begin(), proposals.end(),
+                    [](const Proposal& proposal) { return proposal.candidate.has_value(); });
+  return std::to_string(simulated) + " of " + std::to_string(fitting) +
+         " candidates that fit were simulated, " + std::to_string(open) + " others may be faster";
 }
 
 std::string to_text(const Advice& advice) {
@@ -151,6 +161,7 @@ std::string to_json(const SearchOutcome& outcome) {
       .put("margin", outcome.margin)
       .put("simulated_with_aggregation", outcome.by_stages ? "stage" : "none")
       .put("complete", outcome.complete)
+      .put("left", outcome.left())
       .put("exhausted", outcome.exhausted)
       .put("proposals", proposals);
   if (outcome.advice) {
