@@ -30,7 +30,7 @@ constexpr std::array plan_columns{
 
 constexpr const char* micro_batches = "micro_batches";
 // Before names of what work measures, of one of several tenants with its name between them.
-constexpr const char* measured = "measured.";
+const std::string measured(measured_head);
 
 Bytes largest(const plan::Plan& plan, Bytes (*of)(const plan::StageMemory&)) {
   Bytes most;
@@ -102,6 +102,29 @@ std::vector<std::string> known_columns() {
     for (const std::string& name : sim::find_work_kind(kind)->measures) {
       names.push_back(measured + name);
     }
+  }
+  return names;
+}
+
+std::vector<std::string> measured_columns(const config::Value& experiment) {
+  std::vector<std::string> names;
+  const auto add = [&](const config::Value& job, const std::string& tenant) {
+    const config::Value::Member* const workload = job.find("workload");
+    const sim::WorkKind* const kind =
+        workload == nullptr ? nullptr : sim::find_work_kind(sim::kind_of(workload->value));
+    for (std::size_t i = 0; kind != nullptr && i < kind->measures.size(); ++i) {
+      names.push_back(measured + tenant + kind->measures[i]);
+    }
+    return kind;
+  };
+  const sim::WorkKind* const kind = add(experiment, "");
+  if (kind == nullptr || !kind->jobs) {
+    return names;
+  }
+  config::Value workload = experiment.find("workload")->value;
+  for (const config::Value* const job : kind->jobs(workload)) {
+    const config::Value::Member* const name = job->find("name");
+    add(*job, name == nullptr ? "" : name->value.text + ".");
   }
   return names;
 }

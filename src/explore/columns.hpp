@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tessera/explore/table/table.hpp"
@@ -20,6 +21,10 @@ inline constexpr std::array usual_columns{"throughput_samples_per_s", "iteration
 bool is_column(const std::string& name);
 // All names, with stage 0 for any stage.
 std::vector<std::string> known_columns();
+// Names of what the jobs of this experiment measure, with the tenant of each. As the configuration
+// stands.
+std::vector<std::string> measured_columns(const config::Value& experiment);
+inline constexpr std::string_view measured_head = "measured.";
 // By which points of this experiment are ranked where nothing is said: its throughput, or what a
 // synthetic load measures that is best where it is smallest. As the configuration stands.
 SweepObjective usual_objective(const config::Value& experiment);

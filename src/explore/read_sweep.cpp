@@ -1,5 +1,6 @@
 // Reads sweep files.
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <optional>
 
@@ -53,8 +54,7 @@ const OptionalKey<SimTime> wall_key{"limit.wall", "none",
 
 // Those that have the name in theirs; all, when none has.
 std::vector<std::string> columns_like(const std::string& name) {
-  constexpr std::string_view measured = "measured.";
-  const std::string part = name.starts_with(measured) ? std::string(measured) : name;
+  const std::string part = name.starts_with(measured_head) ? std::string(measured_head) : name;
   std::vector<std::string> like = known_columns();
   std::erase_if(like,
                 [&](const std::string& known) { return known.find(part) == std::string::npos; });
@@ -144,7 +144,8 @@ class SweepReader {
     if (largest && smallest) {
       objective.error("minimize", "an objective is maximized or minimized, not both");
     }
-    sweep_.objective = usual_objective(experiment());
+    const Value experiment = this->experiment();
+    sweep_.objective = usual_objective(experiment);
     if (smallest || largest) {
       sweep_.objective = {smallest ? *smallest : *largest, !smallest};
     }
@@ -152,6 +153,8 @@ class SweepReader {
     const auto column = [&](const std::string& name, Section& where, const char* key) {
       if (!is_column(name)) {
         where.error(key, unknown_name("column", name, columns_like(name)));
+      } else if (const std::string complaint = not_measured(name, experiment); !complaint.empty()) {
+        where.error(key, complaint);
       } else if (std::find(sweep_.columns.begin(), sweep_.columns.end(), name) ==
                  sweep_.columns.end()) {
         sweep_.columns.push_back(name);
@@ -164,6 +167,32 @@ class SweepReader {
     for (const std::string& name : asked) {
       column(name, section, "report");
     }
+  }
+
+  // Why no point measures it; empty: it is measured, or axes may lead to other work.
+  std::string not_measured(const std::string& name, const Value& experiment) const {
+    const std::vector<std::string> there = measured_columns(experiment);
+    if (!name.starts_with(measured_head) || experiment.kind == Value::Kind::null || work_varies() ||
+        std::find(there.begin(), there.end(), name) != there.end()) {
+      return "";
+    }
+    return there.empty() ? "'" + name + "': the work of the experiment measures nothing"
+                         : unknown_name("column", name, there);
+  }
+
+  // Whether points may have other tenants, or other kinds of work.
+  bool work_varies() const {
+    constexpr std::array<std::string_view, 4> names{"workload", "tenants", "kind", "name"};
+    for (const Axis& axis : sweep_.axes.list()) {
+      for (const AxisKey& key : axis.keys) {
+        const std::string last = key.key.substr(key.key.rfind('.') + 1);
+        const bool is_number = last.find_first_not_of("0123456789") == std::string::npos;
+        if (is_number || std::find(names.begin(), names.end(), last) != names.end()) {
+          return true;
+        }
+      }
+    }
+    return false;
   }
 
   // Nothing where it cannot be read, as each point will say.

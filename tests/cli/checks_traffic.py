@@ -93,6 +93,28 @@ def traffic_is_work(program):
 
 
 @check
+def sweeps_refuse_tenants_that_measure_nothing(program):
+    """By names of those that do; where an axis gives others, points have what they measure."""
+    (program.scratch / "two.yaml").write_text(
+        MESH.read_text(encoding="utf-8").split("traffic:\n")[0] + "  tile: {peak: {fp16: 1 TFLOP/s}}\n"
+        "workload:\n  kind: tenants\n  tenants:\n"
+        "    - {name: noise, tiles: 0-3, workload: {kind: traffic, rate: 0.1, cycles: 500}}\n"
+        "    - {name: sum, tiles: 4-7, workload: {kind: collective, collective: all-reduce, size: 1 kB}}\n", encoding="utf-8")
+    sweep = program.scratch / "sweep.yaml"
+    text = "experiment: two.yaml\naxes: {%s: [%s]}\nreport: [measured.%s.latency_mean_ps]\n"
+    rate = ("workload.tenants.0.workload.rate", "0.1, 0.2")
+    for tenant in ("noice", "sum"):
+        sweep.write_text(text % (*rate, tenant), encoding="utf-8")
+        expect_refusal(program.call("sweep", sweep, "-q", "-o", program.folder), 2,
+                       "sweep.yaml:3:1: error: report: unknown column 'measured.%s.latency_mean_ps'; .*"
+                       "measured.noise.latency_mean_ps" % tenant)
+    for axis, tenant in ((rate, "noise"), (("workload.tenants.0.name", "noise, noice"), "noice")):
+        sweep.write_text(text % (*axis, tenant), encoding="utf-8")
+        done = program.call("sweep", sweep, "-q", "-o", program.folder)
+        expect(done.returncode == 0, done.stderr_text)
+
+
+@check
 def sweeps_of_traffic_are_ranked_by_latency(program):
     """Its samples are no work of anybody's. All that is measured is a column."""
     noise = program.scratch / "noise.yaml"
