@@ -33,6 +33,16 @@ JsonText object_of(const std::vector<Diagnostic>& complaints, int exit_code, int
   return JsonText::object().put("error", error);
 }
 
+// Of "PATH: error: REASON", as errors about files are, or of "error: REASON".
+Diagnostic complaint_of(const std::string& text) {
+  constexpr std::string_view head = "error: ";
+  const std::size_t at = text.find(": " + std::string(head));
+  if (at != std::string::npos) {
+    return {text.substr(0, at), 0, 0, text.substr(at + 2 + head.size())};
+  }
+  return {"", 0, 0, text.starts_with(head) ? text.substr(head.size()) : text};
+}
+
 }  // namespace
 
 bool asks_for_json(const Words& words) {
@@ -40,9 +50,7 @@ bool asks_for_json(const Words& words) {
 }
 
 JsonText error_json(const std::string& message, int exit_code, int rank) {
-  constexpr std::string_view head = "error: ";
-  const std::string text = message.starts_with(head) ? message.substr(head.size()) : message;
-  return object_of(std::vector<Diagnostic>{{"", 0, 0, text}}, exit_code, rank);
+  return object_of({complaint_of(message)}, exit_code, rank);
 }
 
 JsonText error_json(const Error& error, int rank) {

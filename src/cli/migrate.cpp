@@ -90,7 +90,7 @@ void check_places(const Migrated& migrated, const fs::path& output, bool overwri
     const std::string path = path_of(output, file).string();
     std::error_code unknown;  // writing will tell
     if (fs::exists(path, unknown) && !overwrites) {
-      throw ConfigError("'" + path + "' is there; name another file with -o, or give --force");
+      throw ConfigError({path, 0, 0, "is there; name another file with -o, or give --force"});
     }
     trace::check_writable(path);
   }

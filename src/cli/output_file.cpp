@@ -31,8 +31,9 @@ void check_output(const std::string& path, bool (*is_ours)(std::string_view begi
   comm::on_first_rank(world, [&] {
     std::error_code unknown;  // writing will tell
     if (fs::exists(path, unknown) && !is_ours(beginning_of(path))) {
-      throw ConfigError("'" + path + "' is there, and tessera " + command +
-                        " did not write it; name another file with -o, or remove it");
+      throw ConfigError({path, 0, 0,
+                         "is there, and tessera " + command +
+                             " did not write it; name another file with -o, or remove it"});
     }
     trace::check_writable(path);
   });
@@ -43,7 +44,7 @@ void make_folder_of(const std::string& path) {
   std::error_code failed;
   fs::create_directories(folder, failed);
   if (failed && !folder.empty()) {
-    throw IoError("cannot make the folder " + folder.string() + ": " + failed.message());
+    throw IoError(folder.string() + ": error: cannot make the folder: " + failed.message());
   }
 }
 

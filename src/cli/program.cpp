@@ -132,7 +132,7 @@ std::chrono::seconds progress_period() {
 void require_folder(const std::string& path) {
   std::error_code unknown;
   if (!std::filesystem::is_directory(path, unknown)) {
-    throw ConfigError("there is no folder '" + path + "'");
+    throw ConfigError({path, 0, 0, "there is no such folder"});
   }
 }
 

@@ -151,15 +151,17 @@ Presence presence_of_all(ProcessIdentity& owner, const std::string& text) {
 
 [[noreturn]] void refuse(const std::string& folder, const std::string& lock,
                          const std::optional<ProcessIdentity>& owner, bool runs) {
-  const std::string head = "folder '" + folder + "' is in use: ";
+  const std::string head = "the folder is in use: ";
   const std::string remedy = "; if that has ended, remove '" + lock + "'";
   if (!owner) {
-    throw ConfigError(head + "it holds a lock that does not say whose it is" + remedy);
+    throw ConfigError(
+        {folder, 0, 0, head + "it holds a lock that does not say whose it is" + remedy});
   }
   const std::string who = head + "process " + std::to_string(owner->pid) + " of " + owner->user +
                           " on host " + owner->host + " has it since " + owner->since;
-  throw ConfigError(runs ? who + "; wait until it has ended, or give another folder"
-                         : who + ", and whether it still runs cannot be told from here" + remedy);
+  throw ConfigError({folder, 0, 0,
+                     runs ? who + "; wait until it has ended, or give another folder"
+                          : who + ", and whether it still runs cannot be told from here" + remedy});
 }
 
 // The topmost of the folders above and at `folder` that is not there; empty when all are.
@@ -187,7 +189,7 @@ void FolderLock::take(const std::string& folder, const std::vector<std::string>&
   const fs::path whole = fs::absolute(folder).lexically_normal();
   try {
     if (fs::exists(whole) && !fs::is_directory(whole)) {
-      throw ConfigError("output folder '" + folder + "' is not a folder");
+      throw ConfigError({folder, 0, 0, "the output folder is not a folder"});
     }
     made_ = first_missing(whole.has_filename() ? whole : whole.parent_path()).string();
     fs::create_directories(whole);

@@ -69,8 +69,9 @@ bool is_tool_file(std::string_view name) {
 }
 
 [[noreturn]] void refuse(const std::string& folder, const std::string& reason) {
-  throw ConfigError("output folder '" + folder + "' " + reason +
-                    "; give an empty folder, a new one, or one of an earlier run");
+  throw ConfigError({folder, 0, 0,
+                     "the output folder " + reason +
+                         "; give an empty folder, a new one, or one of an earlier run"});
 }
 
 std::vector<fs::directory_entry> sorted_entries(const fs::path& folder) {

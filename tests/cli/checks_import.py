@@ -398,7 +398,7 @@ def import_keeps_files_that_are_there(program):
     write_good(program)
     output = write(program, "mine.yaml", "mine\n")
     words = words_of(program, "astra-sim", "-o", output)
-    expect_refusal(program.call(*words), 2, "mine.yaml' is there; name another file with -o, or give --force")
+    expect_refusal(program.call(*words), 2, "mine.yaml: error: is there; name another file with -o, or give --force")
     expect(output.read_text(encoding="utf-8") == "mine\n", "overwritten")
     done = program.call(*words, "--force", ranks=2)
     expect(done.returncode == 0 and done.stdout_text.count("written to") == 1, done.stderr_text + done.stdout_text)

@@ -48,3 +48,29 @@ def errors_have_their_places_in_json(program):
         expect(error["rank"] is None, error)
     error = error_of(program, "check", path, "--ranks", "none", code=2)
     expect((error["file"], error["line"], error["column"]) == (None, None, None), error)
+
+
+@check
+def errors_about_outputs_name_them_in_json(program):
+    """A folder of something else, a file of somebody else, one that cannot be written, a folder in use."""
+    mine = program.scratch / "mine"
+    mine.mkdir()
+    (mine / "thesis.tex").write_text("mine\n", encoding="utf-8")
+    away = mine / "thesis.tex" / "best.yaml"
+    plan = ["plan", HERE / "short.yaml", "-q", "--folder", program.scratch / "found", "-o"]
+    for words, path, code in (
+            (["run", HERE / "short.yaml", "-q", "-o", mine], mine, 2),
+            (["run", HERE / "short.yaml", "-q", "-o", mine / "thesis.tex"], mine / "thesis.tex", 2),
+            ([*plan, mine / "thesis.tex"], mine / "thesis.tex", 2), ([*plan, away], away, 74),
+            (["show", program.scratch / "nowhere"], program.scratch / "nowhere", 2)):
+        error = error_of(program, *words, code=code)
+        expect(error["file"] is not None and error["file"].startswith(str(path)) and error["line"] is None, error)
+        expect(str(path) not in error["message"], error)
+    process = program.start(["run", HERE / "long.yaml", "-q", "-o", program.folder])
+    program.wait_until_running(process)
+    try:
+        error = error_of(program, "run", HERE / "short.yaml", "-q", "-o", program.folder, code=2)
+    finally:
+        process.kill()
+        process.communicate()
+    expect(error["file"] == str(program.folder) and "in use: process %d" % process.pid in error["message"], error)

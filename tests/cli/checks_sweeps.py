@@ -185,7 +185,7 @@ def outputs_of_others_stay(program):
     before = precious.read_text()
     nowhere = program.scratch / "no folder" / "file"
     for words in (["plan", precious, "--top", "1", "--folder", program.scratch / "found"], ["scale", precious, "--ranks", "2"]):
-        refused = "'%s' is there, and tessera %s did not write it" % (precious, words[0])
+        refused = "%s: error: is there, and tessera %s did not write it" % (precious, words[0])
         expect_refusal(program.call(*words, "-o", precious), 2, refused)
         expect(precious.read_text() == before, "the experiment was replaced")
         expect_refusal(program.call(*words, "-o", program.scratch), 2, "is there, and tessera")

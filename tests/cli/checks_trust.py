@@ -36,7 +36,7 @@ def second_run_is_refused(program):
     process = start_long(program, "--checkpoint-every", "0.2s")
     owner = json.loads((program.folder / LOCK).read_text(encoding="utf-8"))
     expect(owner["pid"] == process.pid, owner)
-    pattern = r"folder '.*run' is in use: process %d of .* on host .* has it since " % process.pid
+    pattern = r"run: error: the folder is in use: process %d of .* on host .* has it since " % process.pid
     for words in (["run", HERE / "short.yaml", "-o", program.folder],
                   ["run", "--resume", program.folder]):
         expect_refusal(program.call(*words), 2, pattern)

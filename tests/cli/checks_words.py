@@ -212,7 +212,7 @@ def missing_experiment(program):
         expect_refusal(program.call(command, "nowhere.yaml"), 2,
                        "cannot read nowhere.yaml: No such file or directory")
     for command in ("show", "export"):
-        expect_refusal(program.call(command, "nowhere"), 2, "no folder 'nowhere'")
+        expect_refusal(program.call(command, "nowhere"), 2, "nowhere: error: there is no such folder")
 
 
 @check

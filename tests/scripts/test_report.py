@@ -319,14 +319,14 @@ class Reports(unittest.TestCase):
             for output in (file, self.base / "other.html", self.base, "/dev/null"):
                 done = run(TESSERA, *words, "-o", output)
                 self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
-                self.assertEqual(done.stderr, f"error: '{output}' is there, and tessera {words[0]} did not write "
+                self.assertEqual(done.stderr, f"{output}: error: is there, and tessera {words[0]} did not write "
                                  "it; name another file with -o, or remove it\n")
             done = run(TESSERA, *words, "-o", self.base / "nowhere" / "page.html")
             self.assertEqual((done.returncode, done.stdout), (74, ""), done.stderr)
             self.assertIn("No such file or directory", done.stderr)
         done = run(TESSERA, "compare", self.small, self.other, "--pictures", file)
         self.assertEqual((done.returncode, done.stdout), (2, ""))
-        self.assertIn("summary.json' is not a folder", done.stderr)
+        self.assertIn("summary.json: error: --pictures: is not a folder", done.stderr)
         self.assertEqual(file.read_bytes(), before)
         page = self.base / "again.html"
         for _ in range(2):  # its own may be replaced

@@ -171,7 +171,7 @@ void write(const std::string& path, const std::string& machine, const std::strin
   file << first_words << version() << " from " << machine << ": see the comments beside numbers.\n"
        << text;
   if (!file.flush()) {
-    throw IoError("cannot write " + path);
+    throw IoError(path + ": error: cannot write the file");
   }
 }
 

@@ -54,7 +54,7 @@ int compare_command(const Words& words, comm::Communicator& world) {
   std::error_code unknown;  // drawing will tell
   if (options.has("pictures") && std::filesystem::exists(options.text("pictures"), unknown) &&
       !std::filesystem::is_directory(options.text("pictures"), unknown)) {
-    throw ConfigError("--pictures: '" + options.text("pictures") + "' is not a folder");
+    throw ConfigError({options.text("pictures"), 0, 0, "--pictures: is not a folder"});
   }
   return run_python("html.comparing", passed, world);
 }

@@ -41,7 +41,8 @@ Question::Question(const std::string& folder) {
   try {
     content = config::load_text_file(path);
   } catch (const IoError&) {
-    throw ConfigError(folder + ": is no search to go on with: it has no " + question_name);
+    throw ConfigError(
+        {folder, 0, 0, std::string("is no search to go on with: it has no ") + question_name});
   }
   config::Diagnostics diagnostics;
   root_ = config::parse(path, content, diagnostics);
@@ -118,8 +119,8 @@ void SearchFolder::begin(const std::string& question) const {
       continue;
     }
     if (!is_of_a_search(name)) {
-      throw ConfigError(place_.folder + ": holds '" + name +
-                        "', which is of no search; give another folder");
+      throw ConfigError({place_.folder, 0, 0,
+                         "holds '" + name + "', which is of no search; give another folder"});
     }
     earlier.push_back(entry.path());
   }
@@ -131,8 +132,9 @@ void SearchFolder::begin(const std::string& question) const {
 
 std::string SearchFolder::go_on(const std::string& hash) const {
   if (Question(place_.folder).text("hash") != hash) {
-    throw ConfigError(place_.folder + ": cannot go on: " + place_.experiment +
-                      ", or a file it leads to, is not as it was when the search began");
+    throw ConfigError({place_.folder, 0, 0,
+                       "cannot go on: " + place_.experiment +
+                           ", or a file it leads to, is not as it was when the search began"});
   }
   std::string lines;
   for (const fs::directory_entry& entry : fs::directory_iterator(place_.folder)) {
@@ -151,7 +153,7 @@ void SearchFolder::keep(const std::string& line) const {
   std::ofstream log(path, std::ios::app);
   log << line << '\n' << std::flush;
   if (!log) {
-    throw IoError("cannot write " + path);
+    throw IoError(path + ": error: cannot write the file");
   }
 }
 

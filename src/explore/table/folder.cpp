@@ -37,8 +37,9 @@ bool is_own_file(std::string name) {
 }
 
 [[noreturn]] void refuse(const std::string& folder, const std::string& reason) {
-  throw ConfigError("output folder '" + folder + "' " + reason +
-                    "; give an empty folder, a new one, or one of an earlier sweep");
+  throw ConfigError({folder, 0, 0,
+                     "the output folder " + reason +
+                         "; give an empty folder, a new one, or one of an earlier sweep"});
 }
 
 // What an earlier sweep left, and nothing else.
@@ -97,7 +98,8 @@ void prepare_sweep_folder(const std::string& folder, const SweepState& state,
 SweepState read_sweep_state(const std::string& folder) {
   const std::string path = folder + "/" + sweep_state_name;
   if (!fs::exists(path)) {
-    throw ConfigError(folder + ": is no sweep to go on with: there is no " + sweep_state_name);
+    throw ConfigError(
+        {folder, 0, 0, std::string("is no sweep to go on with: there is no ") + sweep_state_name});
   }
   const trace::Json json = trace::read_signed(path, state_file_type);
   SweepState state;

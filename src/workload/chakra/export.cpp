@@ -53,7 +53,7 @@ void write_chakra(const GraphSource& source, const std::string& prefix) {
     file << json_of(source.groups());
     file.close();
     if (!file) {
-      throw IoError(path + ": cannot be written");
+      throw IoError(path + ": error: cannot be written");
     }
   }
 }

@@ -148,7 +148,7 @@ struct ChakraWriter::State {
   std::string buffer;
 
   [[noreturn]] void fail() const {
-    throw IoError(path + ": cannot be written: " + std::strerror(errno));
+    throw IoError(path + ": error: cannot be written: " + std::strerror(errno));
   }
   template <class Message>
   void put(const Message& message) {
