@@ -203,6 +203,9 @@ def words_beyond_the_subject(program):
         expect_refusal(program.call(command, "first", "second.yaml"), 2,
                        "'second.yaml' is one word too many: tessera %s takes one %s; see tessera %s "
                        "--help" % (command, subject, command))
+    expect_refusal(program.call("report", "first", "second", "third"), 2,
+                   "tessera report takes one run or sweep, not 3; tessera compare first second third -o FILE.html "
+                   "writes the report of several runs")
     expect(not (program.scratch / "out").exists(), "something was written")
 
 

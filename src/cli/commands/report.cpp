@@ -2,9 +2,23 @@
 #include "python_tools.hpp"
 #include "tessera/cli/commands.hpp"
 #include "tessera/cli/options.hpp"
+#include "tessera/core/error.hpp"
 
 namespace tessera::cli {
 namespace {
+
+// They are compared by another command.
+void refuse_several(const Words& runs) {
+  if (runs.size() < 2) {
+    return;
+  }
+  std::string all;
+  for (const std::string& run : runs) {
+    all += " " + run;
+  }
+  throw ConfigError("tessera report takes one run or sweep, not " + std::to_string(runs.size()) +
+                    "; tessera compare" + all + " -o FILE.html writes the report of several runs");
+}
 
 int report_command(const Words& words, comm::Communicator& world) {
   Options options("report",
@@ -12,7 +26,8 @@ int report_command(const Words& words, comm::Communicator& world) {
                   "with summary, what to try next, breakdown, timeline, links over time, memory, "
                   "operators and collectives. Needs Python with h5py and numpy.",
                   "run folder", "RUN");
-  options.add("o,output", "where to write it (default: RUN/report.html)", text_value(), "FILE.html")
+  options.take_more()
+      .add("o,output", "where to write it (default: RUN/report.html)", text_value(), "FILE.html")
       .add("operators",
            "operators that the timeline shows one by one; others are summed up in bins",
            text_value("250000"), "N")
@@ -20,6 +35,7 @@ int report_command(const Words& words, comm::Communicator& world) {
   if (!options.parse(words, world)) {
     return 0;
   }
+  refuse_several(options.subjects());
   require_folder(options.subject());
   Words passed{"--operators", std::to_string(options.number("operators", 0, 100'000'000))};
   if (options.has("output")) {
