@@ -119,10 +119,13 @@ void refuse_shape(const LanguageSetup& setup) {
     throw ConfigError("experts: models with experts are served without adapters");
   }
   if (shape.layers > most_layers) {
-    throw ConfigError("layers: more than " + std::to_string(most_layers));
+    throw ConfigError("layers: at most " + std::to_string(most_layers) +
+                      " layers are served, and the model has " + std::to_string(shape.layers));
   }
   if (shape.sequence + setup.block > most_keys) {
-    throw ConfigError("sequence: more than " + std::to_string(most_keys - setup.block));
+    throw ConfigError("sequence: at most " + std::to_string(most_keys - setup.block) +
+                      " tokens are served with blocks of " + std::to_string(setup.block) +
+                      ", and the model has " + std::to_string(shape.sequence));
   }
 }
 
