@@ -3,30 +3,14 @@
 import numpy as np
 
 from . import figure
+from .binning import steps
 from .serving import tenant_name
 
-_MOST_STEPS = 4000
 _PANELS = (
     ("requests", "", (("running", "#0072b2"), ("waiting", "#d55e00"))),
     ("cache", "blocks", (("cache_blocks", "#009e73"),)),
 )
 _MOST_SERVICES = 8
-
-
-def steps(times, values, end_ps):
-    """Edges and values of a line of steps; of very many, the largest of each of 2000 equal times."""
-    last = np.append(times[1:] != times[:-1], True)  # of rows of one time the last one counts
-    times, values = times[last], values[last]
-    edges = np.append(times, max(end_ps, int(times[-1])))
-    if times.size <= _MOST_STEPS:
-        return edges, values
-    bins = _MOST_STEPS // 2
-    begins = edges[0] + np.arange(bins) * (edges[-1] - edges[0]) // bins
-    ends = np.append(begins[1:], edges[-1])
-    first = np.searchsorted(times, begins, side="right") - 1  # what was held as the bin began
-    behind = np.maximum(np.searchsorted(times, ends, side="left"), first + 1)
-    largest = [values[at:end].max() for at, end in zip(first, behind)]
-    return np.append(begins, edges[-1]), np.array(largest)
 
 
 def draw(run, directory):

@@ -214,9 +214,20 @@ async function prints(page) {
   await page.waitForFunction(() => !document.documentElement.classList.contains("printing"));
 }
 
+// A chart of requests and one of blocks of each service, that draw something.
+async function servicesAreDrawn(page) {
+  const titles = await page.$$eval("#requests figcaption", (list) => list.map((one) => one.textContent));
+  for (const { tenant } of facts.services || []) {
+    for (const what of ["requests that run and wait", "blocks of the cache"]) {
+      expect(titles.includes(`${tenant}: ${what}`), `no chart of ${what} of ${tenant}, but ${titles}`);
+    }
+  }
+}
+
 async function checkRun(page) {
   await everySectionIsThere(page);
   await summaryIsShown(page);
+  await servicesAreDrawn(page);
   await timelineZoomsAndFilters(page);
   await mapsFollowTime(page);
   await tablesFilterAndSort(page, "operators");

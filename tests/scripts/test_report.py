@@ -143,6 +143,20 @@ class Reports(unittest.TestCase):
         self.assertEqual(report["runs"][0]["summary"], summary)
         self.assertEqual(set(report["runs"][0]["missing"]), {"requests", "channels"})
 
+    def test_requests_have_what_services_held(self):
+        experiment = REPOSITORY / "configs" / "experiments" / "tenants_serving.yaml"
+        served = self.run_of(experiment, "served")
+        _, report = self.report(served)
+        summary = json.loads((served / "summary.json").read_text())
+        held = report["runs"][0]["requests"]["held"]
+        self.assertEqual([one["tenant"] for one in held], [one["tenant"] for one in summary["services"]])
+        for one in held:
+            for name in ("running", "waiting", "cache_blocks"):
+                self.assertEqual(len(one[name]) + 1, len(one["edges"]), name)
+            self.assertGreater(max(one["running"]), 0)
+            self.assertEqual((one["running"][-1], one["waiting"][-1]), (0, 0), "all are served")
+        self.browse("run", self.base / "served.html", served / "summary.json")
+
     def test_sections_agree_with_the_summary(self):
         _, report = self.report(self.small)
         found = report["runs"][0]
@@ -294,11 +308,11 @@ class Reports(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr.count("/bin/false")), (2, 1), done.stderr)
 
     def test_bad_requests_end_with_2(self):
-        for words, text in ((["report", self.base / "nowhere"], "no folder"),
+        for words, text in ((["report", self.base / "nowhere"], "no such folder"),
                             (["report", self.base], "is not a run folder"),
                             (["report"], "no run folder given"),
                             (["compare", self.small], "two run folders"),
-                            (["compare", self.small, self.base / "nowhere"], "no folder"),
+                            (["compare", self.small, self.base / "nowhere"], "no such folder"),
                             (["report", self.small, "--operators", "many"], "--operators")):
             done = run(TESSERA, *words)
             self.assertEqual(done.returncode, 2, done.stderr)

@@ -1,11 +1,14 @@
-"""Of runs that serve requests: how long each was waited for."""
+"""Of runs that serve requests: how long each was waited for, and what services held."""
 
 import numpy as np
 
+from ..binning import steps
 from ..errors import NothingToDraw
 from .table import table
 
 _POINTS = 400
+_MOST_SERVICES = 8
+_HELD = ("running", "waiting", "cache_blocks")
 
 
 def _name(run, number):
@@ -31,8 +34,22 @@ def _times(run):
     return [(what, number, np.sort(times)) for what, number, times in found]
 
 
+def _held(run):
+    """Of the first services, change by change: requests that run and wait, blocks of the cache."""
+    if not run.rows("service_load"):
+        return []  # of an older run
+    rows = run.read("service_load")
+    held = []
+    for number in np.unique(rows["tenant"])[:_MOST_SERVICES].tolist():
+        mine = rows[rows["tenant"] == number]
+        lines = {name: steps(mine["time"].astype(np.int64), mine[name], run.end_ps()) for name in _HELD}
+        held.append({"tenant": _name(run, number), "edges": lines["running"][0].tolist(),
+                     **{name: values.tolist() for name, (_, values) in lines.items()}})
+    return held
+
+
 def requests_of(run):
-    """Distributions as (time, share that waited no longer), and a table. Throws NothingToDraw."""
+    """Distributions as (time, share that waited no longer), what services held, and a table. Throws NothingToDraw."""
     if not run.of_requests():
         raise NothingToDraw("the run serves no requests")
     curves, rows = [], []
@@ -43,7 +60,7 @@ def requests_of(run):
         ranks = [times[int(np.ceil(part * times.size)) - 1] for part in (0.5, 0.95, 0.99)]
         rows.append([_name(run, number), what, int(times.size), float(times.mean()),
                      *map(int, ranks), int(times[-1])])
-    return {"curves": curves, "table": table(
+    return {"curves": curves, "held": _held(run), "table": table(
         "Times of requests", [("tenant", "text"), ("time to", "text"), ("count", "count"),
                               ("mean", "time"), ("median", "time"), ("95 %", "time"),
                               ("99 %", "time"), ("longest", "time")], rows)}

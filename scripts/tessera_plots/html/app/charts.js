@@ -132,6 +132,15 @@ function channelSection(run) {
     tableOf(channels.hottest));
 }
 
+// What a service held, change by change.
+function heldCharts({ tenant, edges, running, waiting, cache_blocks: taken }) {
+  return [
+    new Chart({ title: `${tenant}: requests that run and wait`, edges, kind: "count", series: [
+      { name: "running", values: running, fill: true }, { name: "waiting", values: waiting }] }).element,
+    new Chart({ title: `${tenant}: blocks of the cache`, edges, kind: "count", series: [
+      { name: "taken", values: taken, fill: true }] }).element];
+}
+
 function requestSection(run) {
   const { requests } = run;
   if (!requests) return null;
@@ -145,5 +154,5 @@ function requestSection(run) {
         if (place < 0) place = curve.times.length;
         return place ? curve.shares[place - 1] : 0;
       }) })) }).element;
-  }), tableOf(requests.table));
+  }), ...requests.held.flatMap(heldCharts), tableOf(requests.table));
 }
