@@ -25,5 +25,8 @@ struct DateTime {
   std::int64_t ps = 0;       // beyond
 };
 std::optional<DateTime> date_time_from(std::string_view text);
+// The same of seconds from any beginning, with digits behind a point where there are any: clocks
+// count more of them than picoseconds hold. None: there is a sign, an exponent or another letter.
+std::optional<DateTime> seconds_from(std::string_view text);
 
 }  // namespace tessera::serving

@@ -135,7 +135,11 @@ void read_log(TextReader& text, TraceRows& rows, const Columns& columns, const F
       }
       request.arrival = SimTime::from_ps(since * 1'000'000'000'000 + date->ps);
     } else {
-      request.arrival = rows.time(fields[time], 1);
+      const auto arrival = rows.time_of_log(fields[time]);
+      if (!arrival) {
+        return;
+      }
+      request.arrival = *arrival;
     }
     request.prompt = rows.tokens(fields[prompt], columns.prompt, 0);
     request.generate = rows.tokens(fields[generate], columns.generate, 0);

@@ -33,6 +33,9 @@ class JsonReader {
       text_.next();
       first();
       visit(std::string_view(name));
+      if (is_stopped_) {
+        return;
+      }
       is_first = false;
     }
     --depth_;
@@ -44,10 +47,16 @@ class JsonReader {
     bool is_first = true;
     while (more(']', is_first)) {
       visit();
+      if (is_stopped_) {
+        return;
+      }
       is_first = false;
     }
     --depth_;
   }
+  // Nothing more is wanted: objects and lists end where they stand, and nothing is read behind it.
+  void stop() { is_stopped_ = true; }
+  bool is_stopped() const { return is_stopped_; }
   // The first 256 bytes of a text.
   std::string string();
   // Characters of a text, as code points of Unicode (two escapes that stand for one are one).
@@ -72,6 +81,7 @@ class JsonReader {
 
   TextReader& text_;
   int depth_ = 0;
+  bool is_stopped_ = false;
 };
 
 }  // namespace tessera::serving

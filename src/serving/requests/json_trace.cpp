@@ -34,8 +34,11 @@ class ObjectTrace {
 
   void read() {
     if (json_.first() == '[') {
-      json_.array([this] { take(); });
-      if (json_.first() != TextReader::end) {
+      json_.array([this] {
+        take();
+        stop_when_full();
+      });
+      if (!json_.is_stopped() && json_.first() != TextReader::end) {
         throw text_.error("something stands behind the list");
       }
     } else {
@@ -54,18 +57,20 @@ class ObjectTrace {
  private:
   bool is_mooncake() const { return format_ == "mooncake"; }
 
-  void take() {
+  void stop_when_full() {
     if (rows_.is_full()) {
-      json_.pass_over();  // of a list, to its end
-      return;
+      json_.stop();
     }
+  }
+
+  void take() {
     line_ = text_.line();
     column_ = text_.column();
     prompt_.reset();
     answer_.reset();
     time_.reset();
     pieces_.clear();
-    has_pieces_ = has_turns_ = false;
+    has_pieces_ = has_turns_ = run_is_added_ = false;
     json_.object([this](std::string_view name) { member(name); });
     if (format_.empty()) {
       format_ = time_ && prompt_ && answer_ ? "mooncake"
@@ -75,7 +80,9 @@ class ObjectTrace {
     if (is_mooncake()) {
       add_timed();
     } else if (format_ == "vllm-bench") {
-      add_benchmark();
+      if (!run_is_added_) {
+        add_benchmark();
+      }
     } else if (format_ != "sharegpt") {
       throw complaint("a file of the format '" + format_ + "' is a table with a head");
     } else if (has_turns_) {
@@ -99,6 +106,11 @@ class ObjectTrace {
       conversation_.read();
     } else if (!benchmark_.takes(name)) {
       json_.pass_over();
+    } else if (benchmark_.is_whole() && (format_.empty() || format_ == "vllm-bench")) {
+      format_ = "vllm-bench";  // texts of answers, which may be long, are behind its lists
+      add_benchmark();
+      run_is_added_ = true;
+      stop_when_full();
     }
   }
 
@@ -177,6 +189,7 @@ class ObjectTrace {
   bool pieces_seen_ = false;
   bool conversations_seen_ = false;
   bool has_times_ = false;
+  bool run_is_added_ = false;
   std::uint64_t runs_ = 0;
 };
 

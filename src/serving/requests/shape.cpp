@@ -199,9 +199,21 @@ void read_prefix(Section& section, RequestShape& shape) {
   }
 }
 
+// Requests of a file whose lengths can be asked for: no more than there are requests. Whether the
+// number is one is left to whoever reads it.
+std::uint64_t most_lengths(Section& section) {
+  const std::string_view key = count_key().key();
+  std::string problem;
+  const auto count = section.has(key)
+                         ? config::parse_as<std::int64_t>(section.raw(key).text, problem)
+                         : std::nullopt;
+  return count && *count > 0 ? std::min<std::uint64_t>(*count, most_requests) : most_requests;
+}
+
 // What becomes of beginnings that prompts of a file have in common.
-void note_beginnings(RequestShape& shape) {
-  if (!shape.lengths || !shape.lengths->shares_beginnings()) {
+void note_beginnings(RequestShape& shape, std::uint64_t most) {
+  if (!shape.lengths || !shape.lengths->shares_beginnings() ||
+      (shape.prefixes == 0 && *shape.lengths->count() == most)) {
     return;
   }
   shape.notes.push_back(
@@ -215,6 +227,7 @@ void note_beginnings(RequestShape& shape) {
 
 RequestShape read_shape(Section& section, const RequestNeeds& needs) {
   RequestShape shape;
+  std::uint64_t most = most_requests;
   shape.seed = needs.seed;
   shape.of_language = needs.of_language;
   if (!needs.of_language) {
@@ -231,8 +244,8 @@ RequestShape read_shape(Section& section, const RequestNeeds& needs) {
       }
     }
     read_prefix(section, shape);
-    if (std::unique_ptr<Trace> trace =
-            read_file(section, needs, most_requests, shape.prefix_tokens)) {
+    most = most_lengths(section);
+    if (std::unique_ptr<Trace> trace = read_file(section, needs, most, shape.prefix_tokens)) {
       shape.notes = std::move(trace->notes);
       shape.lengths = std::move(trace->requests);
     }
@@ -241,7 +254,7 @@ RequestShape read_shape(Section& section, const RequestNeeds& needs) {
     shape.generate = read_count(section, shape_keys().generate);
     read_prefix(section, shape);
   }
-  note_beginnings(shape);
+  note_beginnings(shape, most);
   return shape;
 }
 

@@ -9,6 +9,7 @@ namespace {
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 using Conversations = Traces;
 
@@ -49,6 +50,48 @@ TEST_F(Conversations, OfTextsAreRefusedWhereNobodySaysWhatATokenIs) {
   EXPECT_THAT(complaint(R"([{"conversations": [{"from": "human", "value": null}]}])",
                         ", characters_per_token: 4"),
               HasSubstr("1:21: file: a turn without its text ('value')"));
+}
+
+// As published lists have them here and there; the others are read.
+TEST_F(Conversations, MayHaveTurnsWithoutTextsAndNone) {
+  const std::string list = R"([
+  {"id": "a", "conversations": [{"from": "system", "value": "12345678"}, {"from": "human", "value": "1234"},
+    {"from": "gpt", "value": null}, {"from": "human"}, {"from": "gpt", "value": "12345", "markdown": null}]},
+  {"id": "b", "conversations": null},
+  {"id": "c", "conversations": [{"from": "gpt", "value": "1234"}]}])";
+  std::string marked = "\xEF\xBB\xBF";
+  for (const char letter : list) {
+    marked += letter == '\n' ? "\r\n" : std::string(1, letter);
+  }
+  for (const std::string& content : {list, marked}) {
+    const auto trace = read(content, poisson + ", characters_per_token: 4", language, "poisson");
+    EXPECT_EQ(trace->request(0).prompt, 3U);
+    EXPECT_EQ(trace->request(0).generate, 2U);
+    EXPECT_EQ(trace->request(1).prompt, 3U);  // there is no other
+    EXPECT_THAT(trace->notes(),
+                Contains(HasSubstr("2 turns without a text and a number of tokens")));
+  }
+}
+
+TEST_F(Conversations, EndWhereNoPromptIsLonger) {
+  const auto trace =
+      read(R"([{"conversations": [{"from": "human", "tokens": 5}, {"from": "gpt", "tokens": 500000},
+              {"from": "human", "tokens": 60000}, {"from": "gpt", "tokens": 5}]},
+              {"conversations": [{"from": "human", "tokens": 6}, {"from": "gpt", "tokens": 1}]}])",
+           poisson, {true, false, 7}, "poisson");
+  EXPECT_EQ(trace->request(0).prompt, 5U);
+  EXPECT_EQ(trace->request(1).prompt, 6U);
+  EXPECT_THAT(trace->notes(), Contains(HasSubstr("1 conversations have more tokens than")));
+}
+
+// What stands behind them is not read.
+TEST_F(Conversations, EndWithTheCount) {
+  const std::string list =
+      R"([{"conversations": [{"from": "human", "tokens": 5}, {"from": "gpt", "tokens": 7}]}, nothing)";
+  const auto made = read(list, ", count: 1, rate: 10", language, "poisson");
+  EXPECT_EQ(made->request(0).generate, 7U);
+  EXPECT_THAT(made->notes(), IsEmpty());
+  EXPECT_THROW(read(list, ", count: 2, rate: 10", language, "poisson"), ConfigError);
 }
 
 TEST_F(Conversations, SayWhereTheKeyHasNoEffect) {

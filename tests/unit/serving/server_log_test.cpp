@@ -147,6 +147,32 @@ TEST_F(ServerLogs, HaveTextsWhereTheyHaveNoTokens) {
   EXPECT_THAT(complaint(log), HasSubstr("2:64: file: a text without its number of tokens"));
 }
 
+TEST_F(ServerLogs, MayLackAnswersOfSome) {
+  const std::string known = received("10-01 18:43:28", "b", "None", "5", "[7]");
+  const std::string unknown = received("10-01 18:43:27", "a", "None", "None", "[7]");
+  const auto trace = read(banner + unknown + known);
+  ASSERT_EQ(trace->count(), 1U);
+  EXPECT_EQ(trace->request(0).generate, 5U);
+  EXPECT_THAT(trace->notes(),
+              Contains(HasSubstr("1 requests are left out, as the log has neither")));
+  EXPECT_THAT(complaint(banner + known + unknown + unknown),
+              HasSubstr("3:36: file: a request whose answer is not known: the log has neither "
+                        "'max_tokens' nor what was generated (vLLM's --enable-log-outputs); so it "
+                        "is with 2 of 3 requests"));
+  EXPECT_EQ(read(banner + known + unknown + unknown, ", count: 1")->count(), 1U);
+}
+
+// Of a log that does not say when requests are over.
+TEST_F(ServerLogs, EndWithTheCount) {
+  std::string log = banner;
+  for (int number = 0; number < 17'000; ++number) {
+    log += received("10-01 18:43:27", std::to_string(number), "None", "5", "[7]");
+  }
+  const std::string broken = received("10-01 18:43:27", "x", "None", "4", "[1, x]");
+  EXPECT_EQ(read(log + broken, ", count: 9")->count(), 9U);
+  EXPECT_THAT(complaint(log + broken), HasSubstr("expected numbers of tokens, or ']'"));
+}
+
 TEST_F(ServerLogs, MayHaveDatesBeforeLines) {
   const auto trace =
       read("2025-04-06T07:01:42.634841720Z " + received("04-06 00:01:42", "a", "None", "4", "[1]") +
@@ -187,6 +213,13 @@ TEST_F(Benchmarks, HaveLengthsAndTimes) {
   EXPECT_EQ(trace->request(1).prompt, 13U);
   EXPECT_EQ(trace->request(1).generate, 6U);
   EXPECT_THAT(trace->notes(), ElementsAre(HasSubstr("1 requests without a prompt or an answer")));
+}
+
+// Texts of answers stand behind the lists of numbers.
+TEST_F(Benchmarks, EndWithTheCount) {
+  const std::string broken = run.substr(0, run.find("timeout"));
+  EXPECT_EQ(read(broken, ", count: 2")->count(), 2U);
+  EXPECT_THAT(complaint(broken, ", count: 3"), HasSubstr("a text without a quote at its end"));
 }
 
 TEST_F(Benchmarks, OfEarlierVersionsHaveLengthsAlone) {

@@ -57,6 +57,23 @@ TEST_F(Traces, OfBurstGptAreKnownByTheirColumns) {
   EXPECT_EQ(trace->request(1).prompt, 417U);
 }
 
+// The second file of the publisher goes on from day 61 to day 121, beyond picoseconds in 64 bits.
+TEST_F(Traces, OfBurstGptMayBeginAnywhere) {
+  const std::string head =
+      "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\r\n";
+  const std::string more = ",GPT-4,417,276,693,API log\r\n";
+  const auto trace = read(head + "5270400.5" + more + "10454399" + more + "5270399" + more);
+  ASSERT_EQ(trace->count(), 3U);
+  EXPECT_EQ(ps(*trace, 1), 1'500'000'000'000);
+  EXPECT_EQ(ps(*trace, 2), 5'184'000'000'000'000'000);
+  const auto cut =
+      read(head + "5" + more + "9199000" + more + "9200000" + more + "10454399" + more);
+  EXPECT_EQ(cut->count(), 2U);
+  EXPECT_THAT(cut->notes(), ElementsAre(HasSubstr("2 requests some 100 days and more behind")));
+  EXPECT_EQ(complaint(head + "5270400" + more + "5" + more),
+            "3:1: file: more than 11 days before the first request");
+}
+
 TEST_F(Traces, OfVllmAreRequestsOfALog) {
   const auto trace = read(
       "request,arrival_s,input_tokens,output_tokens,queued_s,scheduled_s,first_token_s,"

@@ -1,7 +1,5 @@
 #include "requests/trace/benchmark.hpp"
 
-#include <charconv>
-
 #include "requests/trace/json_number.hpp"
 #include "tessera/serving/trace_time.hpp"
 
@@ -38,26 +36,20 @@ bool Benchmark::takes(std::string_view name) {
 // taken off before it becomes picoseconds, which would not hold them.
 std::int64_t Benchmark::take_time() {
   const JsonNumber number = take_number(json_, "start_times");
-  const std::string_view text = number.text;
-  const std::size_t point = std::min(text.find('.'), text.size());
-  std::int64_t seconds = 0;
-  const auto read = std::from_chars(text.data(), text.data() + point, seconds);
+  const auto time = seconds_from(number.text);
   constexpr std::int64_t most = 9'000'000;
-  if (read.ec != std::errc() || read.ptr != text.data() + point || seconds < 0 ||
-      text.find_first_of("eE") != std::string_view::npos) {
-    throw rows_.error(number.field(), "start_times: " + quoted(text) +
+  if (!time) {
+    throw rows_.error(number.field(), "start_times: " + quoted(std::string_view(number.text)) +
                                           " is no time in seconds, without an exponent");
   }
-  begin_ = begin_.value_or(seconds - 86'400);
-  const std::int64_t since = seconds - *begin_;
+  begin_ = begin_.value_or(time->seconds - 86'400);
+  const std::int64_t since = time->seconds - *begin_;
   if (since < 0 || since > most) {
     throw rows_.error(number.field(),
                       "start_times: more than 100 days behind, or a day before, "
                       "the first");
   }
-  const std::string rest = "0" + std::string(text.substr(point));
-  const SimTime fraction = rows_.time({rest, number.line, number.column}, 1);
-  return since * 1'000'000'000'000 + fraction.ps();
+  return since * 1'000'000'000'000 + time->ps;
 }
 
 template <class Value>

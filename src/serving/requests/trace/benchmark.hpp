@@ -21,6 +21,8 @@ class Benchmark {
   bool takes(std::string_view name);
   bool is_there() const { return has_sums_ || prompts_.is_there || answers_.is_there; }
   bool has_times() const { return times_.is_there; }
+  // Whether all lists are there.
+  bool is_whole() const { return prompts_.is_there && answers_.is_there && times_.is_there; }
   // Adds its requests and forgets them. Those that failed, which have no answer, are left out.
   // `line` and `column`: where the object begins.
   void add(int line, int column);

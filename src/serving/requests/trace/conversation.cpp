@@ -18,6 +18,10 @@ constexpr std::array<std::string_view, 5> assistants{"gpt", "assistant", "chatgp
 
 void Conversation::read() {
   turns_.clear();
+  if (json_.first() == 'n') {
+    json_.pass_over();
+    return;
+  }
   json_.array([this] { read_turn(); });
 }
 
@@ -43,7 +47,8 @@ void Conversation::read_turn() {
     }
   });
   if (!tokens && !characters) {
-    throw rows_.error(text, "a turn without its text ('value') or its number of tokens ('tokens')");
+    rows_.count_silent_turn(text);
+    return;
   }
   turns_.push_back({is_among(assistants, from), tokens
                                                     ? rows_.tokens(tokens->field(), tokens->name, 0)
@@ -65,8 +70,8 @@ void Conversation::add(int line, int column) {
     }
     before += turn.tokens;
     if (before > most_keys) {
-      throw rows_.error({{}, line, column},
-                        "a conversation of more than " + std::to_string(most_keys) + " tokens");
+      rows_.count_cut_conversation();
+      return;
     }
   }
 }

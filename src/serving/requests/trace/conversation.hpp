@@ -18,10 +18,12 @@ class Conversation {
 
   Conversation(JsonReader& json, TraceRows& rows) : json_(json), rows_(rows) {}
 
-  // Takes a list of turns; turns of the conversation before are forgotten.
+  // Takes a list of turns, or null; turns of the conversation before are forgotten. A turn without
+  // a text and a number of tokens has none of them.
   void read();
   // Each answer is a request, whose prompt is all that was said before. Blocks of it are those of
-  // the request before as far as that went. `line` and `column`: where the conversation begins.
+  // the request before as far as that went. Turns behind what a prompt can have are left out.
+  // `line` and `column`: where the conversation begins.
   void add(int line, int column);
 
  private:

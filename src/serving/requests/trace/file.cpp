@@ -81,6 +81,34 @@ SimTime TraceRows::time(const TraceField& field, std::int64_t parts) const {
   return SimTime::from_ps(*ps);
 }
 
+std::optional<SimTime> TraceRows::time_of_log(const TraceField& field) {
+  constexpr std::int64_t second = 1'000'000'000'000;
+  constexpr std::int64_t before = 1'000'000;  // logs are nearly in order
+  constexpr std::int64_t most = 9'199'999;
+  auto found = seconds_from(field.text);
+  if (!found) {
+    const std::int64_t ps = time(field, 1).ps();  // with an exponent, or none
+    found = DateTime{ps / second, ps % second};
+  }
+  log_begin_ = log_begin_.value_or(std::max<std::int64_t>(0, found->seconds - before));
+  const std::int64_t since = found->seconds - *log_begin_;
+  if (since < 0) {
+    throw error(field, "more than 11 days before the first request");
+  }
+  if (since > most) {
+    ++late_;
+    return std::nullopt;
+  }
+  return SimTime::from_ps(since * second + found->ps);
+}
+
+void TraceRows::count_silent_turn(const TraceField& place) {
+  if (silent_turns_ == 0) {
+    first_silent_turn_ = {{}, place.line, place.column};
+  }
+  ++silent_turns_;
+}
+
 void TraceRows::add(const TraceField& place, Request request, std::span<const std::uint32_t> pieces,
                     std::uint32_t piece_tokens) {
   if (const auto complaint = limit_.complaint(request)) {
@@ -106,19 +134,37 @@ void TraceRows::add_logged(const TraceField& place, const Request& request,
   add(place, request, pieces, piece_tokens);
 }
 
+void TraceRows::complain_of_none() const {
+  if (limit_.skipped() == 0 && empty_ == 0 && silent_turns_ > 0) {
+    throw error(first_silent_turn_,
+                "a turn without its text ('value') or its number of tokens ('tokens')");
+  }
+  throw text_.error_at(0, 0,
+                       limit_.skipped() > 0 ? "all requests of the file are left out: they have "
+                                              "more tokens than the model takes (sequence)"
+                       : empty_ == 0        ? "there is no request in the file"
+                                            : "no request in the file has a prompt and an answer");
+}
+
+void TraceRows::note(std::uint64_t count, const std::string& what) {
+  if (count > 0) {
+    trace_.notes.push_back(text_.path() + ": " + std::to_string(count) + " " + what);
+  }
+}
+
 void TraceRows::finish(bool from_first) {
   if (added_ == 0) {
-    throw text_.error_at(0, 0,
-                         limit_.skipped() > 0 ? "all requests of the file are left out: they have "
-                                                "more tokens than the model takes (sequence)"
-                         : empty_ == 0        ? "there is no request in the file"
-                                       : "no request in the file has a prompt and an answer");
+    complain_of_none();
   }
   trace_.requests->finish(from_first);
-  if (empty_ > 0) {
-    trace_.notes.push_back(text_.path() + ": " + std::to_string(empty_) +
-                           " requests without a prompt or an answer are left out");
-  }
+  note(empty_, "requests without a prompt or an answer are left out");
+  note(late_,
+       "requests some 100 days and more behind the first are left out, as simulated time "
+       "ends there");
+  note(silent_turns_, "turns without a text and a number of tokens are left out");
+  note(cut_conversations_,
+       "conversations have more tokens than a prompt can have; the turns behind "
+       "are left out");
   note_texts();
   if (const auto note = limit_.note()) {
     trace_.notes.push_back(text_.path() + ": " + *note);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -34,6 +35,9 @@ class TraceRows {
   std::uint64_t whole(const TraceField& field, std::string_view name, std::uint64_t most) const;
   // Of parts of a second as trace_time.hpp; not negative.
   SimTime time(const TraceField& field, std::int64_t parts) const;
+  // Seconds of a log that counts them from anywhere, here from before the first one on (and not
+  // before 0). None: more than simulated time holds behind it, some 100 days; such are left out.
+  std::optional<SimTime> time_of_log(const TraceField& field);
   ConfigError error(const TraceField& field, const std::string& message) const {
     return text_.error_at(field.line, field.column, message);
   }
@@ -45,10 +49,15 @@ class TraceRows {
   // Of a service's log: one without a prompt or an answer is left out, and counted.
   void add_logged(const TraceField& place, const Request& request,
                   std::span<const std::uint32_t> pieces = {}, std::uint32_t piece_tokens = 1);
+  // Of a conversation: has neither text nor a number of tokens; goes on behind the longest prompt.
+  void count_silent_turn(const TraceField& place);
+  void count_cut_conversation() { ++cut_conversations_; }
   // Says what was left out; complains where nothing is there.
   void finish(bool from_first);
 
  private:
+  [[noreturn]] void complain_of_none() const;
+  void note(std::uint64_t count, const std::string& what);
   void note_texts();
 
   const TextReader& text_;
@@ -58,6 +67,11 @@ class TraceRows {
   std::uint64_t added_ = 0;
   std::uint64_t empty_ = 0;
   std::uint64_t texts_ = 0;
+  std::uint64_t late_ = 0;
+  std::uint64_t silent_turns_ = 0;
+  std::uint64_t cut_conversations_ = 0;
+  TraceField first_silent_turn_;           // its place
+  std::optional<std::int64_t> log_begin_;  // [s]
 };
 
 // "'abc'", cut where it is long.

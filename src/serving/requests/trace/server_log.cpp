@@ -16,6 +16,11 @@ constexpr std::int64_t of_day = 86'400;  // [s]
 // what was generated after the engine has said that it is done, and each answer of several.
 constexpr std::uint64_t held_back = 1024;
 
+// Requests that are waited for at most, where nothing says of any that it is over, and where some
+// are: those that came before these have no end in the log.
+constexpr std::size_t most_without_ends = 16'384;
+constexpr std::size_t most_waiting = 131'072;
+
 // Seconds of dates, also of those without a year, which go on behind December.
 class Calendar {
  public:
@@ -78,6 +83,9 @@ class ServerLog {
                            "the log has no line 'Received request', which vLLM writes with "
                            "--enable-log-requests; other lines do not say how long requests are");
     }
+    if (2 * unknown_ > first_) {
+      throw complaint_of_unknown();
+    }
     rows_.finish(true);
     add_notes();
   }
@@ -111,6 +119,9 @@ class ServerLog {
     several_ += line.answers > 1 ? 1 : 0;
     places_[made.id] = received();
     waiting_.push_back(std::move(made));
+    while (waiting_.size() > (has_ends_ ? most_waiting : most_without_ends) && !rows_.is_full()) {
+      put_first();
+    }
   }
 
   SimTime arrival(const LogLine& line, int number) {
@@ -186,6 +197,7 @@ class ServerLog {
   }
 
   void is_over(Waiting& one) {
+    has_ends_ = true;
     one.over_at = one.over_at.value_or(received());
     while (!waiting_.empty() && waiting_.front().over_at &&
            received() - *waiting_.front().over_at >= held_back && !rows_.is_full()) {
@@ -197,19 +209,31 @@ class ServerLog {
 
   void put_first() {
     Waiting& one = waiting_.front();
-    const TraceField place{{}, one.line, one.column};
-    one.request.generate = one.is_pooled ? 0 : answer(one, place);
-    aborted_ += one.is_aborted ? 1 : 0;
     const auto found = places_.find(one.id);
     if (found != places_.end() && found->second == first_) {
       places_.erase(found);
     }
-    rows_.add_logged(place, one.request);
+    add(one);
     waiting_.pop_front();
     ++first_;
   }
 
-  std::uint32_t answer(const Waiting& one, const TraceField& place) {
+  void add(Waiting& one) {
+    const TraceField place{{}, one.line, one.column};
+    const std::optional<std::uint32_t> generate =
+        one.is_pooled ? std::optional<std::uint32_t>(0) : answer(one, place);
+    if (!generate) {
+      first_unknown_ = unknown_ == 0 ? place : first_unknown_;
+      ++unknown_;
+      return;
+    }
+    one.request.generate = *generate;
+    aborted_ += one.is_aborted ? 1 : 0;
+    rows_.add_logged(place, one.request);
+  }
+
+  // None: it is not known.
+  std::optional<std::uint32_t> answer(const Waiting& one, const TraceField& place) {
     if (one.answer) {
       return rows_.counted(place, "output_token_ids", *one.answer);
     }
@@ -217,12 +241,18 @@ class ServerLog {
       return rows_.tokens_of_text(place, *one.characters);
     }
     if (!one.most_tokens) {
-      throw rows_.error(place,
-                        "a request whose answer is not known: the log has neither 'max_tokens' nor "
-                        "what was generated (vLLM's --enable-log-outputs)");
+      return std::nullopt;
     }
     ++as_long_as_may_be_;
     return rows_.counted(place, "max_tokens", *one.most_tokens);
+  }
+
+  ConfigError complaint_of_unknown() const {
+    return rows_.error(first_unknown_,
+                       "a request whose answer is not known: the log has neither 'max_tokens' nor "
+                       "what was generated (vLLM's --enable-log-outputs); so it is with " +
+                           std::to_string(unknown_) + " of " + std::to_string(first_) +
+                           " requests");
   }
 
   void add_note(const std::string& what) {
@@ -232,6 +262,10 @@ class ServerLog {
     if (as_long_as_may_be_ > 0) {
       add_note("answers of " + std::to_string(as_long_as_may_be_) +
                " requests are not in the log and are as long as 'max_tokens' lets them be");
+    }
+    if (unknown_ > 0) {
+      add_note(std::to_string(unknown_) +
+               " requests are left out, as the log has neither 'max_tokens' nor their answers");
     }
     if (aborted_ > 0) {
       add_note(std::to_string(aborted_) + " requests were aborted and are served to their end");
@@ -251,12 +285,15 @@ class ServerLog {
   bool has_years_ = false;
   bool has_fractions_ = false;
   bool has_requests_ = false;
+  bool has_ends_ = false;
   int says_none_line_ = 0;
   std::deque<Waiting> waiting_;
   std::uint64_t first_ = 0;  // of waiting_, among all
   std::map<std::string, std::uint64_t, std::less<>> places_;
   std::map<std::string, LoggedText, std::less<>> details_;
   std::uint64_t as_long_as_may_be_ = 0;
+  std::uint64_t unknown_ = 0;
+  TraceField first_unknown_;
   std::uint64_t several_ = 0;
   std::uint64_t aborted_ = 0;
 };

@@ -143,6 +143,18 @@ std::optional<std::int64_t> ps_with_unit(std::string_view text) {
   return parts ? ps_from(text, *parts) : std::nullopt;
 }
 
+std::optional<DateTime> seconds_from(std::string_view text) {
+  const auto seconds = take_digits(text, 0);
+  std::optional<std::int64_t> fraction = 0;
+  if (take(text, '.') && !text.empty()) {
+    fraction = take_fraction(text);
+  }
+  if (!seconds || !fraction || !text.empty()) {
+    return std::nullopt;
+  }
+  return DateTime{*seconds, *fraction};
+}
+
 std::optional<DateTime> date_time_from(std::string_view text) {
   using std::chrono::day;
   using std::chrono::month;
