@@ -109,4 +109,21 @@ std::unique_ptr<ComputeModel> read_compute_by_type(config::Section machine_secti
   return std::make_unique<ModelByType>(std::move(models), std::move(of_types), machine);
 }
 
+void note_keys_without_effect(config::Section machine_section, const machine::Machine& machine,
+                              const ComputeModel& compute, const WorkTraits& work) {
+  std::map<std::string, std::vector<const machine::Tile*>>
+      tiles;  // by type; "": of no such section
+  for (const machine::Tile& tile : machine.tiles()) {
+    const bool has_own =
+        !tile.name.empty() && machine_section.section("types").section(tile.name).has("compute");
+    tiles[has_own ? tile.name : ""].push_back(&tile);
+  }
+  for (const auto& [type, of_type] : tiles) {
+    config::Section section =
+        (type.empty() ? machine_section : machine_section.section("types").section(type))
+            .section("compute");
+    compute.of(*of_type.front()).note_keys_without_effect(section, machine, of_type, work);
+  }
+}
+
 }  // namespace tessera::compute

@@ -23,6 +23,7 @@
 #include "read_array.hpp"
 #include "tessera/compute/compute.hpp"
 #include "tessera/config/key.hpp"
+#include "tessera/config/without_effect.hpp"
 #include "tessera/core/data_type.hpp"
 #include "vector_kernels.hpp"
 
@@ -85,8 +86,13 @@ class GemmModel final : public ComputeModel {
   }
 
   std::size_t predicted_bytes(std::uint64_t) const override { return 0; }
+  void note_keys_without_effect(config::Section& section, const machine::Machine& machine,
+                                const std::vector<const machine::Tile*>& tiles,
+                                const WorkTraits& work) const override;
 
  private:
+  void note_attention(config::Section& section, const WorkTraits& work) const;
+  void note_background(config::Section& section) const;
   // `device`: with those units that are left. `taken`: of the memory.
   SimTime time_on(const MatrixDevice& device, const machine::Machine& machine,
                   const machine::Tile& tile, const workload::Operation& operation,
@@ -256,6 +262,54 @@ const Key<SimTime> issue_pass_key{"issue_pass", SimTime::zero(),
                                   "stage beside issuing: the schedule, "
                                   "batches, losses and timers of a framework",
                                   config::at_least(SimTime::zero())};
+
+void GemmModel::note_keys_without_effect(config::Section& section, const machine::Machine& machine,
+                                         const std::vector<const machine::Tile*>& tiles,
+                                         const WorkTraits& work) const {
+  std::vector<VectorMemory> memories;
+  for (const machine::Tile* const tile : tiles) {
+    const Bandwidth whole = machine.operand_bandwidth(*tile);
+    const Bandwidth left = settings_.collective_accesses == 0 ? Bandwidth() : left_of(whole, whole);
+    memories.push_back({whole, left, tile->operands_in_dram ? tile->sram : Bytes()});
+  }
+  settings_.vectors.note_without_effect(section, memories, work.has_rows);
+  if (settings_.attention_efficiency) {
+    note_attention(section, work);
+  }
+  if (!work.has_programs) {
+    note_background(section);
+  }
+}
+
+void GemmModel::note_attention(config::Section& section, const WorkTraits& work) const {
+  if (!work.has_fused_attention) {
+    config::note_without_effect(section, attention_efficiency.key(),
+                                "work without fused (flash) attention");
+  } else if (!work.has_rows) {
+    constexpr std::string_view alike =
+        "work whose sequences are all alike, as only those of requests differ";
+    if (settings_.attention.rows > 0) {
+      config::note_without_effect(section, attention_rows.key(), alike);
+    }
+    if (settings_.attention.skip > 0) {
+      config::note_without_effect(section, attention_skip.key(), alike);
+    }
+  }
+}
+
+void GemmModel::note_background(config::Section& section) const {
+  constexpr std::string_view others =
+      "any work but programs of plans, of which alone it is known what goes on beside an operation";
+  if (settings_.collective_units > 0) {
+    config::note_without_effect(section, collective_units.key(), others);
+  }
+  if (settings_.collective_accesses > 0) {
+    config::note_without_effect(section, collective_accesses.key(), others);
+  }
+  if (settings_.persistent_products) {
+    config::note_without_effect(section, persistent_products.key(), others);
+  }
+}
 
 void read_tiles(config::Section& section, GemmSettings& settings) {
   MatrixDevice& device = settings.device;

@@ -1,11 +1,14 @@
 #include "vector_kernels.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "operation_time.hpp"
 #include "tessera/config/key.hpp"
+#include "tessera/config/without_effect.hpp"
 #include "tessera/core/wide.hpp"
 
 namespace tessera::compute {
@@ -51,14 +54,25 @@ struct AllKeys {
        config::at_least(SimTime::zero())},
       {"vector_row_bandwidth", "0 B/s",
        "rate at which one unit goes through a row (token) of them, so far as rows are known "
-       "(served "
-       "models); 0 B/s: never the limit"}};
+       "(served models); 0 B/s: never the limit"}};
   Keys norms = keys_of("norm", "vector", "the same of norms");
   Keys activations = keys_of("activation", "vector", "the same of activations");
   Keys rotations = keys_of("rotary", "activation", "the same of rotary positions");
   Keys sums = keys_of("sum", "vector",
                       "the same of skip connections, dropout and the optimizer, which stream");
 };
+
+// The classes, each behind the one that it is as where it does not state it.
+struct Class {
+  const Keys AllKeys::*keys;
+  std::size_t usual;   // itself: none
+  bool may_have_rows;  // of what is served, operations of all its kernels say them
+};
+constexpr std::array<Class, 5> classes{{{&AllKeys::vectors, 0, false},
+                                        {&AllKeys::norms, 0, true},
+                                        {&AllKeys::activations, 0, true},
+                                        {&AllKeys::rotations, 2, true},
+                                        {&AllKeys::sums, 0, false}}};
 
 // Made when they are first asked for: the model's registration does.
 const AllKeys& all_keys() {
@@ -79,6 +93,81 @@ VectorKernels VectorKernels::read(config::Section& section, Fraction memory_effi
   kernels.rotary_ = keys.rotations.read(section, kernels.activation_);
   kernels.sum_ = keys.sums.read(section, kernels.plain_);
   return kernels;
+}
+
+// In the order of `classes`.
+std::vector<const VectorKernel*> VectorKernels::all() const {
+  return {&plain_, &norm_, &activation_, &rotary_, &sum_};
+}
+
+namespace {
+
+using Kernels = std::vector<const VectorKernel*>;
+using Rate = Bandwidth VectorKernel::*;
+
+Bandwidth usual_rate(const Kernels& kernels, std::size_t of, Rate rate) {
+  return classes[of].usual == of ? Bandwidth() : kernels[classes[of].usual]->*rate;
+}
+
+// Whether the class has its rate from the other one, or is that.
+bool follows(const Kernels& kernels, std::size_t one, std::size_t other, Rate rate) {
+  while (one != other && classes[one].usual != one &&
+         kernels[one]->*rate == usual_rate(kernels, one, rate)) {
+    one = classes[one].usual;
+  }
+  return one == other;
+}
+
+// Classes whose rate is their own and changes nothing: neither it nor the one that they would have
+// without it counts for any that follows.
+std::vector<std::size_t> idle_classes(
+    const Kernels& kernels, Rate rate,
+    const std::function<bool(std::size_t of, Bandwidth value)>& counts) {
+  std::vector<std::size_t> idle;
+  for (std::size_t place = 0; place < classes.size(); ++place) {
+    const Bandwidth own = kernels[place]->*rate;
+    const Bandwidth usual = usual_rate(kernels, place, rate);
+    bool is_idle = own != usual;
+    for (std::size_t of = 0; of < classes.size() && is_idle; ++of) {
+      is_idle = !follows(kernels, of, place, rate) || (!counts(of, own) && !counts(of, usual));
+    }
+    if (is_idle) {
+      idle.push_back(place);
+    }
+  }
+  return idle;
+}
+
+}  // namespace
+
+void VectorKernels::note_without_effect(config::Section& section,
+                                        const std::vector<VectorMemory>& memories,
+                                        bool has_rows) const {
+  const AllKeys& keys = all_keys();
+  const Kernels kernels = all();
+  const auto has_cache = [](const VectorMemory& memory) { return memory.cache > Bytes(); };
+  const bool is_cached = std::any_of(memories.begin(), memories.end(), has_cache);
+  const auto is_faster = [&](std::size_t of, Bandwidth cache) {
+    return std::any_of(memories.begin(), memories.end(), [&](const VectorMemory& memory) {
+      const Bandwidth share = scaled(memory.whole, kernels[of]->memory_efficiency);
+      const Bandwidth least = memory.left == Bandwidth() ? share : std::min(share, memory.left);
+      return has_cache(memory) && cache > least;
+    });
+  };
+  for (const std::size_t idle : idle_classes(kernels, &VectorKernel::cache_bandwidth, is_faster)) {
+    config::note_without_effect(
+        section, (keys.*classes[idle].keys).cache_bandwidth.key(),
+        is_cached ? "a memory that is as fast" : "no cache (tile.sram, with operands: dram)");
+  }
+  const auto is_of_rows = [&](std::size_t of, Bandwidth rate) {
+    return has_rows && classes[of].may_have_rows && rate > Bandwidth();
+  };
+  for (const std::size_t idle : idle_classes(kernels, &VectorKernel::row_bandwidth, is_of_rows)) {
+    config::note_without_effect(section, (keys.*classes[idle].keys).row_bandwidth.key(),
+                                has_rows ? "kernels whose rows are not known"
+                                         : "work whose rows are not known, as only those of "
+                                           "language models that tiles serve are");
+  }
 }
 
 const VectorKernel& VectorKernels::of(workload::Kernel kernel) const {

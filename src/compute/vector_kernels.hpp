@@ -29,6 +29,13 @@ struct VectorKernel {
   Bandwidth row_bandwidth;  // of one row, by the one unit that goes through it; 0: never the limit
 };
 
+// What kernels find on a tile.
+struct VectorMemory {
+  Bandwidth whole;  // of the memory; a kernel reaches its share of it
+  Bandwidth left;   // that any reaches at least, beside collectives in the background; 0: its share
+  Bytes cache;      // before it; 0: none
+};
+
 class VectorKernels {
  public:
   // What a class does not state is as of all, which is as of products where they do not state it.
@@ -36,10 +43,16 @@ class VectorKernels {
                             SimTime launch_overhead);
 
   const VectorKernel& of(workload::Kernel kernel) const;
+  // Notes rates of the section it was read from that are never the limit on such tiles; whether
+  // operations say what belongs to a row (Operation::row).
+  void note_without_effect(config::Section& section, const std::vector<VectorMemory>& memories,
+                           bool has_rows) const;
   // The largest share of the memory that any of them reaches.
   Fraction most() const;
 
  private:
+  std::vector<const VectorKernel*> all() const;
+
   VectorKernel plain_;
   VectorKernel norm_;
   VectorKernel activation_;

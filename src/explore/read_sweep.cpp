@@ -42,8 +42,8 @@ const config::RequiredKey<std::uint64_t> random_key{"sample.random",
 const config::Key<std::uint64_t> seed_key{"sample.seed", 0, "of the random numbers"};
 const OptionalKey<std::string> maximize_key{
     "objective.maximize", default_objective,
-    "column whose largest value is the best; of synthetic traffic alone "
-    "instead the least measured.latency_mean_ps"};
+    "column whose largest value is the best; of synthetic traffic alone instead the least "
+    "measured.latency_mean_ps"};
 const OptionalKey<std::string> minimize_key{"objective.minimize", "none",
                                             "instead: column whose smallest value is the best"};
 const config::ListKey<std::string> report_key{

@@ -119,6 +119,11 @@ class NpuModel final : public compute::ComputeModel {
   }
   bool accesses_memory() const override { return core_.operands == Operands::memory; }
 
+  void note_keys_without_effect(config::Section& section, const machine::Machine& /*machine*/,
+                                const std::vector<const machine::Tile*>& /*tiles*/,
+                                const compute::WorkTraits& work) const override {
+    npu::note_keys_without_effect(section, core_, work.names_vector_work);
+  }
   std::size_t predicted_bytes(std::uint64_t nodes) const override {
     // A core with two tiles of some hundred buffers.
     constexpr std::size_t of_core = 16 * 1024;

@@ -143,6 +143,10 @@ void read_jobs(Experiment& experiment, Section& section, Section& machine_sectio
       config::note_without_effect(machine_section, "host",
                                   "work that offloads nothing (strategy.offload)");
     }
+    if (experiment.compute) {
+      compute::note_keys_without_effect(machine_section, experiment.machine, *experiment.compute,
+                                        reader.traits());
+    }
     section.finish();
     diagnostics.throw_if_any();
     reader.plan();

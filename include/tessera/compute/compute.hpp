@@ -72,6 +72,27 @@ struct ComputeParts {
 };
 std::unique_ptr<Compute> make_compute_of(ComputeParts parts);
 
+// What the work of a machine has, of which some keys of compute models are.
+struct WorkTraits {
+  // Operations say what belongs to a row, and kernels of attention which sequences they are of:
+  // language models that tiles serve.
+  bool has_rows = false;
+  // Operators of cores say what vector work they are of, as lists, ONNX models and served models
+  // do; that of programs and graphs is so many multiplications and additions.
+  bool names_vector_work = false;
+  // Programs of plans, which alone tell what a host issues and what collectives go on beside an
+  // operation.
+  bool has_programs = false;
+  bool has_fused_attention = false;
+
+  void add(const WorkTraits& other) {
+    has_rows = has_rows || other.has_rows;
+    names_vector_work = names_vector_work || other.names_vector_work;
+    has_programs = has_programs || other.has_programs;
+    has_fused_attention = has_fused_attention || other.has_fused_attention;
+  }
+};
+
 // A compute model as configured.
 class ComputeModel {
  public:
@@ -109,6 +130,11 @@ class ComputeModel {
   // Whether hosts issue operations beside the device (Issue in messages.hpp).
   virtual bool has_hosts() const { return false; }
   virtual std::size_t predicted_bytes(std::uint64_t nodes) const = 0;
+  // Notes keys of its section that change nothing on these tiles, which have it, with such work.
+  virtual void note_keys_without_effect(config::Section& /*section*/,
+                                        const machine::Machine& /*machine*/,
+                                        const std::vector<const machine::Tile*>& /*tiles*/,
+                                        const WorkTraits& /*work*/) const {}
   // Where there are several, the one of a tile.
   virtual const ComputeModel& of(const machine::Tile& /*tile*/) const { return *this; }
 };
@@ -123,5 +149,9 @@ std::unique_ptr<ComputeModel> read_compute(config::Section section);
 // has one. With several, each tile has the component of its model, whose events go there alone.
 std::unique_ptr<ComputeModel> read_compute_by_type(config::Section machine_section,
                                                    const machine::Machine& machine);
+
+// Notes, for each of these sections that a tile goes by, the keys that change nothing.
+void note_keys_without_effect(config::Section machine_section, const machine::Machine& machine,
+                              const ComputeModel& compute, const WorkTraits& work);
 
 }  // namespace tessera::compute

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "tessera/npu/stored_weights.hpp"
+#include "tessera/workload/transformer/transformer.hpp"
 
 namespace tessera::serving {
 
@@ -24,5 +25,8 @@ struct WeightTypes {
     return {stored, stored, stored, std::nullopt, std::nullopt};
   }
 };
+
+// Whether the model has products whose weights lie as one of these says.
+bool count_in(const WeightTypes& types, const workload::TransformerShape& shape);
 
 }  // namespace tessera::serving

@@ -22,7 +22,8 @@ namespace tessera::sim {
 // In notes.
 inline const std::string free_additions = "what collectives add up takes no time";
 inline const std::string hosts_wait =
-    "machine.compute.issue adds to each operation: only of plans it is known what a host waits for";
+    "machine.compute.issue and issue_pass have no effect here: only of programs of plans it is "
+    "known what a host waits for";
 
 // The components' numbers at the engine.
 enum Slot : unsigned { network_slot, memory_slot, compute_slot, executor_slot, coherent_slot };

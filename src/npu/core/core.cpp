@@ -8,6 +8,7 @@
 
 #include "compat/onnxim/onnxim.hpp"
 #include "tessera/config/key.hpp"
+#include "tessera/config/without_effect.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::npu {
@@ -162,6 +163,26 @@ CoreConfig read_core(config::Section& section) {
                                      to_string(Bytes(core.array_size() * sum_bytes)));
   }
   return core;
+}
+
+void note_keys_without_effect(config::Section& section, const CoreConfig& core,
+                              bool names_vector_work) {
+  const CoreKeys& keys = CoreKeys::all();
+  if (core.word == Bytes() && core.banks != keys.usual.banks) {
+    config::note_without_effect(section, keys.banks.key(), "scratchpad_word: 0 B");
+  }
+  if (names_vector_work) {
+    return;
+  }
+  config::Section latencies = section.section("latencies");
+  for (const LatencyKey& one : keys.latencies) {
+    const bool is_used = one.member == &VectorLatencies::add;
+    if (!is_used && core.vector.*one.member != keys.usual.vector.*one.member) {
+      config::note_without_effect(
+          latencies, one.key.key(),
+          "operations of programs and graphs, whose work without a product is additions");
+    }
+  }
 }
 
 std::vector<ParameterInfo> core_parameters() {

@@ -1,5 +1,7 @@
 #include "layers/weights.hpp"
 
+#include <algorithm>
+
 #include "layers/sources.hpp"
 #include "tessera/core/quotient.hpp"
 #include "tessera/workload/transformer/model.hpp"
@@ -64,6 +66,15 @@ class Shards {
 };
 
 }  // namespace
+
+bool count_in(const WeightTypes& types, const workload::TransformerShape& shape) {
+  const std::vector<workload::Layer> layers = workload::transformer_layers(shape);
+  return std::ranges::any_of(layers, [&](const workload::Layer& layer) {
+    return std::ranges::any_of(layer.operators, [&](const Operator& op) {
+      return op.parameters > 0 && op.is_matrix_product() && stored_of(types, op);
+    });
+  });
+}
 
 std::vector<Bytes> weights_of_stages(const LanguageSetup& setup) {
   const std::vector<workload::Layer> layers = workload::transformer_layers(setup.shape);

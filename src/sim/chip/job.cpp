@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "chip/keys.hpp"
+#include "jobs/uncut.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/quotient.hpp"
 #include "tessera/core/text.hpp"
@@ -90,6 +91,7 @@ class ChipReader final : public JobReader {
     job->ideal_time = ideal;
     return job;
   }
+  compute::WorkTraits traits() const override { return {.names_vector_work = true}; }
 
  private:
   JobSetup setup_;
@@ -132,15 +134,6 @@ const Registration operators_kind(
 
 std::unique_ptr<JobReader> make_chip_reader(const JobSetup& setup, ChipWorkReader read) {
   return std::make_unique<ChipReader>(setup, read);
-}
-
-void refuse_cutting(Section& job, const std::string& why) {
-  for (const char* key : {"strategy", "execution"}) {
-    if (job.has(key)) {
-      job.raw(key);
-      job.error(key, why);
-    }
-  }
 }
 
 JobDescription ChipJob::describe(const Platform&) const {

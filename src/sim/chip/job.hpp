@@ -38,7 +38,4 @@ using ChipWorkReader = std::unique_ptr<executor::ChipWork> (*)(config::Section&,
 // Of a workload that becomes such work; `read` reads its own keys.
 std::unique_ptr<JobReader> make_chip_reader(const JobSetup& setup, ChipWorkReader read);
 
-// Complains of keys that work which is not cut has not; `why` says what it is.
-void refuse_cutting(config::Section& job, const std::string& why);
-
 }  // namespace tessera::sim

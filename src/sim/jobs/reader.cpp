@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "jobs/memory.hpp"
+#include "jobs/uncut.hpp"
 #include "programs/settle_placement.hpp"
 #include "tessera/config/name.hpp"
 #include "tessera/core/error.hpp"
@@ -72,12 +73,7 @@ std::vector<JobEntry> JobsReader::entries(const WorkKind& kind, bool& is_whole) 
     return {{"", experiment_.machine.topology->computing_node_ids(), SimTime::zero(), std::nullopt,
              section_}};
   }
-  for (const char* key : {"strategy", "execution"}) {
-    if (section_.has(key)) {
-      section_.raw(key);
-      section_.error(key, "each tenant has its own, beside its workload");
-    }
-  }
+  refuse_cutting(section_, "each tenant has its own, beside its workload");
   std::vector<JobEntry> entries;
   is_whole = kind.list(section_, experiment_, entries);
   return entries;
@@ -120,6 +116,14 @@ bool JobsReader::read_job(JobEntry entry) {
 bool JobsReader::uses_host() const {
   return std::any_of(readings_.begin(), readings_.end(),
                      [](const Reading& reading) { return reading.reader->uses_host(); });
+}
+
+compute::WorkTraits JobsReader::traits() const {
+  compute::WorkTraits all;
+  for (const Reading& reading : readings_) {
+    all.add(reading.reader->traits());
+  }
+  return all;
 }
 
 void JobsReader::apply(const RunOptions& options) {

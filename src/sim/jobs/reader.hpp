@@ -23,6 +23,8 @@ class JobsReader {
   bool read();
   // Whether any of them keeps tensors in the memory of hosts.
   bool uses_host() const;
+  // What any of them has.
+  compute::WorkTraits traits() const;
   // When the options of the run were read.
   void apply(const RunOptions& options);
   // After no complaint and when all sections were finished: makes plans, shares out memories and

@@ -126,6 +126,15 @@ std::string traffic_table(const machine::Machine& machine, const plan::Plan& pla
   return "\n# traffic of one iteration, layout " + plan.strategy.layout + "\n" + table.to_string();
 }
 
+compute::WorkTraits traits_of(const workload::Workload& workload) {
+  const bool is_fused = std::ranges::any_of(workload.layers, [](const workload::Layer& layer) {
+    return std::ranges::any_of(layer.operators, [](const workload::Operator& op) {
+      return op.kernel == workload::Kernel::fused_attention;
+    });
+  });
+  return {.has_programs = true, .has_fused_attention = is_fused};
+}
+
 class ProgramsReader final : public JobReader {
  public:
   ProgramsReader(const JobSetup& setup, WorkloadReader reader)
@@ -134,6 +143,7 @@ class ProgramsReader final : public JobReader {
   std::unique_ptr<Job> read() override;
   void plan(Job& job) override;
   bool uses_host() const override { return strategy_ && strategy_->offload.is_on(); }
+  compute::WorkTraits traits() const override { return traits_; }
   std::string replay_objection() const override { return replay_objection_; }
 
  private:
@@ -145,6 +155,7 @@ class ProgramsReader final : public JobReader {
   WorkloadReader read_;
   workload::Workload workload_;
   std::optional<plan::Strategy> strategy_;
+  compute::WorkTraits traits_;
   std::string replay_objection_;
 };
 
@@ -168,6 +179,7 @@ std::unique_ptr<Job> ProgramsReader::read() {
     strategy_section.error("offload", "needs the link to the host: machine.host.bandwidth");
   }
   check_peaks(workload_);
+  traits_ = traits_of(workload_);
   std::unique_ptr<Job> job = std::make_unique<ProgramsJob>();
   if (setup_.section.has("execution")) {
     executor::GraphOptions usual;
@@ -182,6 +194,13 @@ std::unique_ptr<Job> ProgramsReader::read() {
     job = std::make_unique<GraphsJob>(std::move(graph), workload_.samples,
                                       static_cast<double>(workload_.flops_per_sample().count()) *
                                           static_cast<double>(workload_.samples));
+    if (strategy_->software.host_waits == plan::HostWaits::layers) {
+      Section software = strategy_section.section("software");
+      config::note_without_effect(software, "host_waits",
+                                  "graphs (execution): only of programs it is known what a host "
+                                  "waits for");
+    }
+    traits_.has_programs = false;
     replay_objection_ = "graphs are simulated whole";
   }
   job->name = workload_.name;

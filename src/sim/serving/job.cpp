@@ -1,7 +1,9 @@
 #include "serving/job.hpp"
 
-#include "chip/job.hpp"
+#include <algorithm>
+
 #include "jobs/tiles.hpp"
+#include "jobs/uncut.hpp"
 #include "serving/experiment.hpp"
 #include "serving/sections.hpp"
 #include "serving/served/memory.hpp"
@@ -75,13 +77,20 @@ class ServingReader final : public JobReader {
       return nullptr;
     }
     settle_tiers(platform, *serving, workload);
+    const bool has_sequences =
+        std::ranges::any_of(serving->tenants, &executor::ServedTenant::of_language);
+    traits_ = {.has_rows = serving->on_tiles && has_sequences,
+               .names_vector_work = !serving->on_tiles,
+               .has_fused_attention = serving->on_tiles && has_sequences};
     auto job = std::make_unique<ServingJob>(std::move(serving));
     job->name = name;
     return job;
   }
+  compute::WorkTraits traits() const override { return traits_; }
 
  private:
   JobSetup setup_;
+  compute::WorkTraits traits_;
 };
 
 const Registration serving_kind(

@@ -74,6 +74,10 @@ std::pair<std::optional<DataType>, std::optional<DataType>> read_cache_types(
       batching.error(key->key(), "NPU cores keep the cache in the type that the model computes in");
     }
   }
+  if (both && apart[0] && apart[1]) {
+    config::note_without_effect(batching, keys.cache_type.key(),
+                                "both key_type and value_type, which are given");
+  }
   return {apart[0] ? apart[0] : both, apart[1] ? apart[1] : both};
 }
 
@@ -96,11 +100,6 @@ serving::WeightTypes read_weight_types(Section& tenant,
       continue;
     }
     *places.at(place) = npu::read_stored_weights(weights, of_class);
-    const bool is_of_experts =
-        places.at(place) == &types.experts || places.at(place) == &types.router;
-    if (is_of_experts && shape && !shape->experts) {
-      config::note_without_effect(weights, of_class, "a model without experts");
-    }
     if (places.at(place) == &types.head && shape && shape->tie_embeddings) {
       weights.error(of_class,
                     "the head is the table of the vocabulary ('tie_embeddings'), which "
@@ -108,6 +107,37 @@ serving::WeightTypes read_weight_types(Section& tenant,
     }
   }
   return types;
+}
+
+// Types of weights: those of classes that the model does not have, and the one of all
+// classes where each has its own.
+void note_unused_types(Section& tenant, const workload::TransformerShape& shape) {
+  if (!tenant.has("weights")) {
+    return;
+  }
+  Section weights = tenant.section("weights");
+  const std::optional<npu::StoredWeights> any = npu::StoredWeights::plain(Bytes(1));
+  const std::array<serving::WeightTypes, weight_classes.size()> alone{
+      {{.attention = any}, {.mlp = any}, {.experts = any}, {.router = any}, {.head = any}}};
+  constexpr std::array<const char*, weight_classes.size()> absent{
+      "a model without attention and state-space layers", "a model whose layers have no dense MLP",
+      "a model without experts", "a model without experts", "a model whose head is tied"};
+  bool leaves_some = false;
+  for (std::size_t place = 0; place < weight_classes.size(); ++place) {
+    const char* const of_class = weight_classes.at(place);
+    const bool has_class = serving::count_in(alone.at(place), shape);
+    const bool is_of_layers = place < 3;  // serving::WeightTypes::of_layers
+    leaves_some = leaves_some || (has_class && is_of_layers && !weights.has(of_class));
+    if (weights.has(of_class) && !has_class) {
+      config::note_without_effect(weights, of_class, absent.at(place));
+    }
+  }
+  if (!leaves_some) {
+    for (const char* const of_all : {"type", "group_size"}) {
+      config::note_without_effect(
+          weights, of_all, "types of their own of all products that the model's layers have");
+    }
+  }
 }
 
 std::optional<DataType> read_state_type(Section& tenant,
@@ -176,6 +206,7 @@ std::unique_ptr<serving::ServedModel> read_language_model(Section& tenant, Serve
          made.batching.sequences, made.batching.tokens, work.cores(), weights, key_type, value_type,
          state_type, made.adapter_rank, made.batching.adapter_slots, expert});
     made.batching.layout = served->cache_layout();
+    note_unused_types(tenant, *shape);
     check_drafts(tenant, made);
     return served;
   } catch (const ConfigError& error) {

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "chip/job.hpp"
+#include "jobs/uncut.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"
 #include "traffic/load.hpp"

@@ -14,7 +14,9 @@ namespace {
 
 using testing::Described;
 using testing::described;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using testing::product_of;
 using testing::vector_work;
 
@@ -23,6 +25,57 @@ const std::string fast_memory = peak + ", sram_bandwidth: 1 TB/s";  // a byte ta
 
 Described gemm(const std::string& keys, const std::string& tile = peak) {
   return described(tile, "model: gemm, units: 4, " + keys);
+}
+
+// Of what has the bandwidth of a memory and a cache before it, with work that has rows or none.
+std::vector<std::string> notes_of(const std::string& keys, bool has_rows) {
+  config::Diagnostics diagnostics;
+  const std::string text =
+      "topology: {kind: mesh, rows: 1, columns: 2, bandwidth: 1 GB/s, latency: 1 ns}\n"
+      "tile: {" +
+      peak +
+      ", sram: 1 MB, operands: dram}\n"
+      "dram: {at: each, bandwidth: 1 TB/s, latency: 1 ns}\n"
+      "compute: {model: gemm, tiles: [16x16], units: 4, " +
+      keys + "}\n";
+  config::Section section(config::parse("m.yaml", text, diagnostics), "", diagnostics);
+  const auto machine = machine::read_machine(section);
+  const auto model = read_compute_by_type(section, *machine);
+  note_keys_without_effect(section, *machine, *model, {.has_rows = has_rows});
+  section.finish();
+  diagnostics.throw_if_any();
+  return diagnostics.notes();
+}
+
+// A class without a rate of its own has that of the one before it, for which both count.
+TEST(Gemm, SaysWhichRatesOfVectorWorkAreNeverTheLimit) {
+  const std::string as_fast = " has no effect with a memory that is as fast";
+  const auto caches = [&](const std::string& keys) { return notes_of(keys, true); };
+  EXPECT_THAT(caches("vector_cache_bandwidth: 1.01 TB/s"), IsEmpty());
+  EXPECT_THAT(caches("vector_cache_bandwidth: 1 TB/s"),
+              ElementsAre("compute.vector_cache_bandwidth" + as_fast));
+  EXPECT_THAT(caches("vector_cache_bandwidth: 1 TB/s, memory_efficiency: 0.5"), IsEmpty());
+  EXPECT_THAT(caches("vector_cache_bandwidth: 1 TB/s, sum_memory_efficiency: 0.5"), IsEmpty());
+  EXPECT_THAT(caches("vector_cache_bandwidth: 2 TB/s, norm_cache_bandwidth: 0 B/s"), IsEmpty());
+  EXPECT_THAT(caches("norm_cache_bandwidth: 500 GB/s, sum_cache_bandwidth: 2 TB/s"),
+              ElementsAre("compute.norm_cache_bandwidth" + as_fast));
+  EXPECT_THAT(caches("activation_cache_bandwidth: 1 TB/s, rotary_memory_efficiency: 0.5"),
+              IsEmpty());
+  // What a collective in the background takes leaves a tenth at least.
+  const std::string beside = ", collective_units: 1, collective_accesses: 2";
+  EXPECT_THAT(caches("vector_cache_bandwidth: 200 GB/s" + beside), IsEmpty());
+  EXPECT_THAT(caches("vector_cache_bandwidth: 100 GB/s" + beside),
+              ElementsAre("compute.vector_cache_bandwidth" + as_fast));
+
+  const std::string unknown = " has no effect with kernels whose rows are not known";
+  EXPECT_THAT(notes_of("vector_row_bandwidth: 1 GB/s", true), IsEmpty());
+  EXPECT_THAT(notes_of("sum_row_bandwidth: 1 GB/s", true),
+              ElementsAre("compute.sum_row_bandwidth" + unknown));
+  const std::string own = ", norm_row_bandwidth: 2 GB/s, activation_row_bandwidth: 2 GB/s";
+  EXPECT_THAT(notes_of("vector_row_bandwidth: 1 GB/s" + own, true),
+              ElementsAre("compute.vector_row_bandwidth" + unknown));
+  EXPECT_THAT(notes_of("vector_row_bandwidth: 1 GB/s" + own, false), ::testing::SizeIs(3));
+  EXPECT_THAT(notes_of("attention_efficiency: 0.5, attention_rows: 64", true), IsEmpty());
 }
 
 // A wave of 16 x 16 tiles of depth 10 takes 4 * 2 * 16 * 16 * 10 ps.

@@ -130,6 +130,9 @@ TEST(ReadExperiment, SaysWhichKeysHaveNoEffect) {
   says({"execution={collectives: {other_algorithm: direct}}"},
        "execution.collectives.other_algorithm has no effect with communicators that all fill a box "
        "of the dimensions");
+  says({"execution={}", "strategy.software={host_waits: layers}"},
+       "strategy.software.host_waits has no effect with graphs (execution): only of programs it is "
+       "known what a host waits for");
   says({"run.bin=1 us"}, "run.bin has no effect with trace: none");
   says({"run.bins=9"}, "run.bins has no effect with trace: none");
   for (const char* const key : {"bandwidth", "latency"}) {
@@ -138,6 +141,59 @@ TEST(ReadExperiment, SaysWhichKeysHaveNoEffect) {
              " has no effect with a memory that has timing of its own (machine.memory), but for "
              "estimates and for operands of tiles in DRAM");
   }
+}
+
+// Keys of compute models that the work or the machine leaves without effect; they were read without
+// a word.
+TEST(ReadExperiment, SaysWhichKeysOfComputeModelsHaveNoEffect) {
+  const std::string unknown_rows =
+      " has no effect with work whose rows are not known, as only those of language models that "
+      "tiles serve are";
+  const std::string no_cache = " has no effect with no cache (tile.sram, with operands: dram)";
+  const std::string alike =
+      " has no effect with work whose sequences are all alike, as only those of requests differ";
+  const std::string additions =
+      " has no effect with operations of programs and graphs, whose work without a product is "
+      "additions";
+  const std::string others =
+      " has no effect with any work but programs of plans, of which alone it is known what goes on "
+      "beside an operation";
+  const auto says = [](const std::string& compute, const std::vector<std::string>& notes,
+                       const std::string& more = "run.bins=9") {
+    const Experiment experiment =
+        read(small_experiment(), {"run.trace=summary", "machine.compute={" + compute + "}", more});
+    EXPECT_EQ(experiment.notes, notes) << compute;
+    Files files;
+    files["lab/experiment.yaml"] = experiment.resolved;
+    EXPECT_EQ(read(files).notes, notes) << compute;
+  };
+  const std::string gemm = "model: gemm, units: 4, tiles: [16x16], ";
+  const std::string path = "machine.compute.";
+  says(gemm + "norm_row_bandwidth: 1 GB/s", {path + "norm_row_bandwidth" + unknown_rows});
+  says(
+      gemm + "vector_row_bandwidth: 1 GB/s, rotary_row_bandwidth: 2 GB/s",
+      {path + "vector_row_bandwidth" + unknown_rows, path + "rotary_row_bandwidth" + unknown_rows});
+  says(gemm + "vector_cache_bandwidth: 1 TB/s", {path + "vector_cache_bandwidth" + no_cache});
+  const std::string attention = gemm + "attention_efficiency: 0.5, attention_rows: 64, ";
+  says(attention + "attention_skip: 8",
+       {path + "attention_rows" + alike, path + "attention_skip" + alike},
+       "workload.attention=flash");
+  says(attention, {path + "attention_efficiency has no effect with work without fused (flash) "
+                          "attention"});
+  const std::string beside =
+      gemm + "collective_units: 1, collective_accesses: 2, persistent_products: true";
+  says(beside, {});
+  says(beside,
+       {path + "collective_units" + others, path + "collective_accesses" + others,
+        path + "persistent_products" + others},
+       "execution={}");
+  const std::string hosts = gemm + "issue: 1 us";
+  says(hosts, {}, "strategy.software.host_waits=layers");
+  const std::string npu = "model: npu, ";
+  says(npu + "banks: 4", {path + "banks has no effect with scratchpad_word: 0 B"});
+  says(npu + "banks: 4, scratchpad_word: 32 B", {});
+  says(npu + "latencies: {add: 2, exp: 4, gelu: 8}",
+       {path + "latencies.exp" + additions, path + "latencies.gelu" + additions});
 }
 
 TEST(ReadExperiment, SaysNothingOfKeysThatHaveAnEffect) {

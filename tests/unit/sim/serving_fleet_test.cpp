@@ -105,6 +105,42 @@ TEST(ServedKeys, WithoutEffectAreNoted) {
               ElementsAre(HasSubstr("batching.tier has no effect with swap: false")));
 }
 
+// Types of what a model does not have, and those that others stand in for.
+TEST(ServedKeys, TypesWithoutEffectAreNoted) {
+  const auto notes = [](const std::string& model, const std::string& keys) {
+    Files files = experiment_of(
+        mesh,
+        "      requests: {arrivals: list, list: [{at: 0 us, prompt: 64, generate: 3}]}\n" + keys);
+    std::string& text = files.at("lab/experiment.yaml");
+    const std::string last = "tie_embeddings: false";
+    text.replace(text.find(last), last.size(), last + model);
+    return read(files).notes;
+  };
+  const std::string fp8 = ": {type: fp8}";
+  EXPECT_THAT(notes("", "      weights: {mlp" + fp8 + ", attention" + fp8 + "}\n"), IsEmpty());
+  EXPECT_THAT(notes("", "      weights: {type: fp8, mlp" + fp8 + "}\n"), IsEmpty());
+  EXPECT_THAT(notes("", "      weights: {router" + fp8 + ", experts" + fp8 + "}\n"),
+              ElementsAre(HasSubstr("weights.experts has no effect with a model without experts"),
+                          HasSubstr("weights.router has no effect with a model without experts")));
+  EXPECT_THAT(notes("", "      weights: {type: fp8, attention" + fp8 + ", mlp" + fp8 + "}\n"),
+              ElementsAre(HasSubstr("weights.type has no effect with types of their own of all")));
+  const std::string experts = ", experts: {count: 4, top_k: 2, every: 1}";
+  const std::string mlp = "      weights: {mlp" + fp8 + "}\n";
+  EXPECT_THAT(notes(experts, mlp),
+              ElementsAre(HasSubstr("weights.mlp has no effect with a model whose layers have no "
+                                    "dense MLP")));
+  EXPECT_THAT(notes(", experts: {count: 4, top_k: 2, every: 2}", mlp), IsEmpty());
+  EXPECT_THAT(notes(", experts: {count: 4, top_k: 2, shared: 1}", mlp), IsEmpty());
+  const auto cache = [&](const std::string& types) {
+    return notes("", "      batching: {" + types + "}\n");
+  };
+  EXPECT_THAT(cache("cache_type: fp8, key_type: int8, value_type: fp8"),
+              ElementsAre(HasSubstr("batching.cache_type has no effect with both key_type and "
+                                    "value_type")));
+  EXPECT_THAT(cache("cache_type: fp8, key_type: int8"), IsEmpty());
+  EXPECT_THAT(cache("key_type: int8, value_type: fp8"), IsEmpty());
+}
+
 // 32 KiB each way: a latency and bytes by bandwidth, and a step that waits for them.
 TEST(Tiers, TakeTheTimeOfRemoteMemory) {
   // 32768 B at 10 GB/s: 3.2768 us.

@@ -119,5 +119,9 @@ std::uint64_t streamed_cycles(const CoreConfig& core, std::uint64_t rows, std::u
 // Reads the section `compute`; complaints go to its diagnostics.
 CoreConfig read_core(config::Section& section);
 std::vector<ParameterInfo> core_parameters();
+// Notes keys of the section that the core was read from and that change nothing, whether operators
+// say what vector work they are of (compute::WorkTraits) or not.
+void note_keys_without_effect(config::Section& section, const CoreConfig& core,
+                              bool names_vector_work);
 
 }  // namespace tessera::npu
