@@ -406,7 +406,7 @@ class Reports(unittest.TestCase):
         folders = [self.base / name for name in ("slow", "fast")]
         for folder, rate in zip(folders, ("400 GB/s", "800 GB/s")):
             done = run(TESSERA, "run", REPOSITORY / "tests" / "parallel" / "serving_tiles.yaml", "-q", "-o", folder,
-                       "--set", "machine.power.idle=10 W", "--set", f"machine.dram.bandwidth={rate}")
+                       "--set", "machine.power.idle=10", "--set", f"machine.dram.bandwidth={rate}")
             self.assertEqual(done.returncode, 0, done.stderr)
         found = json.loads(run(TESSERA, "compare", *folders, "--json").stdout)
         self.fits(found, "comparison.schema.json")

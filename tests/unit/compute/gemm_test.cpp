@@ -41,7 +41,9 @@ std::vector<std::string> notes_of(const std::string& keys, bool has_rows) {
   config::Section section(config::parse("m.yaml", text, diagnostics), "", diagnostics);
   const auto machine = machine::read_machine(section);
   const auto model = read_compute_by_type(section, *machine);
-  note_keys_without_effect(section, *machine, *model, {.has_rows = has_rows});
+  note_keys_without_effect(
+      section, *machine, *model,
+      {.has_rows = has_rows, .has_programs = true, .has_fused_attention = true});
   section.finish();
   diagnostics.throw_if_any();
   return diagnostics.notes();

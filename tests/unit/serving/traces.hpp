@@ -17,9 +17,10 @@ inline constexpr RequestNeeds language{true, false, 7};
 class Traces : public ::testing::Test {
  protected:
   void SetUp() override {
+    // Suites have tests of one name, which may run at one time.
+    const ::testing::TestInfo& test = *::testing::UnitTest::GetInstance()->current_test_info();
     folder_ = std::filesystem::temp_directory_path() /
-              ("tessera_traces_" +
-               std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()));
+              (std::string("tessera_traces_") + test.test_suite_name() + "_" + test.name());
     std::filesystem::create_directories(folder_);
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
