@@ -30,7 +30,7 @@ _SERVED = (
     ("met", "met all targets", "count"),
     ("met_per_s", "met all targets [1/s]", "factor"),
     ("tokens", "tokens", "count"),
-    ("again", "gave their cache back", "count"),
+    ("again", "preempted", "count"),
     ("cache_blocks", "most blocks of the cache", "count"),
     ("cost_a_million_tokens", "cost of a million tokens", "factor"),
 )

@@ -22,7 +22,7 @@ SweepRow row_from(const trace::Json& json) {
     json.at("message").get_to(row.message);
     json.at("digest").get_to(row.digest);
     json.at("numbers").get_to(row.numbers);
-    if (json.contains("notes")) {  // not in logs of 0.1
+    if (json.contains("notes")) {  // not in those of earlier builds
       json.at("notes").get_to(row.notes);
     }
   } catch (const trace::JsonError& error) {
