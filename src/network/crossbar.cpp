@@ -177,6 +177,7 @@ class CrossbarModel final : public NetworkModel {
   std::string routing() const override { return routing_; }
   Overheads overheads() const override { return settings_.overheads; }
   bool promises() const override { return true; }
+  bool uses_links() const override { return false; }
   SimTime idle_time(const machine::Path&, Bytes bytes) const override {
     return settings_.overheads.message + settings_.port.latency +
            serialization_time(bytes, settings_.port.bandwidth);

@@ -103,6 +103,13 @@ void note_unused_rates(const Experiment& experiment, Section& machine_section) {
   }
 }
 
+void note_unused_faults(const Experiment& experiment, Section& machine_section) {
+  if (machine_section.has("faults") && experiment.network && !experiment.network->uses_links()) {
+    Section faults = machine_section.section("faults");
+    config::note_without_effect(faults, "links", "a network without links (machine.network.model)");
+  }
+}
+
 // Machine and models; what is wrong with them has been complained about.
 bool read_machine_and_models(Experiment& experiment, Section& machine_section) {
   std::optional<machine::Machine> machine = machine::read_machine(machine_section);
@@ -112,6 +119,7 @@ bool read_machine_and_models(Experiment& experiment, Section& machine_section) {
   experiment.machine = std::move(*machine);
   experiment.network =
       network::read_network(machine_section.section("network"), experiment.machine);
+  note_unused_faults(experiment, machine_section);
   experiment.memory = memory::read_memory(machine_section.section("memory"));
   note_unused_rates(experiment, machine_section);
   if (machine_section.has("remote_memory")) {

@@ -199,6 +199,8 @@ class NetworkModel {
   // and its predictions learn them (learn_routes), on one rank as on many, before anybody asks them
   // for a route, and no other message may be sent.
   virtual bool needs_pairs() const { return false; }
+  // Whether links of the machine have a part in what messages take.
+  virtual bool uses_links() const { return true; }
   // What its settings take from links on this machine; for users.
   virtual std::vector<std::string> notes(const machine::Machine&) const { return {}; }
   // Whether it wants to know of RingPart.

@@ -133,6 +133,9 @@ TEST(ReadExperiment, SaysWhichKeysHaveNoEffect) {
   says({"execution={}", "strategy.software={host_waits: layers}"},
        "strategy.software.host_waits has no effect with graphs (execution): only of programs it is "
        "known what a host waits for");
+  says({"machine.network={model: crossbar}",
+        "machine.faults={links: [{from: 0, to: 1, bandwidth: 1 %}]}"},
+       "machine.faults.links has no effect with a network without links (machine.network.model)");
   says({"run.bin=1 us"}, "run.bin has no effect with trace: none");
   says({"run.bins=9"}, "run.bins has no effect with trace: none");
   for (const char* const key : {"bandwidth", "latency"}) {
