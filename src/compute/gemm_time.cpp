@@ -5,6 +5,7 @@
 #include "checked.hpp"
 #include "operation_time.hpp"
 #include "tessera/core/data_type.hpp"
+#include "tessera/workload/whole_product.hpp"
 
 namespace tessera::compute {
 namespace {
@@ -23,7 +24,7 @@ SimTime wave_time(std::uint64_t waves, std::uint64_t units, std::uint64_t unit_f
 SimTime tiled_time(const MatrixDevice& device, const MatrixRates& rates,
                    const workload::Operation& operation, const MatrixShape& tile,
                    std::uint64_t split) {
-  const MatrixProduct& product = operation.product;
+  const MatrixProduct product = workload::whole_product(operation);
   const std::uint64_t steps = rounded_up_quotient(product.depth, device.tile_depth);
   const std::uint64_t part_steps = rounded_up_quotient(steps, split);
   const std::uint64_t parts = rounded_up_quotient(steps, part_steps);
@@ -51,7 +52,7 @@ SimTime tiled_time(const MatrixDevice& device, const MatrixRates& rates,
 
 SimTime systolic_time(const MatrixDevice& device, const MatrixRates& rates,
                       const workload::Operation& operation) {
-  const MatrixProduct& product = operation.product;
+  const MatrixProduct product = workload::whole_product(operation);
   const MatrixShape& array = *device.array;
   const std::uint64_t depth = device.macs_per_pe.folded(product.depth, operation.data_type);
   const std::uint64_t macs = device.macs_per_pe.of(operation.data_type);

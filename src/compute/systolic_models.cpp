@@ -28,6 +28,7 @@
 #include "tessera/config/key.hpp"
 #include "tessera/core/fastest_clock.hpp"
 #include "tessera/machine/macs_per_pe.hpp"
+#include "tessera/workload/whole_product.hpp"
 
 namespace tessera::compute {
 namespace {
@@ -100,7 +101,7 @@ class ClosedForm final : public SystolicModel {
   std::uint64_t cycles(const Operation& operation) const override {
     const Dataflow& dataflow = *settings().dataflow;
     const MatrixProduct product =
-        folded(operation.product, settings().macs_per_pe.of(operation.data_type));
+        folded(workload::whole_product(operation), settings().macs_per_pe.of(operation.data_type));
     return by_paper_ ? static_cast<std::uint64_t>(
                            dataflow.paper_completions(settings().array, {&product, 1}).back())
                      : systolic_cycles(dataflow, settings().array, product);
@@ -118,7 +119,7 @@ class CycleByCycle final : public SystolicModel {
   using Shape = std::array<std::uint64_t, 6>;
 
   std::uint64_t cycles(const Operation& operation) const override {
-    const MatrixProduct& product = operation.product;
+    const MatrixProduct product = workload::whole_product(operation);
     const bool int8 = operation.data_type == DataType::int8;
     const std::uint64_t macs = settings().macs_per_pe.of(operation.data_type);
     const Shape shape{product.rows,  product.columns, product.depth,

@@ -4,6 +4,7 @@
 
 #include "cut.hpp"
 #include "tessera/npu/specs.hpp"
+#include "tessera/workload/whole_product.hpp"
 
 namespace tessera::npu {
 
@@ -22,7 +23,7 @@ Bytes TiledOperator::least_traffic() const {
 
 std::unique_ptr<TiledOperator> lower(const workload::Operation& operation, const Target& target) {
   if (operation.is_matrix_product()) {
-    const workload::MatrixProduct& product = operation.product;
+    const workload::MatrixProduct product = workload::whole_product(operation);
     ProductSpec spec;
     spec.shape = {product.rows, product.columns, product.depth, product.count};
     spec.residuals = operation.added > Bytes() ? 1 : 0;

@@ -294,6 +294,15 @@ TEST(Gemm, PointsAtWhatIsWrong) {
               HasSubstr("did you mean 'matrix_efficiency'"));
 }
 
+// Five products where the shape has four: backward, scores are made again.
+TEST(Gemm, FusedAttentionWithoutARateTakesAllOfItsFlops) {
+  workload::Operation attention = product_of(64, 64, 32, 2);
+  attention.kernel = workload::Kernel::fused_attention;
+  const std::int64_t of_shape = gemm("tiles: [16x16]").time_of(attention);
+  attention.flops = Flops(attention.flops.count() / 4 * 5);
+  EXPECT_EQ(gemm("tiles: [16x16]").time_of(attention), of_shape / 4 * 5);
+}
+
 workload::Operation of_kernel(workload::Kernel kernel, workload::Operation operation) {
   operation.kernel = kernel;
   return operation;

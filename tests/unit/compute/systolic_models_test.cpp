@@ -35,6 +35,17 @@ TEST(SystolicModel, TakesTheCyclesOfTheArray) {
   EXPECT_EQ(folded.time_of(product_of(20, 5, 9)), 1000 * 6 * (8 + 4 + 9 - 2));
 }
 
+// Of fused attention backward, which multiplies more than its shape says.
+TEST(SystolicModel, TakesAllFlopsOfAProduct) {
+  workload::Operation attention = product_of(20, 4, 8);
+  attention.kernel = workload::Kernel::fused_attention;
+  attention.flops = Flops(attention.flops.count() / 4 * 5);
+  for (const char* const model : {"systolic", "systolic-cycle"}) {
+    const Described core = systolic("array: [8, 4], clock: 1 GHz, dataflow: os", model);
+    EXPECT_EQ(core.time_of(attention), core.time_of(product_of(20, 4, 10))) << model;
+  }
+}
+
 TEST(SystolicModel, RoundsTheTimeUpOnce) {
   const Described core = systolic("array: [8, 4], clock: 700 MHz");
   EXPECT_EQ(core.time_of(product_of(20, 4, 8)), 42'858);  // 30 / 0.7 = 42.857… ns
