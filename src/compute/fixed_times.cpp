@@ -6,12 +6,11 @@
 
 namespace tessera::compute {
 
-FixedTimes::FixedTimes(const ComputeModel& model, const ComputeSetup& setup, SimTime issue,
-                       SimTime pass)
+FixedTimes::FixedTimes(const ComputeModel& model, const ComputeSetup& setup)
     : model_(&model),
       machine_(&setup.machine),
       operations_(setup.operations.size()),
-      host_(issue, setup.members.size(), pass) {
+      host_(model.host_times(), setup.members.size()) {
   const auto tiles = machine_->tiles();
   const bool beside = model.slows_beside();
   for (const workload::Operation& operation : setup.operations) {

@@ -12,10 +12,7 @@ namespace tessera::compute {
 // Keeps no state but that of the hosts: the program executes one operation at a time.
 class FixedTimes final : public Compute {
  public:
-  // `issue` and `pass`: what the host takes to issue an operation beside the device, and beside it
-  // for each pass.
-  FixedTimes(const ComputeModel& model, const ComputeSetup& setup, SimTime issue = {},
-             SimTime pass = {});
+  FixedTimes(const ComputeModel& model, const ComputeSetup& setup);
   void handle(pdes::Context& context, const pdes::Event& event) override;
   const char* name() const override { return "compute"; }
   // It sends to nobody; who waits for it knows what comes then.

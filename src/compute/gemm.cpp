@@ -48,8 +48,7 @@ struct GemmSettings {
   FlopRate vector_peak;  // 0: the tile's of the data type
   SimTime launch_overhead;
   SimTime kernel_gap;
-  SimTime issue;
-  SimTime issue_pass;
+  HostTimes host;
 };
 
 class GemmModel final : public ComputeModel {
@@ -57,14 +56,12 @@ class GemmModel final : public ComputeModel {
   explicit GemmModel(GemmSettings settings) : settings_(std::move(settings)) {}
 
   std::unique_ptr<Compute> build(const ComputeSetup& setup) const override {
-    return std::make_unique<FixedTimes>(*this, setup, settings_.issue, settings_.issue_pass);
+    return std::make_unique<FixedTimes>(*this, setup);
   }
 
   bool is_fixed() const override { return true; }
   bool uses_shapes() const override { return true; }
-  bool has_hosts() const override {
-    return settings_.issue + settings_.issue_pass > SimTime::zero();
-  }
+  HostTimes host_times() const override { return settings_.host; }
   bool joins_sequences() const override {
     return settings_.attention_efficiency && settings_.attention.rows > 0;
   }
@@ -92,7 +89,7 @@ class GemmModel final : public ComputeModel {
 
  private:
   void note_attention(config::Section& section, const WorkTraits& work) const;
-  void note_background(config::Section& section) const;
+  void note_background(config::Section& section, const WorkTraits& work) const;
   // `device`: with those units that are left. `taken`: of the memory.
   SimTime time_on(const MatrixDevice& device, const machine::Machine& machine,
                   const machine::Tile& tile, const workload::Operation& operation,
@@ -276,9 +273,7 @@ void GemmModel::note_keys_without_effect(config::Section& section, const machine
   if (settings_.attention_efficiency) {
     note_attention(section, work);
   }
-  if (!work.has_programs) {
-    note_background(section);
-  }
+  note_background(section, work);
 }
 
 void GemmModel::note_attention(config::Section& section, const WorkTraits& work) const {
@@ -297,12 +292,17 @@ void GemmModel::note_attention(config::Section& section, const WorkTraits& work)
   }
 }
 
-void GemmModel::note_background(config::Section& section) const {
-  constexpr std::string_view others =
-      "any work but programs of plans, of which alone it is known what goes on beside an operation";
-  if (settings_.collective_units > 0) {
-    config::note_without_effect(section, collective_units.key(), others);
+void GemmModel::note_background(config::Section& section, const WorkTraits& work) const {
+  if (!work.has_background && settings_.collective_units > 0) {
+    config::note_without_effect(section, collective_units.key(),
+                                "any work but plans and graphs, of which alone it is known what "
+                                "goes on beside an operation");
   }
+  if (work.has_programs) {
+    return;
+  }
+  constexpr std::string_view others =
+      "any work but programs of plans, of which alone it is known how a collective goes on";
   if (settings_.collective_accesses > 0) {
     config::note_without_effect(section, collective_accesses.key(), others);
   }
@@ -409,8 +409,8 @@ std::unique_ptr<ComputeModel> make_gemm(config::Section& section) {
   settings.kernel_gap = kernel_gap.read(section);
   settings.vectors =
       VectorKernels::read(section, settings.memory_efficiency, settings.launch_overhead);
-  settings.issue = issue_key.read(section);
-  settings.issue_pass = issue_pass_key.read(section);
+  settings.host.issue = issue_key.read(section);
+  settings.host.pass = issue_pass_key.read(section);
   return std::make_unique<GemmModel>(std::move(settings));
 }
 

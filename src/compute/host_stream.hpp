@@ -8,7 +8,6 @@
 // the schedule, batches, losses and timers of a framework.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -21,22 +20,12 @@ namespace tessera::compute {
 
 class HostStream {
  public:
-  // Without an issue time it keeps nothing.
-  HostStream(SimTime issue, std::size_t nodes, SimTime pass = {})
-      : issue_(issue), pass_(pass), until_(issue + pass > SimTime::zero() ? nodes : 0) {}
+  // Without times it keeps nothing.
+  HostStream(const HostTimes& times, std::size_t nodes)
+      : times_(times), until_(times.is_nothing() ? 0 : nodes) {}
 
-  // When the device can begin with an operation that it is free for now.
   SimTime begin(std::uint32_t node, SimTime now, Issue issue) {
-    if (until_.empty()) {
-      return now;
-    }
-    SimTime& until = until_[node];
-    const SimTime from = issue.waits ? std::max(until, now) : until;
-    until = from + issue_ * (1 + std::int64_t{issue.others});
-    if (issue.begins) {
-      until = until + pass_;
-    }
-    return std::max(now, until);
+    return until_.empty() ? now : times_.begin(until_[node], now, issue);
   }
 
   void save(std::uint32_t node, pdes::StateWriter& writer) const {
@@ -51,8 +40,7 @@ class HostStream {
   }
 
  private:
-  SimTime issue_;
-  SimTime pass_;
+  HostTimes times_;
   std::vector<SimTime> until_;  // by local node: busy with what it has issued
 };
 

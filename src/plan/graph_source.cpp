@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "tessera/core/error.hpp"
+#include "tessera/plan/issue.hpp"
 
 namespace tessera::plan {
 namespace {
@@ -23,6 +24,7 @@ struct Template {
   const Instruction* instruction = nullptr;
   Pass pass;
   std::vector<std::uint64_t> after;
+  workload::Issue issue{};  // of execute
 };
 
 // Walks through a program as a tile would, and notes what each instruction waits for.
@@ -31,9 +33,14 @@ class GraphWalk {
   explicit GraphWalk(const Plan& plan) : plan_(plan) {}
 
   std::vector<Template> over(const Program& program) {
-    for (const ScheduleEntry& entry : program.schedule) {
-      for (const Instruction& instruction : program.instructions(entry)) {
-        take(instruction, entry.pass_of(instruction));
+    for (std::size_t entry = 0; entry < program.schedule.size(); ++entry) {
+      const ScheduleEntry& scheduled = program.schedule[entry];
+      const std::vector<Instruction>& phase = program.instructions(scheduled);
+      for (std::size_t place = 0; place < phase.size(); ++place) {
+        take(phase[place], scheduled.pass_of(phase[place]));
+        if (phase[place].action == Action::execute) {
+          nodes_.back().issue = issue_of(phase, place, entry == 0);
+        }
       }
     }
     return std::move(nodes_);
@@ -132,6 +139,7 @@ class PlanSource final : public workload::GraphSource {
 
   std::optional<workload::GraphLook> known() const override {
     workload::GraphLook look;
+    look.is_issued = true;
     look.names.insert(plan_.names.begin(), plan_.names.end());
     for (const EntityId node : npus_) {
       look.at_work.push_back(plan_.placement.role_number(node) != Placement::unused);
@@ -142,8 +150,11 @@ class PlanSource final : public workload::GraphSource {
       for (const Template& node : nodes) {
         const Instruction& instruction = *node.instruction;
         if (instruction.action == Action::execute) {
-          look.flops += static_cast<double>(plan_.operations[instruction.operation].flops.count()) *
-                        static_cast<double>(tiles);
+          const workload::Operation& operation = plan_.operations[instruction.operation];
+          const double flops =
+              static_cast<double>(operation.flops.count()) * static_cast<double>(tiles);
+          look.flops += flops;
+          look.flops_of_types[operation.data_type] += flops;
         } else if (instruction.action == Action::read || instruction.action == Action::write) {
           look.local_accesses += tiles;
         } else if (instruction.action == Action::collective ||
@@ -185,7 +196,9 @@ class PlanSource final : public workload::GraphSource {
         node.action = GraphAction::compute;
         node.flops = operation.flops;
         node.bytes = operation.bytes + operation.added;
-        node.shape = workload::NodeShape{operation.product, operation.added};
+        node.shape = workload::NodeShape{operation.product, operation.added, operation.kernel,
+                                         operation.data_type};
+        node.issue = from.issue;
         break;
       }
       case Action::elapse:

@@ -25,4 +25,23 @@ double sum_of_peaks(const machine::Machine& machine, std::span<const EntityId> t
   return sum;
 }
 
+double mixed_peak(const machine::Machine& machine, std::span<const EntityId> tiles,
+                  const std::map<DataType, double>& flops, DataType usual) {
+  double all = 0;
+  double seconds = 0;
+  for (const auto& [type, count] : flops) {
+    if (type != usual && count > 0) {
+      all += count;
+      seconds += count / sum_of_peaks(machine, tiles, type);
+    }
+  }
+  const double peak = sum_of_peaks(machine, tiles, usual);
+  if (all == 0) {
+    return peak;  // to the bit
+  }
+  const auto own = flops.find(usual);
+  const double of_usual = own == flops.end() ? 0 : own->second;
+  return (all + of_usual) / (seconds + of_usual / peak);
+}
+
 }  // namespace tessera::sim

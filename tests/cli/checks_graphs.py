@@ -159,7 +159,7 @@ def what_bends_a_result_is_said(program):
 
     hosts = ["--set", "machine.compute={model: gemm, units: 4, tiles: [64x64], issue: 5 us}"]
     said = notes(*traces(busy, busy), *hosts)
-    expect("machine.compute.issue and issue_pass have no effect here" in said, said)
+    expect("machine.compute.issue and issue_pass have no effect on graphs" in said, said)
     done = program.call("run", HERE / "short.yaml", "-o", program.folder, "-q", *hosts)
     expect(done.returncode == 0, done.stderr_text)
     said = "\n".join(program.summary()["notes"])

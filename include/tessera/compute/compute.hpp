@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tessera/compute/messages.hpp"
 #include "tessera/config/document.hpp"
 #include "tessera/core/registry.hpp"
 #include "tessera/core/units.hpp"
@@ -80,15 +81,17 @@ struct WorkTraits {
   // Operators of cores say what vector work they are of, as lists, ONNX models and served models
   // do; that of programs and graphs is so many multiplications and additions.
   bool names_vector_work = false;
-  // Programs of plans, which alone tell what a host issues and what collectives go on beside an
-  // operation.
+  // Programs of plans, which alone tell how fast a collective's bytes come in beside an operation.
   bool has_programs = false;
+  // Programs and graphs, which tell what collectives go on beside an operation.
+  bool has_background = false;
   bool has_fused_attention = false;
 
   void add(const WorkTraits& other) {
     has_rows = has_rows || other.has_rows;
     names_vector_work = names_vector_work || other.names_vector_work;
     has_programs = has_programs || other.has_programs;
+    has_background = has_background || other.has_background;
     has_fused_attention = has_fused_attention || other.has_fused_attention;
   }
 };
@@ -127,8 +130,9 @@ class ComputeModel {
   // Whether kernels of fused attention take prompts and sequences that generate together
   // (workload::AttentionSizes).
   virtual bool joins_sequences() const { return false; }
-  // Whether hosts issue operations beside the device (Issue in messages.hpp).
-  virtual bool has_hosts() const { return false; }
+  // What a host takes to issue operations beside the device; of several models `of` a tile says it.
+  virtual HostTimes host_times() const { return {}; }
+  virtual bool has_hosts() const { return !host_times().is_nothing(); }
   virtual std::size_t predicted_bytes(std::uint64_t nodes) const = 0;
   // Notes keys of its section that change nothing on these tiles, which have it, with such work.
   virtual void note_keys_without_effect(config::Section& /*section*/,

@@ -1,21 +1,36 @@
 // What a compute model takes and what it gives.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "tessera/core/time.hpp"
 #include "tessera/pdes/engine.hpp"
 #include "tessera/pdes/event.hpp"
+#include "tessera/workload/issue.hpp"
 
 namespace tessera::compute {
 
 inline constexpr unsigned execute_kind = 0;
 
-// How a host gets to an operation, for models in which it issues them on its own (host_stream.hpp).
-struct Issue {
-  std::uint32_t others = 0;  // collectives and messages issued since the operation before
-  bool waits = true;    // it has waited for what came before; else it may be ahead of the device
-  bool begins = false;  // the first of a pass of a micro-batch through the stage
+using workload::Issue;
+
+// What a host takes to issue operations beside the device (host_stream.hpp).
+struct HostTimes {
+  SimTime issue;  // of each operation, collective and message
+  SimTime pass;   // beside operations, of each pass
+
+  bool is_nothing() const { return issue + pass == SimTime::zero(); }
+  // When the device can begin with an operation that it is free for now. `until`: the host is busy
+  // with what it has issued, before and after.
+  SimTime begin(SimTime& until, SimTime now, Issue of) const {
+    const SimTime from = of.waits ? std::max(until, now) : until;
+    until = from + issue * (1 + std::int64_t{of.others});
+    if (of.begins) {
+      until = until + pass;
+    }
+    return std::max(now, until);
+  }
 };
 
 // "Execute one operation, then raise an event on port `done` with the same tag."

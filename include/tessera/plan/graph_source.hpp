@@ -17,8 +17,7 @@ namespace tessera::plan {
 // member ("tensor 8"). Nodes of all tiles of a stage have the same numbers.
 //
 // Lost are: the algorithm of a collective and its channels, which whoever runs the graph chooses;
-// the shape of matrix products; an order among background collectives and others. Aggregated plans
-// have no graphs: ConfigError.
+// an order among background collectives and others. Aggregated plans have no graphs: ConfigError.
 std::unique_ptr<workload::GraphSource> make_graph_source(std::shared_ptr<const Plan> plan,
                                                          std::vector<EntityId> npus);
 

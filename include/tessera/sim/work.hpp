@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -21,9 +22,7 @@ namespace tessera::sim {
 
 // In notes.
 inline const std::string free_additions = "what collectives add up takes no time";
-inline const std::string hosts_wait =
-    "machine.compute.issue and issue_pass have no effect here: only of programs of plans it is "
-    "known what a host waits for";
+inline const std::string no_hosts = "machine.compute.issue and issue_pass have no effect on ";
 
 // The components' numbers at the engine.
 enum Slot : unsigned { network_slot, memory_slot, compute_slot, executor_slot, coherent_slot };
@@ -168,5 +167,9 @@ std::unique_ptr<compute::Compute> make_model_cores(const Platform& platform,
 // In FLOP/s.
 double sum_of_peaks(const machine::Machine& machine, std::span<const EntityId> tiles,
                     DataType type);
+// The same of work in several types of numbers: all FLOPs over the time that those of each type
+// take at its peak. Of no FLOPs, and of one type, the peak of that (`usual`).
+double mixed_peak(const machine::Machine& machine, std::span<const EntityId> tiles,
+                  const std::map<DataType, double>& flops, DataType usual);
 
 }  // namespace tessera::sim

@@ -15,8 +15,10 @@
 #include <vector>
 
 #include "tessera/collective/kind.hpp"
+#include "tessera/core/data_type.hpp"
 #include "tessera/core/time.hpp"
 #include "tessera/core/units.hpp"
+#include "tessera/workload/issue.hpp"
 #include "tessera/workload/operation.hpp"
 
 namespace tessera::workload {
@@ -37,6 +39,8 @@ struct TensorPlacement;
 struct NodeShape {
   MatrixProduct product;  // none: vector work
   Bytes added;            // of the node's bytes, see Operation::added
+  Kernel kernel = Kernel::plain;
+  std::optional<DataType> data_type{};  // none: that of all graphs
   friend bool operator==(const NodeShape&, const NodeShape&) = default;
 };
 
@@ -59,6 +63,7 @@ struct GraphNode {
   std::optional<SimTime> recorded_duration;
   Flops flops;
   std::optional<NodeShape> shape{};  // none: not known
+  std::optional<Issue> issue{};      // of one that computes; none: no host is waited for
   // Tensor, message, or vector of a collective: of all-reduce, reduce-scatter, reduce, broadcast
   // and all-to-all what each member holds at first (broadcast: the root); of all-gather, gather and
   // scatter the part of one member (counts_parts).
@@ -91,6 +96,7 @@ struct GraphPosition {
 struct GraphLook {
   std::uint64_t nodes = 0;  // of all NPUs
   double flops = 0;
+  std::map<DataType, double> flops_of_types;  // of them, where nodes say their types
   std::array<std::uint64_t, collective::kinds> collectives{};  // how many, by kind
   std::uint64_t local_accesses = 0;
   std::uint64_t remote_accesses = 0;
@@ -102,6 +108,7 @@ struct GraphLook {
   // Of a node: how far before it in its graph, at most, the nearest one lies that it depends on;
   // the begin, of nodes that depend on none. So many are read ahead. 0: nobody has looked.
   std::uint64_t reach = 0;
+  bool is_issued = false;     // nodes say how hosts get to them
   std::vector<bool> at_work;  // [npus] has nodes
   std::set<std::string> names;
 };

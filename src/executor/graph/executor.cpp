@@ -352,7 +352,7 @@ class GraphExecutor final : public Executor {
     npu.begun.push_back({place, 1, context.now()});
     switch (task.action) {
       case GraphAction::compute:
-        end_after(context, place, duration(context.self(), npu.tasks, task));
+        end_after(context, place, compute_time(context, npu, task));
         return;
       case GraphAction::load:
       case GraphAction::store:
@@ -408,9 +408,15 @@ class GraphExecutor final : public Executor {
     context.send_self(time, port(graph_over_kind), place);
   }
 
-  // Of a node that computes.
-  SimTime duration(EntityId self, const GraphTasks& tasks, const Task& task) const {
-    return node_time(setup_, self, task, task.shape != 0 ? &tasks.shape(task) : nullptr);
+  // Of a node that computes, from now on: with what its host takes, and beside collectives.
+  SimTime compute_time(const pdes::Context& context, Npu& npu, const Task& task) const {
+    const EntityId self = context.self();
+    const SimTime time = node_time(setup_, self, task, npu.tasks.shape_of(task), npu.is_beside());
+    if (!task.is_issued || !setup_.host_times) {
+      return time;
+    }
+    const compute::HostTimes host = setup_.host_times(self);
+    return host.begin(npu.issued_until, context.now(), task.issue) - context.now() + time;
   }
 
   // Whether the access is over now.

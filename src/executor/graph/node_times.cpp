@@ -7,7 +7,7 @@ namespace {
 
 // Where it runs at its full speed.
 SimTime full_speed_time(const GraphSetup& setup, EntityId self, const Task& task,
-                        const workload::NodeShape* shape) {
+                        const workload::NodeShape* shape, bool beside) {
   const GraphOptions& options = setup.work.options;
   const bool has_work = task.flops > 0 || task.bytes > 0;
   const bool has_record = task.recorded_ps >= 0;
@@ -25,16 +25,18 @@ SimTime full_speed_time(const GraphSetup& setup, EntityId self, const Task& task
     operation.product = shape->product;
     operation.added = shape->added;
     operation.bytes = operation.bytes - shape->added;
+    operation.kernel = shape->kernel;
+    operation.data_type = shape->data_type.value_or(options.data_type);
   }
   return collective::cut_to(options.collectives.conventions->tick(),
-                            setup.compute_time(self, operation));
+                            setup.compute_time(self, operation, beside));
 }
 
 }  // namespace
 
 SimTime node_time(const GraphSetup& setup, EntityId self, const Task& task,
-                  const workload::NodeShape* shape) {
-  const SimTime time = full_speed_time(setup, self, task, shape);
+                  const workload::NodeShape* shape, bool beside) {
+  const SimTime time = full_speed_time(setup, self, task, shape, beside);
   return task.on_host ? time : setup.machine.time_at(self, time);
 }
 

@@ -6,9 +6,10 @@
 
 namespace tessera::executor {
 
-// Of one that computes, at a node of the machine; `shape` is null where it is not known.
+// Of one that computes, at a node of the machine; `shape` is null where it is not known. `beside` a
+// collective it may take longer.
 SimTime node_time(const GraphSetup& setup, EntityId self, const Task& task,
-                  const workload::NodeShape* shape);
+                  const workload::NodeShape* shape, bool beside = false);
 
 // From the begin of a send to its end.
 SimTime send_time(const GraphSetup& setup, EntityId self, const Task& task);

@@ -1,5 +1,7 @@
 #include "graph/npu.hpp"
 
+#include <algorithm>
+
 #include "graph/collectives.hpp"
 #include "tessera/core/error.hpp"
 
@@ -28,6 +30,12 @@ bool GraphNpu::take_early(const MessageId& message) {
     early.erase(found);
   }
   return true;
+}
+
+bool GraphNpu::is_beside() const {
+  return std::any_of(begun.begin(), begun.end(), [this](const BegunTask& task) {
+    return tasks[task.place].action == workload::GraphAction::collective;
+  });
 }
 
 void GraphNpu::book(SimTime now) {
@@ -91,6 +99,7 @@ void save_npu(const GraphNpu& npu, pdes::StateWriter& writer) {
   save(npu.unreported, writer);
   writer.put(npu.since);
   writer.put(npu.asked_until);
+  writer.put(npu.issued_until);
   writer.put(npu.time_ps);
 }
 
@@ -117,6 +126,7 @@ void restore_npu(GraphNpu& npu, GraphCollectives& collectives, pdes::StateReader
   npu.unreported = restore_unreported(reader);
   npu.since = reader.get<SimTime>();
   npu.asked_until = reader.get<SimTime>();
+  npu.issued_until = reader.get<SimTime>();
   npu.time_ps = reader.get<std::array<std::int64_t, activities>>();
 }
 

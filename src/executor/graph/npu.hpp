@@ -60,6 +60,8 @@ struct GraphNpu {
 
   // Takes a message that has come before anybody asked for it; false when it has not.
   bool take_early(const MessageId& message);
+  // Whether a collective is under way.
+  bool is_beside() const;
   // The time since the last change, in which the NPU did what it does now.
   void book(SimTime now);
 
@@ -78,6 +80,7 @@ struct GraphNpu {
   UnreportedById unreported;                 // where messages are heard of
   SimTime since;                             // of the present activity
   SimTime asked_until;                       // by coherent accesses: see CoherentAccess
+  SimTime issued_until;                      // its host is busy with what it has issued
   std::array<std::int64_t, activities> time_ps{};
 
   static constexpr std::uint32_t unused = 0xFFFFFFFFU;

@@ -14,7 +14,7 @@ SimTime GraphStanding::least_duration(std::uint32_t index, const GraphTasks& tas
   const EntityId self = setup_.members[index];
   switch (task.action) {
     case GraphAction::compute:
-      return node_time(setup_, self, task, task.shape != 0 ? &tasks.shape(task) : nullptr);
+      return node_time(setup_, self, task, tasks.shape_of(task));
     case GraphAction::send:
       return send_time(setup_, self, task);
     case GraphAction::collective:

@@ -65,6 +65,8 @@ Task task_of(const GraphWork& work, const workload::GraphNode& node) {
   task.on_host = node.on_host;
   task.in_remote = node.in_remote;
   task.in_switch = node.in_switch;
+  task.is_issued = node.issue.has_value();
+  task.issue = node.issue.value_or(workload::Issue{});
   for (std::size_t d = 0; d < node.dimensions.size(); ++d) {
     task.dimensions =
         static_cast<std::uint16_t>(task.dimensions | (node.dimensions[d] ? 1U : 0U) << d);

@@ -39,6 +39,8 @@ struct Task {
   bool in_remote = false;
   bool in_switch = false;
   bool has_parts = false;  // GraphTasks::parts
+  bool is_issued = false;
+  workload::Issue issue;  // of one that is
 
   Lane lane() const;
 };
@@ -63,8 +65,10 @@ class GraphTasks {
   const Task& operator[](Place place) const { return tasks_[place]; }
   // Bytes to each member, of a task that has parts.
   const std::vector<std::uint64_t>& parts(Place place) const { return parts_.at(place); }
-  // Of a task whose shape is known.
-  const workload::NodeShape& shape(const Task& task) const { return shapes_.at(task.shape - 1); }
+  // Null where it is not known.
+  const workload::NodeShape* shape_of(const Task& task) const {
+    return task.shape == 0 ? nullptr : &shapes_.at(task.shape - 1);
+  }
   bool all_over() const { return at_end_ && held_ == 0; }
   bool at_end() const { return at_end_; }
   // Whether some that are ready may not have been read.

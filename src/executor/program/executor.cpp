@@ -8,7 +8,6 @@
 #include "program/backgrounds.hpp"
 #include "program/bookings.hpp"
 #include "program/host_links.hpp"
-#include "program/issue.hpp"
 #include "program/memory_tracker.hpp"
 #include "program/places.hpp"
 #include "program/program_outlook.hpp"
@@ -21,6 +20,7 @@
 #include "tessera/core/large_pages.hpp"
 #include "tessera/memory/messages.hpp"
 #include "tessera/network/messages.hpp"
+#include "tessera/plan/issue.hpp"
 
 namespace tessera::executor {
 namespace {
@@ -265,8 +265,8 @@ class ProgramExecutor final : public Executor {
 
   compute::Issue issue_now(const TileState& tile) const {
     const plan::Program& program = places_.program(tile);
-    return issue_of(program.instructions(program.schedule[tile.entry]), tile.instruction,
-                    tile.entry == 0);
+    return plan::issue_of(program.instructions(program.schedule[tile.entry]), tile.instruction,
+                          tile.entry == 0);
   }
 
   // Starts an instruction; true when there is nothing to wait for.

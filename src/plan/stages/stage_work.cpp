@@ -59,6 +59,24 @@ std::uint64_t flops_of(const Plan& plan, const Program& program) {
                   [](const workload::Operation& operation) { return operation.flops.count(); });
 }
 
+std::map<DataType, double> flops_of_types(const Plan& plan) {
+  std::map<DataType, double> flops;
+  for (const Stage& stage : plan.stages) {
+    for (const ScheduleEntry& entry : stage.program.schedule) {
+      for (const Instruction& instruction : stage.program.instructions(entry)) {
+        if (instruction.action == Action::execute) {
+          const workload::Operation& operation = plan.operations[instruction.operation];
+          flops[operation.data_type] += static_cast<double>(operation.flops.count());
+        }
+      }
+    }
+  }
+  for (auto& [type, count] : flops) {
+    count *= plan.stage_tiles();
+  }
+  return flops;
+}
+
 std::uint64_t operand_bytes_of(const Plan& plan, const Program& program) {
   return sum_over(plan, program, [](const workload::Operation& operation) {
     return operation.bytes.count() + operation.added.count();

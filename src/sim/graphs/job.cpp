@@ -49,6 +49,7 @@ class GraphsReader final : public JobReader {
     job->name = workload::title_key().read(workload, workload.get<std::string>("kind"));
     return job;
   }
+  compute::WorkTraits traits() const override { return {.has_background = true}; }
   std::string replay_objection() const override {
     return "is for pipelines of micro-batches; this is a graph";
   }

@@ -42,7 +42,8 @@ class GraphsWork final : public Work {
     return graph_.look.nodes / graph_.source->iterations();
   }
   double peak_flops_per_s() const override {
-    return sum_of_peaks(platform_.machine, at_work_, graph_.options.data_type);
+    return mixed_peak(platform_.machine, at_work_, graph_.look.flops_of_types,
+                      graph_.options.data_type);
   }
   std::uint64_t samples() const override { return samples_; }
   double flops_of_sample() const override {
@@ -52,8 +53,8 @@ class GraphsWork final : public Work {
 
   std::vector<std::string> notes() const override {
     std::vector<std::string> notes;
-    if (platform_.compute && platform_.compute->has_hosts()) {
-      notes.emplace_back(hosts_wait);
+    if (!graph_.look.is_issued && platform_.compute && platform_.compute->has_hosts()) {
+      notes.push_back(no_hosts + "graphs: only of plans it is known what hosts issue, and when");
     }
     if (const std::string ignored = ignored_nodes(graph_.look); !ignored.empty()) {
       notes.push_back(ignored);
@@ -181,30 +182,43 @@ class GraphsWork final : public Work {
     const machine::Machine& machine = platform_.machine;
     std::shared_ptr<const machine::Routing> routing =
         machine::make_routing(platform_.network->routing(), *machine.topology);
-    return {machine,
-            graph_,
-            members,
-            [&platform = platform_](EntityId node, const workload::Operation& operation) {
-              return platform.compute->duration(platform.machine, platform.machine.tile_of(node),
-                                                operation);
-            },
-            [&platform = platform_, routing](EntityId from, EntityId to, Bytes bytes) {
-              return platform.network->idle_time(
-                  machine::path_between(*platform.machine.topology, *routing, from, to), bytes);
-            },
-            [&platform = platform_](Bytes bytes, bool in_switch) {
-              return platform.remote_memory->access_time(
-                  bytes, in_switch ? memory::InSwitch::collective : memory::InSwitch::none);
-            },
-            job_.iterations,
-            platform_.network->overheads().collective,
-            platform_.network->lumps_rings(),
-            executor_slot,
-            network_slot,
-            memory_slot,
-            observer,
-            coherent_slot,
-            outlook};
+    return {
+        machine,
+        graph_,
+        members,
+        [&platform = platform_](EntityId node, const workload::Operation& operation, bool beside) {
+          const machine::Tile& tile = platform.machine.tile_of(node);
+          const compute::ComputeModel& model = platform.compute->of(tile);
+          return beside ? model.duration_beside(platform.machine, tile, operation, {})
+                        : model.duration(platform.machine, tile, operation);
+        },
+        [&platform = platform_, routing](EntityId from, EntityId to, Bytes bytes) {
+          return platform.network->idle_time(
+              machine::path_between(*platform.machine.topology, *routing, from, to), bytes);
+        },
+        [&platform = platform_](Bytes bytes, bool in_switch) {
+          return platform.remote_memory->access_time(
+              bytes, in_switch ? memory::InSwitch::collective : memory::InSwitch::none);
+        },
+        job_.iterations,
+        platform_.network->overheads().collective,
+        platform_.network->lumps_rings(),
+        executor_slot,
+        network_slot,
+        memory_slot,
+        observer,
+        coherent_slot,
+        outlook,
+        host_times()};
+  }
+
+  std::function<compute::HostTimes(EntityId)> host_times() const {
+    if (!platform_.compute || !platform_.compute->has_hosts()) {
+      return {};
+    }
+    return [&platform = platform_](EntityId node) {
+      return platform.compute->of(platform.machine.tile_of(node)).host_times();
+    };
   }
 
   const Platform& platform_;

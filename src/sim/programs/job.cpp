@@ -132,7 +132,7 @@ compute::WorkTraits traits_of(const workload::Workload& workload) {
       return op.kernel == workload::Kernel::fused_attention;
     });
   });
-  return {.has_programs = true, .has_fused_attention = is_fused};
+  return {.has_programs = true, .has_background = true, .has_fused_attention = is_fused};
 }
 
 class ProgramsReader final : public JobReader {
@@ -178,6 +178,12 @@ std::unique_ptr<Job> ProgramsReader::read() {
   if (strategy_->offload.is_on() && !platform.machine.host.is_there()) {
     strategy_section.error("offload", "needs the link to the host: machine.host.bandwidth");
   }
+  if (strategy_->software.host_waits == plan::HostWaits::layers &&
+      !(platform.compute && platform.compute->has_hosts())) {
+    Section software = strategy_section.section("software");
+    config::note_without_effect(software, "host_waits",
+                                "a machine without hosts (machine.compute.issue)");
+  }
   check_peaks(workload_);
   traits_ = traits_of(workload_);
   std::unique_ptr<Job> job = std::make_unique<ProgramsJob>();
@@ -194,12 +200,6 @@ std::unique_ptr<Job> ProgramsReader::read() {
     job = std::make_unique<GraphsJob>(std::move(graph), workload_.samples,
                                       static_cast<double>(workload_.flops_per_sample().count()) *
                                           static_cast<double>(workload_.samples));
-    if (strategy_->software.host_waits == plan::HostWaits::layers) {
-      Section software = strategy_section.section("software");
-      config::note_without_effect(software, "host_waits",
-                                  "graphs (execution): only of programs it is known what a host "
-                                  "waits for");
-    }
     traits_.has_programs = false;
     replay_objection_ = "graphs are simulated whole";
   }

@@ -80,7 +80,8 @@ class ProgramWork final : public Work {
   std::uint32_t iterations() const override { return job_.iterations; }
   std::uint64_t instructions() const override { return plan_.instructions(); }
   double peak_flops_per_s() const override {
-    return sum_of_peaks(platform_.machine, plan_.placement.tiles(), workload_.data_type);
+    return mixed_peak(platform_.machine, plan_.placement.tiles(), plan::flops_of_types(plan_),
+                      workload_.data_type);
   }
   std::uint64_t samples() const override { return workload_.samples; }
   double flops_of_sample() const override {
@@ -118,11 +119,6 @@ class ProgramWork final : public Work {
       note_unused_library(*platform_.network, notes);
     }
     note_unused_way(platform_.machine, plan_, notes);
-    if (plan_.strategy.software.host_waits == plan::HostWaits::layers &&
-        !(platform_.compute && platform_.compute->has_hosts())) {
-      notes.emplace_back(
-          "strategy.software.host_waits has no effect without a host (machine.compute.issue)");
-    }
     if (adds_up()) {
       notes.push_back(free_additions);
     }

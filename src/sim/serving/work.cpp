@@ -60,7 +60,7 @@ class ServedWork final : public Work {
   std::vector<std::string> notes() const override {
     std::vector<std::string> notes;
     if (platform_.compute && platform_.compute->has_hosts()) {
-      notes.emplace_back(hosts_wait);
+      notes.push_back(no_hosts + "served models, which have hosts of their own (batching.host)");
     }
     if (!platform_.network->overheads().collective.is_nothing()) {
       notes.emplace_back(

@@ -150,6 +150,12 @@ struct ChakraFile::State {
     if (result.added > bytes) {
       fail("node " + std::to_string(message.id()), "added_size is more than tensor_size");
     }
+    const std::uint64_t kernel = count("kernel_class").value_or(0);
+    if (kernel > static_cast<std::uint64_t>(Kernel::sum)) {
+      fail("node " + std::to_string(message.id()),
+           "kernel_class is none of Tessera's: " + std::to_string(kernel));
+    }
+    result.kernel = static_cast<Kernel>(kernel);
     return result;
   }
   std::uint32_t small(const char* name, std::uint64_t value) const {

@@ -153,7 +153,7 @@ Outcome run(const machine::Machine& machine, const GraphWork& work, int ranks = 
             {machine,
              work,
              members,
-             [&](EntityId node, const workload::Operation& operation) {
+             [&](EntityId node, const workload::Operation& operation, bool) {
                return compute.duration(machine, machine.tile_of(node), operation);
              },
              [&machine, &network, routing](EntityId from, EntityId to, Bytes bytes) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "files.hpp"
+#include "run_on.hpp"
 #include "tessera/sim/programs/replay.hpp"
 #include "tessera/sim/simulation.hpp"
 
@@ -63,6 +64,34 @@ TEST(Conformance, PlansAsGraphsWhereShapesCount) {
     const std::string text = machine_of("model: analytical") + "  compute: " + compute + "\n" +
                              model + "strategy: {pipeline: 2, tensor: 2}\n" + no_trace;
     expect_alike(summary_of(text), summary_of(text + flat), compute);
+  }
+}
+
+// What hosts issue, units that collectives in the background take, classes of kernels and types of
+// numbers.
+TEST(Conformance, PlansAsGraphsOnGpusWithHosts) {
+  const std::string gpu =
+      "  compute: {model: gemm, units: 4, tiles: [16x16], launch_overhead: 200 ns, kernel_gap: 100 "
+      "ns, norm_launch_overhead: 500 ns, attention_efficiency: 0.5, vector_memory_efficiency: 0.7, "
+      "issue: 3 us, issue_pass: 20 us, collective_units: 2, persistent_products: true}\n";
+  const std::vector<std::string> mixed{"machine.tile.peak.fp8=2 TFLOP/s",
+                                       "workload.product_type=fp8", "workload.attention=flash"};
+  for (const std::string strategy :
+       {"pipeline: 2, tensor: 2", "data: 4, zero: 3, prefetch: forward, gather: layer",
+        "pipeline: 2, data: 2, overlap_gradients: true",
+        "pipeline: 2, tensor: 2, software: {host_waits: layers}",
+        "pipeline: 2, tensor: 2, software: {host_waits: profiles}",
+        "pipeline: 2, chunks: 2, tensor: 2, schedule: dualpipe-v"}) {
+    const std::string text = machine_of("model: analytical") + gpu + model + "strategy: {" +
+                             strategy + "}\nrun: {trace: none, iterations: 2}\n";
+    const trace::Summary plan = summary_of(text, mixed);
+    const trace::Summary graphs = summary_of(text + flat, mixed);
+    expect_alike(plan, graphs, strategy);
+    const Experiment again = testing::read({{"lab/experiment.yaml", text + flat}}, mixed);
+    EXPECT_EQ(testing::run_on(3, again).result_digest, graphs.result_digest) << strategy;
+    std::vector<std::string> without = mixed;
+    without.emplace_back("machine.compute.issue=0 us");
+    EXPECT_GT(plan.iteration_time_ps, summary_of(text, without).iteration_time_ps) << strategy;
   }
 }
 

@@ -130,9 +130,11 @@ TEST(ReadExperiment, SaysWhichKeysHaveNoEffect) {
   says({"execution={collectives: {other_algorithm: direct}}"},
        "execution.collectives.other_algorithm has no effect with communicators that all fill a box "
        "of the dimensions");
-  says({"execution={}", "strategy.software={host_waits: layers}"},
-       "strategy.software.host_waits has no effect with graphs (execution): only of programs it is "
-       "known what a host waits for");
+  for (const char* const way : {"execution={}", "run.trace=summary"}) {
+    says({way, "strategy.software={host_waits: layers}"},
+         "strategy.software.host_waits has no effect with a machine without hosts "
+         "(machine.compute.issue)");
+  }
   says({"machine.network={model: crossbar}",
         "machine.faults={links: [{from: 0, to: 1, bandwidth: 1 %}]}"},
        "machine.faults.links has no effect with a network without links (machine.network.model)");
@@ -159,8 +161,8 @@ TEST(ReadExperiment, SaysWhichKeysOfComputeModelsHaveNoEffect) {
       " has no effect with operations of programs and graphs, whose work without a product is "
       "additions";
   const std::string others =
-      " has no effect with any work but programs of plans, of which alone it is known what goes on "
-      "beside an operation";
+      " has no effect with any work but programs of plans, of which alone it is known how a "
+      "collective goes on";
   const auto says = [](const std::string& compute, const std::vector<std::string>& notes,
                        const std::string& more = "run.bins=9") {
     const Experiment experiment =
@@ -186,9 +188,7 @@ TEST(ReadExperiment, SaysWhichKeysOfComputeModelsHaveNoEffect) {
   const std::string beside =
       gemm + "collective_units: 1, collective_accesses: 2, persistent_products: true";
   says(beside, {});
-  says(beside,
-       {path + "collective_units" + others, path + "collective_accesses" + others,
-        path + "persistent_products" + others},
+  says(beside, {path + "collective_accesses" + others, path + "persistent_products" + others},
        "execution={}");
   const std::string hosts = gemm + "issue: 1 us";
   says(hosts, {}, "strategy.software.host_waits=layers");

@@ -11,6 +11,7 @@
 namespace tessera::sim::run_test {
 namespace {
 
+using ::testing::HasSubstr;
 using testing::read;
 using testing::small_experiment;
 
@@ -42,6 +43,38 @@ TEST(Run, ResultsDoNotDependOnTheTrace) {
     EXPECT_TRUE(std::filesystem::exists(folder + "/config.resolved.yaml")) << level;
     std::filesystem::remove_all(folder);
   }
+}
+
+// Products in fp8 are held against the peak of fp8, all else against that of fp16. With fused
+// attention, which multiplies more backward than its shape says, products of a shape take no less.
+TEST(Run, AchievesNoMoreThanThePeakOfItsTypes) {
+  for (const std::string compute :
+       {"{model: roofline}", "{model: systolic, array: [8, 8]}", "{model: gemm, tiles: [16x8]}"}) {
+    for (const std::string type : {"fp16", "fp8"}) {
+      const trace::Summary summary =
+          run_one({"machine.compute=" + compute, "machine.dram={at: none}",
+                   "machine.tile={peak: {fp16: 1 TFLOP/s, fp8: 4 TFLOP/s}}",
+                   "workload.attention=flash", "workload.hidden=64", "workload.sequence=512",
+                   "strategy={pipeline: 1}", "workload.product_type=" + type});
+      EXPECT_LE(summary.achieved_flops_per_s, summary.peak_flops_per_s) << compute << ", " << type;
+      EXPECT_GE(summary.achieved_flops_per_s, 0.9 * summary.peak_flops_per_s) << compute;
+      EXPECT_EQ(summary.peak_flops_per_s > 1e12, type == "fp8");
+      EXPECT_LT(summary.peak_flops_per_s, 4e12);
+    }
+  }
+}
+
+// Graphs that are no plans, and served models, have no host that issues.
+TEST(Run, SaysWhereHostsHaveNoEffect) {
+  const auto notes = [](const std::vector<std::string>& more) {
+    std::vector<std::string> keys{
+        "machine.compute={model: gemm, tiles: [16x16], issue: 5 us, issue_pass: 9 us}"};
+    keys.insert(keys.end(), more.begin(), more.end());
+    return run_one(keys).notes;
+  };
+  const auto of_hosts = ::testing::Contains(HasSubstr("issue_pass have no effect on graphs"));
+  EXPECT_THAT(notes({}), ::testing::Not(of_hosts));
+  EXPECT_THAT(notes({"execution={}"}), ::testing::Not(of_hosts));
 }
 
 TEST(Run, ResultsDoNotDependOnTheNumberOfRanks) {

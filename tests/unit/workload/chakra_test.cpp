@@ -279,6 +279,7 @@ TEST_F(Chakra, WritesWhatItReads) {
   nodes[1].on_host = true;
   nodes[1].flops = Flops(1ULL << 63);
   nodes[1].recorded_duration = SimTime::from_ps(3'000'000);
+  nodes[1].shape = NodeShape{{2, 3, 4, 1}, {}, Kernel::fused_attention};
   nodes[2].bytes = Bytes(5);
   nodes[3].bytes = Bytes(6);
   nodes[3].in_remote = true;
@@ -313,6 +314,7 @@ TEST_F(Chakra, WritesWhatItReads) {
     EXPECT_EQ(found.recorded_duration, expected.recorded_duration);
     EXPECT_EQ(found.flops, expected.flops);
     EXPECT_EQ(found.bytes, expected.bytes);
+    EXPECT_EQ(found.shape, expected.shape);
     EXPECT_EQ(found.peer, expected.peer);
     EXPECT_EQ(found.tag, expected.tag);
     EXPECT_EQ(found.collective, expected.collective);

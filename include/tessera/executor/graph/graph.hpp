@@ -30,6 +30,7 @@
 #include "tessera/collective/program/program.hpp"
 #include "tessera/collective/stacked/stacked.hpp"
 #include "tessera/collective/turns.hpp"
+#include "tessera/compute/messages.hpp"
 #include "tessera/executor/program/executor.hpp"
 #include "tessera/memory/coherent/coherence.hpp"
 #include "tessera/workload/graph.hpp"
@@ -143,8 +144,9 @@ struct GraphSetup {
   const machine::Machine& machine;
   const GraphWork& work;
   std::span<const EntityId> members;  // outlives the executor
-  // Of one operation at a node, and of a message on an idle machine.
-  std::function<SimTime(EntityId node, const workload::Operation&)> compute_time;
+  // Of one operation at a node, which may go on `beside` a collective, and of a message on an idle
+  // machine.
+  std::function<SimTime(EntityId node, const workload::Operation&, bool beside)> compute_time;
   std::function<SimTime(EntityId from, EntityId to, Bytes bytes)> message_time;
   // Of an access to memory that is not the NPU's own.
   std::function<SimTime(Bytes bytes, bool in_switch)> remote_time;
@@ -157,6 +159,8 @@ struct GraphSetup {
   Observer* observer = nullptr;  // not owned; may be null
   unsigned coherent_slot = 0;    // of memory::CoherentMemory, where there is one
   OutlookSetup outlook{};
+  // Of a node; empty: hosts take no time.
+  std::function<compute::HostTimes(EntityId node)> host_times{};
 };
 
 // TileResult::role is the NPU's number.

@@ -27,7 +27,9 @@ StageWork work_of(const Program& program);
 
 // Of one iteration of one tile, modulo 2^64: to be held against what was done.
 std::uint64_t flops_of(const Plan& plan, const Program& program);
-// Likewise, what its operations move.
+// Of one iteration of all tiles, by the type of numbers that they are done in.
+std::map<DataType, double> flops_of_types(const Plan& plan);
+// As `flops_of`, what its operations move.
 std::uint64_t operand_bytes_of(const Plan& plan, const Program& program);
 
 // What one member of a group sends in one collective.

@@ -1,13 +1,11 @@
-#include "program/issue.hpp"
+#include "tessera/plan/issue.hpp"
 
-namespace tessera::executor {
+namespace tessera::plan {
 
-using plan::Action;
-
-compute::Issue issue_of(std::span<const plan::Instruction> phase, std::size_t place, bool first) {
-  const plan::HostWait own = phase[place].host_waits;
-  const std::uint32_t counted = own == plan::HostWait::begins ? 0 : 1;
-  compute::Issue issue{0, own != plan::HostWait::no};
+workload::Issue issue_of(std::span<const Instruction> phase, std::size_t place, bool first) {
+  const HostWait own = phase[place].host_waits;
+  const std::uint32_t counted = own == HostWait::begins ? 0 : 1;
+  workload::Issue issue{0, own != HostWait::no};
   for (; place > 0; --place) {
     switch (phase[place - 1].action) {
       case Action::execute:
@@ -36,4 +34,4 @@ compute::Issue issue_of(std::span<const plan::Instruction> phase, std::size_t pl
   return issue;
 }
 
-}  // namespace tessera::executor
+}  // namespace tessera::plan

@@ -1,17 +1,15 @@
 // What a host has to do with the operations of a phase.
-#include "program/issue.hpp"
+#include "tessera/plan/issue.hpp"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
-namespace tessera::executor::issue_test {
+namespace tessera::plan::issue_test {
 namespace {
 
-using plan::Action;
-
-std::vector<plan::Instruction> phase_of(std::initializer_list<Action> actions) {
-  std::vector<plan::Instruction> phase;
+std::vector<Instruction> phase_of(std::initializer_list<Action> actions) {
+  std::vector<Instruction> phase;
   for (const Action action : actions) {
     phase.push_back({.action = action});
   }
@@ -20,7 +18,7 @@ std::vector<plan::Instruction> phase_of(std::initializer_list<Action> actions) {
 
 TEST(Issue, WaitsForWhatIsReceivedAndCountsIt) {
   const auto phase = phase_of({Action::receive, Action::collective, Action::execute});
-  const compute::Issue issue = issue_of(phase, 2, false);
+  const workload::Issue issue = issue_of(phase, 2, false);
   EXPECT_TRUE(issue.waits);
   EXPECT_EQ(issue.others, 2U);
 }
@@ -29,7 +27,7 @@ TEST(Issue, IsAheadOfCollectivesAndAccesses) {
   const auto phase = phase_of({Action::receive, Action::execute, Action::collective, Action::read,
                                Action::wait_access, Action::start_elapse, Action::wait_collectives,
                                Action::send, Action::execute});
-  const compute::Issue issue = issue_of(phase, 8, false);
+  const workload::Issue issue = issue_of(phase, 8, false);
   EXPECT_FALSE(issue.waits);
   EXPECT_EQ(issue.others, 3U);
 }
@@ -44,7 +42,7 @@ TEST(Issue, WaitsWhereAnIterationBegins) {
 
 TEST(Issue, WaitsWhereTheInstructionSaysSo) {
   auto phase = phase_of({Action::execute, Action::collective, Action::execute, Action::execute});
-  phase[2].host_waits = plan::HostWait::waits;
+  phase[2].host_waits = HostWait::waits;
   EXPECT_TRUE(issue_of(phase, 2, false).waits);
   EXPECT_EQ(issue_of(phase, 2, false).others, 1U);
   EXPECT_FALSE(issue_of(phase, 3, false).waits);
@@ -53,7 +51,7 @@ TEST(Issue, WaitsWhereTheInstructionSaysSo) {
 TEST(Issue, BeginsWithAnOperationThatIsTimedAlone) {
   auto phase = phase_of({Action::execute, Action::collective, Action::send, Action::execute});
   EXPECT_EQ(issue_of(phase, 3, false).others, 2U);
-  phase[3].host_waits = plan::HostWait::begins;
+  phase[3].host_waits = HostWait::begins;
   EXPECT_TRUE(issue_of(phase, 3, false).waits);
   EXPECT_EQ(issue_of(phase, 3, false).others, 0U);
 }
@@ -66,4 +64,4 @@ TEST(Issue, KnowsTheFirstOperationOfAPass) {
 }
 
 }  // namespace
-}  // namespace tessera::executor::issue_test
+}  // namespace tessera::plan::issue_test
