@@ -64,17 +64,26 @@ TEST(Run, AchievesNoMoreThanThePeakOfItsTypes) {
   }
 }
 
-// Graphs that are no plans, and served models, have no host that issues.
+// Of plans, as programs and as graphs, it is known what hosts issue.
 TEST(Run, SaysWhereHostsHaveNoEffect) {
-  const auto notes = [](const std::vector<std::string>& more) {
-    std::vector<std::string> keys{
-        "machine.compute={model: gemm, tiles: [16x16], issue: 5 us, issue_pass: 9 us}"};
-    keys.insert(keys.end(), more.begin(), more.end());
-    return run_one(keys).notes;
-  };
-  const auto of_hosts = ::testing::Contains(HasSubstr("issue_pass have no effect on graphs"));
-  EXPECT_THAT(notes({}), ::testing::Not(of_hosts));
-  EXPECT_THAT(notes({"execution={}"}), ::testing::Not(of_hosts));
+  const std::string hosts =
+      "machine.compute={model: gemm, tiles: [16x16], issue: 5 us, issue_pass: 9 us}";
+  const auto of_hosts = ::testing::Contains(HasSubstr("machine.compute.issue"));
+  EXPECT_THAT(run_one({hosts}).notes, ::testing::Not(of_hosts));
+  EXPECT_THAT(run_one({hosts, "execution={}"}).notes, ::testing::Not(of_hosts));
+  testing::Files files = small_experiment();
+  files["lab/experiment.yaml"] =
+      "machine: parts/machine.yaml\nworkload:\n  kind: serving\n  tenants:\n"
+      "    - language_model: {layers: 2, hidden: 32, heads: 4, vocabulary: 50, sequence: 64}\n"
+      "      requests: {arrivals: closed, count: 1, prompt: 8, generate: 2}\n";
+  const Experiment served =
+      read(files, {hosts,
+                   "machine.dram={at: each, bandwidth: 1 GB/s, latency: 1 ns, capacity: 1 "
+                   "GB}",
+                   "run.trace=none"});
+  const auto communicator = comm::make_in_process();
+  EXPECT_THAT(run(served, *communicator, {}).notes,
+              ::testing::Contains(HasSubstr("issue_pass have no effect on served models")));
 }
 
 TEST(Run, ResultsDoNotDependOnTheNumberOfRanks) {
