@@ -48,6 +48,7 @@ const std::map<std::string, std::string>& summary_columns() {
                         &summary.memory_read_bytes, &summary.memory_written_bytes}) {
       *bytes = 0;
     }
+    summary.memory_bytes = 0;
     for (const char* name : {"total", "stage 0"}) {
       trace::Breakdown breakdown{name, 0, {}};
       for (std::size_t i = 0; i < executor::activities; ++i) {

@@ -10,6 +10,7 @@
 
 #include "tessera/core/error.hpp"
 #include "tessera/plan/issue.hpp"
+#include "tessera/plan/stages/stage_work.hpp"
 
 namespace tessera::plan {
 namespace {
@@ -143,6 +144,15 @@ class PlanSource final : public workload::GraphSource {
     look.names.insert(plan_.names.begin(), plan_.names.end());
     for (const EntityId node : npus_) {
       look.at_work.push_back(plan_.placement.role_number(node) != Placement::unused);
+    }
+    std::vector<Wide> of_stage;
+    for (const Stage& stage : plan_.stages) {
+      of_stage.emplace_back(operand_bytes_of(plan_, stage.program));
+    }
+    for (const EntityId node : npus_) {
+      const std::uint32_t role = plan_.placement.role_number(node);
+      look.computed_bytes.push_back(
+          role == Placement::unused ? 0 : of_stage[plan_.placement.role(role).stage]);
     }
     for (const std::vector<Template>& nodes : nodes_) {
       const std::uint64_t tiles = plan_.stage_tiles();

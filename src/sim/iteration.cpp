@@ -3,35 +3,69 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <set>
+#include <string>
 
 #include "tenants/joint_work.hpp"
 #include "tessera/executor/program/executor.hpp"
-#include "tessera/plan/stages/stage_work.hpp"
+#include "tessera/sim/work.hpp"
 
 namespace tessera::sim {
 namespace {
 
-// Of the peak bandwidth of memory that operations use, in the mean of an iteration and of devices
-// whose operands are in DRAM; 0 of others.
-double memory_use(const Experiment& experiment, const trace::Summary& summary) {
+// What the memories of tiles at work move at best, in B/s: channels that tiles share count once,
+// and operands in DRAM have the tile's own. None: the memory knows no bound.
+std::optional<double> peak_of_memories(const Experiment& experiment) {
   const machine::Machine& machine = experiment.machine;
-  if (experiment.planned() == nullptr || machine.channels.empty() ||
-      !machine.tiles().front().operands_in_dram || summary.iteration_time_ps == 0) {
-    return 0;
+  std::set<std::uint32_t> channels;
+  double sum = 0;
+  const std::unique_ptr<Work> work = work_of(experiment);
+  for (const EntityId node : work->nodes()) {
+    const machine::Tile& tile = machine.tile_of(node);
+    if (tile.operands_in_dram) {
+      sum += static_cast<double>(machine.operand_bandwidth(tile).bytes_per_second());
+    } else if (node.value() < machine.channel_of.size()) {
+      channels.insert(machine.channel_of[node.value()]);
+    }
   }
-  double flops = 0;  // of the stages, of one tile each
-  double bytes = 0;
-  for (const plan::Stage& stage : experiment.plan().stages) {
-    flops += static_cast<double>(plan::flops_of(experiment.plan(), stage.program));
-    bytes += static_cast<double>(plan::operand_bytes_of(experiment.plan(), stage.program));
+  for (const std::uint32_t channel : channels) {
+    if (channel >= machine.channels.size()) {
+      continue;  // of tiles that have none
+    }
+    const memory::MemoryModel* const model = experiment.memory.get();
+    const std::optional<Bandwidth> peak =
+        model != nullptr ? model->peak_of(machine, channel) : std::nullopt;
+    if (!peak && model != nullptr && !model->goes_by_channels()) {
+      return std::nullopt;
+    }
+    sum +=
+        static_cast<double>(peak.value_or(machine.channels[channel].bandwidth).bytes_per_second());
   }
-  // Micro-batches that are not simulated have as many bytes to a FLOP.
-  const double a_tile = flops > 0 ? summary.executed_flops_per_iteration /
-                                        static_cast<double>(summary.tiles) * bytes / flops
-                                  : 0;
-  const SimTime time = SimTime::from_ps(summary.iteration_time_ps);
-  const auto bandwidth = static_cast<double>(machine.channels.front().bandwidth.bytes_per_second());
-  return std::min(1.0, a_tile / (bandwidth * time.seconds()));
+  return sum;
+}
+
+// What memories moved, as a share of what those of tiles at work would at their peak in all the
+// time; none: not known.
+std::optional<double> memory_use(const Experiment& experiment, const trace::Summary& summary) {
+  if (!summary.memory_bytes) {
+    return std::nullopt;
+  }
+  if (*summary.memory_bytes == 0) {
+    return 0.0;
+  }
+  const std::optional<double> peak = peak_of_memories(experiment);
+  if (!peak || *peak == 0) {
+    return std::nullopt;
+  }
+  const double seconds = SimTime::from_ps(summary.simulated_time_ps).seconds();
+  return std::min(1.0, *summary.memory_bytes / (*peak * seconds));
+}
+
+// While these are what a tile does it waits for no message.
+bool waits_for_no_message(const std::string& activity) {
+  using executor::Activity;
+  return activity == to_string(Activity::bubble) || activity == to_string(Activity::memory) ||
+         activity == to_string(Activity::host);
 }
 
 // Shares of an iteration's time in the mean over devices; see machine::Power.
@@ -47,12 +81,12 @@ void note_energy(const Experiment& experiment, trace::Summary& summary) {
     const double share = static_cast<double>(mean_ps) / static_cast<double>(end.ps());
     if (activity == to_string(executor::Activity::compute)) {
       computes += share;
-    } else if (activity != to_string(executor::Activity::bubble) &&
-               activity != to_string(executor::Activity::memory)) {
+    } else if (!waits_for_no_message(activity)) {
       communicates += share;
     }
   }
-  summary.power_w_per_tile = power->watts(computes, memory_use(experiment, summary), communicates);
+  summary.power_w_per_tile =
+      power->watts(computes, memory_use(experiment, summary).value_or(0), communicates);
   summary.energy_j_per_iteration = summary.power_w_per_tile * static_cast<double>(summary.tiles) *
                                    SimTime::from_ps(summary.iteration_time_ps).seconds();
 }
@@ -68,6 +102,15 @@ void note_iteration(const Experiment& experiment, trace::Summary& summary) {
       static_cast<double>(work->samples()) * static_cast<double>(iterations) / end.seconds();
   summary.achieved_flops_per_s = summary.throughput_samples_per_s * work->flops_of_sample();
   note_energy(experiment, summary);
+}
+
+void note_unknown_energy(const Experiment& experiment, trace::Summary& summary) {
+  const std::optional<machine::Power>& power = experiment.machine.power;
+  if (power && power->memory_w > 0 && !memory_use(experiment, summary)) {
+    summary.notes.emplace_back(
+        "power and energy are without what memories draw: how many bytes they moved, or move at "
+        "best, is not known (machine.power.memory)");
+  }
 }
 
 }  // namespace tessera::sim

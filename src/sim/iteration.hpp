@@ -9,4 +9,7 @@ namespace tessera::sim {
 // That time, throughput, what is achieved and energy, given the simulated time of all.
 void note_iteration(const Experiment& experiment, trace::Summary& summary);
 
+// Says so where energy leaves out what memories draw, as their bytes are not known.
+void note_unknown_energy(const Experiment& experiment, trace::Summary& summary);
+
 }  // namespace tessera::sim

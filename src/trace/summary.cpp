@@ -50,6 +50,7 @@ void visit_members(AnySummary& summary, Visit visit) {
   visit("collective_bytes", summary.collective_bytes);
   visit("memory_read_bytes", summary.memory_read_bytes);
   visit("memory_written_bytes", summary.memory_written_bytes);
+  visit("memory_bytes", summary.memory_bytes);
   visit("breakdown", summary.breakdown);
   visit("peak_memory", summary.peak_memory);
   visit("services", summary.services);
@@ -179,7 +180,8 @@ Json json_of(const Value& value) {
   return value;
 }
 
-Json json_of(const std::optional<std::uint64_t>& value) {
+template <class Number>
+Json json_of(const std::optional<Number>& value) {
   return value ? Json(*value) : Json();
 }
 
@@ -348,7 +350,8 @@ void take(const Json& object, const Spot& spot, const char* key, Value& value) {
   }
 }
 
-void read(const Json& json, const Spot& spot, std::optional<std::uint64_t>& value) {
+template <class Number>
+void read(const Json& json, const Spot& spot, std::optional<Number>& value) {
   read(json, spot, value.emplace());
 }
 

@@ -92,6 +92,7 @@ class Look {
   GraphLook make() {
     check_groups();
     look_.at_work.resize(source_.npus());
+    look_.computed_bytes.resize(source_.npus());
     for (std::uint32_t npu = 0; npu < source_.npus(); ++npu) {
       look_at(npu);
     }
@@ -214,6 +215,7 @@ class Look {
         break;
       case GraphAction::compute:
         look_.flops += static_cast<double>(node.flops.count());
+        look_.computed_bytes[npu] += node.on_host ? 0 : node.bytes.count();
         look_.without_work += takes_no_time(node) ? 1 : 0;
         look_.without_shape +=
             node.flops.count() > 0 && !node.on_host && !node.shape && !node.recorded_duration ? 1

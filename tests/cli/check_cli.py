@@ -9,6 +9,7 @@ import tempfile
 
 sys.dont_write_bytecode = True  # the sources stay as they are
 
+import checks_bytes  # noqa: E402, F401
 import checks_calibrate  # noqa: E402, F401
 import checks_campaign  # noqa: E402, F401
 import checks_checkpoints  # noqa: E402, F401

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tessera/core/data_type.hpp"
+#include "tessera/core/wide.hpp"
 #include "tessera/executor/program/executor.hpp"
 #include "tessera/sim/job.hpp"
 #include "tessera/sim/platform.hpp"
@@ -85,6 +86,8 @@ class Work {
   virtual ~Work() = default;
   // At work, whether simulated or stood for by others.
   virtual std::uint64_t tiles() const = 0;
+  // Where these are.
+  virtual std::vector<EntityId> nodes() const = 0;
   // Of the whole run; graphs may hold several in themselves, jobs that share a machine have their
   // own.
   virtual std::uint32_t iterations() const = 0;
@@ -136,6 +139,15 @@ class Work {
   virtual std::size_t compute_bytes(std::uint64_t nodes) const = 0;
   // None: not known beforehand.
   virtual std::optional<Accessed> accessed() const { return std::nullopt; }
+  // Likewise by all tiles, those among them that others stand for.
+  virtual std::optional<Accessed> accessed_by_all() const { return accessed(); }
+  // What all tiles send in the whole run where some are stood for; none: not known.
+  virtual std::optional<executor::SentBytes> sent_by_all() const { return std::nullopt; }
+  // Whether some are stood for, so that what is counted of a run is not of all.
+  virtual bool stands_for_others() const { return false; }
+  // Bytes that operations of all tiles read and write in the whole run of operands in DRAM
+  // (machine::Tile::operands_in_dram), beside those of accesses; none: not known.
+  virtual std::optional<Wide> operand_bytes() const = 0;
   // [nodes] see weights.hpp.
   virtual std::vector<std::uint64_t> predicted_events() const = 0;
   // Where that knows nothing of tiles, which are alike: how many events one has, roughly, against

@@ -137,6 +137,8 @@ struct Summary {
   std::optional<std::uint64_t> collective_bytes;
   std::optional<std::uint64_t> memory_read_bytes;
   std::optional<std::uint64_t> memory_written_bytes;
+  // All that memories moved, operands that operations read and write in DRAM among it.
+  std::optional<double> memory_bytes;
   std::vector<Breakdown> breakdown;  // total first, then each stage
   // Of all devices in an iteration, and in the mean what one draws; 0: not known.
   double energy_j_per_iteration = 0;

@@ -18,6 +18,7 @@
 #include "tessera/core/data_type.hpp"
 #include "tessera/core/time.hpp"
 #include "tessera/core/units.hpp"
+#include "tessera/core/wide.hpp"
 #include "tessera/workload/issue.hpp"
 #include "tessera/workload/operation.hpp"
 
@@ -110,6 +111,8 @@ struct GraphLook {
   std::uint64_t reach = 0;
   bool is_issued = false;     // nodes say how hosts get to them
   std::vector<bool> at_work;  // [npus] has nodes
+  // [npus] bytes of the tensors that its nodes compute on, but those on hosts; or empty: all zero.
+  std::vector<Wide> computed_bytes;
   std::set<std::string> names;
 };
 

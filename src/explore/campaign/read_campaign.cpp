@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string>
 
@@ -46,8 +47,9 @@ const auto device_mtbf_key = maybe_in("h", "failures.device_mtbf", "it never fai
                                       "mean time between failures of one device");
 const auto node_mtbf_key = maybe_in("h", "failures.node_mtbf", "it never fails",
                                     "the same of what devices of a server share");
-const Key<std::uint64_t> devices_per_node_key{"failures.devices_per_node", 8, "of a server",
-                                              between<std::uint64_t>(1, 1ULL << 32)};
+const Key<std::uint64_t> devices_per_node_key{
+    "failures.devices_per_node", 8, "of a server; servers are whole, the last may have fewer",
+    between<std::uint64_t>(1, 1ULL << 32)};
 const auto cost_key =
     maybe_in("s", "checkpoint.cost", "size over bandwidth", "that training waits for one");
 const OptionalKey<Bytes> size_key{"checkpoint.size", "none", "of all devices together",
@@ -108,12 +110,12 @@ void read_work(config::Section& section, Campaign& campaign) {
 }
 
 void read_failures(config::Section part, Campaign& campaign) {
-  const double per_node = static_cast<double>(devices_per_node_key.read(part));
+  const auto per_node = static_cast<double>(devices_per_node_key.read(part));
   if (const auto hours = device_mtbf_key.read(part)) {
     campaign.failures_per_s += campaign.devices / (*hours * hour_s);
   }
   if (const auto hours = node_mtbf_key.read(part)) {
-    campaign.failures_per_s += campaign.devices / per_node / (*hours * hour_s);
+    campaign.failures_per_s += std::ceil(campaign.devices / per_node) / (*hours * hour_s);
   }
 }
 

@@ -20,6 +20,7 @@ class ChipsWork final : public Work {
       : platform_(platform), job_(job), chip_(chip) {}
 
   std::uint64_t tiles() const override { return chip_.cores.size(); }
+  std::vector<EntityId> nodes() const override { return chip_.cores; }
   std::uint32_t iterations() const override { return job_.iterations; }
   std::uint64_t instructions() const override { return chip_.shares(); }
   double peak_flops_per_s() const override {
@@ -79,6 +80,7 @@ class ChipsWork final : public Work {
   std::size_t compute_bytes(std::uint64_t nodes) const override {
     return platform_.compute->predicted_bytes(nodes);
   }
+  std::optional<Wide> operand_bytes() const override { return Wide{0}; }
   std::vector<std::uint64_t> predicted_events() const override {
     PredictedEvents events(platform_);
     const EntityId host = chip_.cores.front();

@@ -33,6 +33,7 @@ class GraphsWork final : public Work {
   }
 
   std::uint64_t tiles() const override { return at_work_.size(); }
+  std::vector<EntityId> nodes() const override { return at_work_; }
   std::uint64_t roles() const override { return graph_.npus(); }
   bool has_work(std::uint32_t role) const override { return graph_.look.at_work[role]; }
   std::uint32_t iterations() const override {
@@ -124,6 +125,15 @@ class GraphsWork final : public Work {
     for (const WorkForecast::Talk& talk : first->talks) {
       visit(talk.from, talk.to, talk.bytes);
     }
+  }
+  std::optional<Wide> operand_bytes() const override {
+    Wide sum = 0;
+    for (std::uint32_t npu = 0; npu < graph_.look.computed_bytes.size(); ++npu) {
+      if (platform_.machine.tile_of(graph_.nodes[npu]).operands_in_dram) {
+        sum += graph_.look.computed_bytes[npu] * job_.iterations;
+      }
+    }
+    return sum;
   }
   std::vector<std::uint64_t> predicted_events() const override {
     return std::vector<std::uint64_t>(platform_.machine.topology->nodes(), 1);

@@ -4,6 +4,7 @@
 #include <array>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -65,13 +66,15 @@ void go_on_evenly(const trace::Summary& before, std::uint64_t steps, std::uint32
   }
   const auto put_on = [&](const auto& earlier, auto& bytes) {
     if (earlier && bytes) {
-      *bytes += (*bytes - *earlier) * steps;
+      using Number = std::remove_cvref_t<decltype(*bytes)>;
+      *bytes += (*bytes - *earlier) * static_cast<Number>(steps);
     }
   };
   put_on(before.message_bytes, last.message_bytes);
   put_on(before.collective_bytes, last.collective_bytes);
   put_on(before.memory_read_bytes, last.memory_read_bytes);
   put_on(before.memory_written_bytes, last.memory_written_bytes);
+  put_on(before.memory_bytes, last.memory_bytes);
   last.executed_flops_per_iteration +=
       (last.executed_flops_per_iteration - before.executed_flops_per_iteration) *
       static_cast<double>(steps);

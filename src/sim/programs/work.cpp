@@ -7,6 +7,7 @@
 #include "library_note.hpp"
 #include "predicted_events.hpp"
 #include "programs/job.hpp"
+#include "programs/plan_bytes.hpp"
 #include "programs/through_host_note.hpp"
 #include "tessera/compute/compute.hpp"
 #include "tessera/npu/core/cores.hpp"
@@ -77,6 +78,9 @@ class ProgramWork final : public Work {
         plan_(job.planned()->plan) {}
 
   std::uint64_t tiles() const override { return plan_.strategy.degrees.tiles(); }
+  std::vector<EntityId> nodes() const override {
+    return {plan_.placement.tiles().begin(), plan_.placement.tiles().end()};
+  }
   std::uint32_t iterations() const override { return job_.iterations; }
   std::uint64_t instructions() const override { return plan_.instructions(); }
   double peak_flops_per_s() const override {
@@ -195,15 +199,31 @@ class ProgramWork final : public Work {
     if (has_cores()) {
       return std::nullopt;  // they access memory by themselves
     }
-    Accessed accessed;
-    for (const plan::Stage& stage : plan_.stages) {
-      for (const auto& [access, count] : plan::work_of(stage.program).accesses) {
-        const auto& [writes, bytes] = access;
-        (writes ? accessed.written : accessed.read) +=
-            bytes * count * plan_.simulated_tiles() * job_.iterations;
+    return accessed_by_tiles(plan_, job_.iterations);
+  }
+  std::optional<Accessed> accessed_by_all() const override {
+    if (!stands_for_others()) {
+      return accessed();
+    }
+    return has_cores() ? std::nullopt
+                       : std::optional(accessed_by_tiles(all_tiles(), job_.iterations));
+  }
+  bool stands_for_others() const override {
+    return plan_.strategy.aggregation != plan::Aggregation::none;
+  }
+  std::optional<executor::SentBytes> sent_by_all() const override {
+    return sent_by_tiles(all_tiles(), job_.iterations);
+  }
+  std::optional<Wide> operand_bytes() const override {
+    Wide sum = 0;
+    for (std::uint32_t stage = 0; stage < plan_.stages.size(); ++stage) {
+      const machine::Tile& tile = platform_.machine.tile_of(plan_.placement.tile({stage, 0, 0}));
+      if (tile.operands_in_dram && npu::core_of(platform_.compute->of(tile)) == nullptr) {
+        sum += Wide{plan::operand_bytes_of(plan_, plan_.stages[stage].program)} *
+               plan_.stage_tiles() * job_.iterations;
       }
     }
-    return accessed;
+    return sum;
   }
   std::vector<std::uint64_t> predicted_events() const override {
     return PlanPrediction(platform_, plan_, *this).make();
@@ -288,6 +308,13 @@ class ProgramWork final : public Work {
     }
   }
 
+  // The same plan with no tile that stands for others.
+  plan::Plan all_tiles() const {
+    plan::Strategy strategy = plan_.strategy;
+    strategy.aggregation = plan::Aggregation::none;
+    strategy.check_capacity = false;
+    return plan_of(platform_, workload_, strategy);
+  }
   bool uses_memory() const {
     const std::optional<Accessed> accessed = this->accessed();
     return !accessed || accessed->read + accessed->written > 0;

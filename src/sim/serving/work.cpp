@@ -43,6 +43,13 @@ class ServedWork final : public Work {
         operators_(work.on_tiles ? nullptr : executor::make_operator_source(work_)) {}
 
   std::uint64_t tiles() const override { return work_.npus.size() * work_.cores(); }
+  std::vector<EntityId> nodes() const override {
+    std::vector<EntityId> all;
+    for (const auto& cores : work_.npus) {
+      all.insert(all.end(), cores.begin(), cores.end());
+    }
+    return all;
+  }
   std::uint32_t iterations() const override { return 1; }
   std::uint64_t instructions() const override { return work_.requests(); }
   // 0: of several types of numbers.
@@ -195,6 +202,13 @@ class ServedWork final : public Work {
   std::size_t compute_bytes(std::uint64_t nodes) const override {
     constexpr std::size_t of_tile = 64;
     return work_.on_tiles ? nodes * of_tile : platform_.compute->predicted_bytes(nodes);
+  }
+  // Steps are known only when they come.
+  std::optional<Wide> operand_bytes() const override {
+    const bool in_dram = work_.on_tiles && std::ranges::any_of(nodes(), [this](EntityId node) {
+                           return platform_.machine.tile_of(node).operands_in_dram;
+                         });
+    return in_dram ? std::nullopt : std::optional<Wide>(0);
   }
   std::vector<std::uint64_t> predicted_events() const override {
     if (work_.on_tiles) {

@@ -91,6 +91,14 @@ class JointWork final : public Work {
   std::uint64_t tiles() const override {
     return sum([](const Work& work) { return work.tiles(); });
   }
+  std::vector<EntityId> nodes() const override {
+    std::vector<EntityId> all;
+    for (const auto& work : works_) {
+      const std::vector<EntityId> own = work->nodes();
+      all.insert(all.end(), own.begin(), own.end());
+    }
+    return all;
+  }
   std::uint32_t iterations() const override { return 1; }
   std::uint64_t instructions() const override {
     return sum([](const Work& work) { return work.instructions() * work.iterations(); });
@@ -225,14 +233,23 @@ class JointWork final : public Work {
   }
   // Where each job's is known.
   std::optional<Accessed> accessed() const override {
-    Accessed all;
+    return sum_of_accesses([](const Work& work) { return work.accessed(); });
+  }
+  std::optional<Accessed> accessed_by_all() const override {
+    return sum_of_accesses([](const Work& work) { return work.accessed_by_all(); });
+  }
+  bool stands_for_others() const override {
+    return std::any_of(works_.begin(), works_.end(),
+                       [](const auto& work) { return work->stands_for_others(); });
+  }
+  std::optional<Wide> operand_bytes() const override {
+    Wide all = 0;
     for (const auto& work : works_) {
-      const std::optional<Accessed> own = work->accessed();
+      const std::optional<Wide> own = work->operand_bytes();
       if (!own) {
         return std::nullopt;
       }
-      all.read += own->read;
-      all.written += own->written;
+      all += *own;
     }
     return all;
   }
@@ -338,6 +355,20 @@ class JointWork final : public Work {
     std::uint64_t all = 0;
     for (const auto& work : works_) {
       all += count(*work);
+    }
+    return all;
+  }
+
+  template <class Of>
+  std::optional<Accessed> sum_of_accesses(Of of) const {
+    Accessed all;
+    for (const auto& work : works_) {
+      const std::optional<Accessed> own = of(*work);
+      if (!own) {
+        return std::nullopt;
+      }
+      all.read += own->read;
+      all.written += own->written;
     }
     return all;
   }

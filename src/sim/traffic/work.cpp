@@ -29,6 +29,7 @@ class TrafficsWork final : public Work {
         bernoulli_(bernoulli(traffic.rate / static_cast<double>(traffic.message_flits))) {}
 
   std::uint64_t tiles() const override { return traffic_.tiles.size(); }
+  std::vector<EntityId> nodes() const override { return traffic_.tiles; }
   std::uint32_t iterations() const override { return job_.iterations; }
   std::uint64_t instructions() const override { return traffic_.tiles.size() * traffic_.cycles; }
   double peak_flops_per_s() const override {
@@ -83,6 +84,7 @@ class TrafficsWork final : public Work {
     return platform_.compute->predicted_bytes(nodes);
   }
   std::optional<Accessed> accessed() const override { return Accessed{}; }
+  std::optional<Wide> operand_bytes() const override { return Wide{0}; }
   // Exact where few enough are sent that all can be drawn.
   std::vector<std::uint64_t> predicted_events() const override {
     PredictedEvents events(platform_, predicted_traffic(platform_, *this));

@@ -268,6 +268,24 @@ class VertexSource final : public GraphSource {
     }
   }
 
+  void note_computed(std::uint32_t number) {
+    const Vertex& vertex = graph_.vertices[number];
+    const auto note = [&](std::uint32_t npu) {
+      Bytes bytes = vertex.bytes;
+      if (vertex.coherent) {  // accesses are apart
+        const RemoteBytes& remote = remote_of(row_of(npu), number);
+        bytes = bytes - remote.read - remote.written;
+      }
+      look_.computed_bytes[npu] += Wide{bytes.count()} * iterations_;
+    };
+    for (std::uint32_t npu = 0; vertex.everywhere && npu < npus_; ++npu) {
+      note(npu);
+    }
+    if (!vertex.everywhere) {
+      std::for_each(vertex.places.begin(), vertex.places.end(), note);
+    }
+  }
+
   // What a look through all graphs would find.
   void note_all() {
     std::vector<std::uint64_t> members(everywhere_before_.size());  // of rows
@@ -275,6 +293,7 @@ class VertexSource final : public GraphSource {
       ++members[row_of(npu)];
     }
     look_.at_work.resize(npus_, !everywhere_.empty());
+    look_.computed_bytes.resize(npus_);
     for (std::uint32_t number = 0; number < graph_.vertices.size(); ++number) {
       const Vertex& vertex = graph_.vertices[number];
       for (const std::uint32_t npu : vertex.places) {
@@ -298,6 +317,7 @@ class VertexSource final : public GraphSource {
       }
       if (vertex.kind == Vertex::Kind::compute) {
         look_.flops += static_cast<double>(vertex.flops.count()) * static_cast<double>(times);
+        note_computed(number);
         look_.without_work +=
             vertex.flops == Flops() && vertex.bytes == Bytes() ? times : std::uint64_t{0};
       } else if (vertex.kind == Vertex::Kind::collective) {

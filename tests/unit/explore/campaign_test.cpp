@@ -141,6 +141,23 @@ std::string complaint_of(const std::string& text) {
   return "";
 }
 
+// Four devices of one server, of which there is no half.
+TEST(Campaign, HasWholeServers) {
+  const auto rate_of = [](int devices) {
+    config::Diagnostics diagnostics;
+    config::Section section(
+        config::parse("c.yaml",
+                      "iteration: {time: 6, devices: " + std::to_string(devices) +
+                          "}\nwork: {days: 100}\nfailures: {node_mtbf: 100}\n",
+                      diagnostics),
+        "", diagnostics);
+    return read_campaign(section).failures_per_s;
+  };
+  EXPECT_DOUBLE_EQ(rate_of(4), 1 / (100 * 3600.0));
+  EXPECT_DOUBLE_EQ(rate_of(8), 1 / (100 * 3600.0));
+  EXPECT_DOUBLE_EQ(rate_of(9), 2 / (100 * 3600.0));
+}
+
 TEST(Campaign, ReadsItsFile) {
   const std::string iteration = "iteration: {time: 20, devices: 16384}\n";
   EXPECT_EQ(complaint_of(iteration + "work: {days: 54}\nfailures: {device_mtbf: 50668}\n"

@@ -230,6 +230,7 @@ edges:
   ASSERT_TRUE(known);
   EXPECT_EQ(known->nodes, look.nodes);
   EXPECT_EQ(known->flops, look.flops);
+  EXPECT_EQ(known->computed_bytes, look.computed_bytes);
   EXPECT_EQ(known->collectives, look.collectives);
   EXPECT_EQ(known->names, look.names);
   EXPECT_THAT(made.source->groups(),
