@@ -183,6 +183,10 @@ void note_placement(Section placement, const Strategy& strategy) {
 void note_keys_without_effect(Section& section, const workload::Workload& workload,
                               const Strategy& strategy) {
   note_degrees(section, workload, strategy);
+  if (!strategy.offload.is_on() && strategy.offload.fraction != Offload{}.fraction) {
+    Section offload = section.section("offload");
+    note_without_effect(offload, "fraction", "layers: 0");
+  }
   note_sharing_out(section, strategy);
   note_software(section.section("software"), workload, strategy);
   note_placement(section.section("placement"), strategy);

@@ -5,6 +5,7 @@
 #include "placement/request.hpp"
 #include "tessera/collective/algorithm.hpp"
 #include "tessera/config/key.hpp"
+#include "tessera/config/without_effect.hpp"
 #include "tessera/core/wide.hpp"
 #include "tessera/plan/cutter.hpp"
 #include "tessera/plan/strategy.hpp"
@@ -275,6 +276,22 @@ const NameKey tensor_algorithm{
 const NameKey data_algorithm{"collectives.data", algorithms_in_step, "ring",
                              "algorithm in data groups"};
 
+// Reads both, and notes those of groups of one. Parts of tokens and experts go by that of tensor
+// groups, embeddings that the first and the last stage share by that of replicas (Plan::algorithm).
+void read_algorithms(config::Section collectives, Strategy& strategy) {
+  strategy.tensor_algorithm = tensor_algorithm.read(collectives);
+  strategy.data_algorithm = data_algorithm.read(collectives);
+  const Degrees& degrees = strategy.degrees;
+  if (strategy.tensor_algorithm != tensor_algorithm.info().default_value && degrees.tensor == 1 &&
+      strategy.context == 1 && strategy.expert == 1) {
+    config::note_without_effect(collectives, tensor_algorithm.key(), "tensor: 1");
+  }
+  if (strategy.data_algorithm != data_algorithm.info().default_value && degrees.data == 1 &&
+      degrees.pipeline == 1) {
+    config::note_without_effect(collectives, data_algorithm.key(), "data: 1");
+  }
+}
+
 }  // namespace
 
 std::vector<Pass> Strategy::passes(std::uint32_t stage, bool training) const {
@@ -359,10 +376,7 @@ Strategy read_strategy(config::Section& section, const workload::Workload& workl
   strategy.check_capacity = capacity_key.read(section);
   strategy.aggregation = aggregation.read(section);
 
-  config::Section collectives = section.section("collectives");
-  strategy.tensor_algorithm = tensor_algorithm.read(collectives);
-  strategy.data_algorithm = data_algorithm.read(collectives);
-
+  read_algorithms(section.section("collectives"), strategy);
   read_placement(section.section("placement"), workload, topology, strategy);
 
   const std::uint64_t parts =

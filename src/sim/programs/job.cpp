@@ -148,6 +148,7 @@ class ProgramsReader final : public JobReader {
 
  private:
   void check_peaks(const workload::Workload& workload);
+  void note_unused_sram(Section& strategy) const;
   void use_graphs(GraphsJob& job, plan::Plan plan, std::vector<Bytes> in_channels);
   ConfigError placed(const ConfigError& error);
 
@@ -184,6 +185,7 @@ std::unique_ptr<Job> ProgramsReader::read() {
     config::note_without_effect(software, "host_waits",
                                 "a machine without hosts (machine.compute.issue)");
   }
+  note_unused_sram(strategy_section);
   check_peaks(workload_);
   traits_ = traits_of(workload_);
   std::unique_ptr<Job> job = std::make_unique<ProgramsJob>();
@@ -205,6 +207,20 @@ std::unique_ptr<Job> ProgramsReader::read() {
   }
   job->name = workload_.name;
   return job;
+}
+
+void ProgramsReader::note_unused_sram(Section& strategy) const {
+  const machine::Machine& machine = setup_.platform.machine;
+  const std::vector<const machine::Tile*> kinds = kinds_of(machine, setup_.tiles.nodes);
+  const bool is_streamed =
+      !machine.channels.empty() && std::ranges::any_of(kinds, [](const machine::Tile* tile) {
+        return tile->sram > Bytes() && !tile->operands_in_dram;
+      });
+  if (strategy_->sram != plan::SramAllocation::resident && !is_streamed) {
+    config::note_without_effect(strategy, "sram",
+                                "tiles that stream nothing into SRAM (tile.operands, tile.sram, "
+                                "dram)");
+  }
 }
 
 void ProgramsReader::check_peaks(const workload::Workload& workload) {

@@ -62,6 +62,25 @@ TEST(WithoutEffect, OfGroupsOfOne) {
               ElementsAre("strategy.async_tensor has no effect with sequence_parallel: false"));
 }
 
+TEST(WithoutEffect, OfAlgorithmsOfGroupsOfOne) {
+  const std::string both = "collectives: {tensor: halving-doubling, data: halving-doubling}\n";
+  EXPECT_THAT(notes_of(both),
+              ElementsAre("strategy.collectives.tensor has no effect with tensor: 1",
+                          "strategy.collectives.data has no effect with data: 1"));
+  EXPECT_THAT(notes_of("tensor: 2\n" + both),
+              ElementsAre("strategy.collectives.data has no effect with data: 1"));
+  EXPECT_THAT(notes_of("pipeline: 2\n" + both),  // tied embeddings
+              ElementsAre("strategy.collectives.tensor has no effect with tensor: 1"));
+  EXPECT_THAT(notes_of("data: 2\ntensor: 2\n" + both), IsEmpty());
+  EXPECT_THAT(notes_of("context: 2\n" + both), IsEmpty());
+}
+
+TEST(WithoutEffect, OfAnOffloadOfNoLayers) {
+  EXPECT_THAT(notes_of("offload: {fraction: 0.5}\n"),
+              ElementsAre("strategy.offload.fraction has no effect with layers: 0"));
+  EXPECT_THAT(notes_of("offload: {fraction: 0.5, layers: 1}\n"), IsEmpty());
+}
+
 TEST(WithoutEffect, OfExpertsThatAreNotThere) {
   EXPECT_THAT(notes_of("data: 4\nexpert: 2\n"),
               ElementsAre("strategy.expert has no effect with work without experts"));

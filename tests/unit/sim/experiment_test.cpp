@@ -138,6 +138,11 @@ TEST(ReadExperiment, SaysWhichKeysHaveNoEffect) {
   says({"machine.network={model: crossbar}",
         "machine.faults={links: [{from: 0, to: 1, bandwidth: 1 %}]}"},
        "machine.faults.links has no effect with a network without links (machine.network.model)");
+  says({"strategy.sram=algorithm-1", "machine.tile.operands=dram",
+        "machine.dram={at: each, "
+        "bandwidth: 20 GB/s, latency: 50 ns}"},
+       "strategy.sram has no effect with tiles that stream nothing into SRAM (tile.operands, "
+       "tile.sram, dram)");
   says({"run.bin=1 us"}, "run.bin has no effect with trace: none");
   says({"run.bins=9"}, "run.bins has no effect with trace: none");
   for (const char* const key : {"bandwidth", "latency"}) {
