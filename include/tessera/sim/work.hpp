@@ -147,7 +147,7 @@ class Work {
   virtual bool stands_for_others() const { return false; }
   // Bytes that operations of all tiles read and write in the whole run of operands in DRAM
   // (machine::Tile::operands_in_dram), beside those of accesses; none: not known.
-  virtual std::optional<Wide> operand_bytes() const = 0;
+  virtual std::optional<Wide> operand_bytes() const { return std::nullopt; }
   // [nodes] see weights.hpp.
   virtual std::vector<std::uint64_t> predicted_events() const = 0;
   // Where that knows nothing of tiles, which are alike: how many events one has, roughly, against

@@ -113,6 +113,7 @@ class RelayWork final : public sim::Work {
       : platform_(platform), relay_(relay), iterations_(iterations) {}
 
   std::uint64_t tiles() const override { return relay_.tiles.size(); }
+  std::vector<EntityId> nodes() const override { return relay_.tiles; }
   std::uint32_t iterations() const override { return iterations_; }
   std::uint64_t instructions() const override { return relay_.tiles.size() * relay_.laps; }
   double peak_flops_per_s() const override {
