@@ -77,9 +77,11 @@ class GemmModel final : public ComputeModel {
                           const workload::Operation& operation, Bandwidth arriving) const override {
     MatrixDevice device = settings_.device;
     device.units -= settings_.collective_units;
-    return time_on(
+    const SimTime beside = time_on(
         device, machine, tile, operation,
         Bandwidth::bytes_per_second(arriving.bytes_per_second() * settings_.collective_accesses));
+    // Waves of fewer units may divide the blocks better, and ask less of the cache.
+    return std::max(beside, duration(machine, tile, operation));
   }
 
   std::size_t predicted_bytes(std::uint64_t) const override { return 0; }

@@ -1,24 +1,36 @@
 #include "iteration.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
 
 #include "tenants/joint_work.hpp"
+#include "tessera/core/text.hpp"
 #include "tessera/executor/program/executor.hpp"
 #include "tessera/sim/work.hpp"
 
 namespace tessera::sim {
 namespace {
 
-// What the memories of tiles at work move at best, in B/s: channels that tiles share count once,
-// and operands in DRAM have the tile's own. None: the memory knows no bound.
+constexpr double share_of_rounding = 1e-6;  // of times to whole picoseconds
+
+// What the memories of tiles at work, and those that keep lines of coherent accesses, move at best,
+// in B/s: channels that tiles share count once, and operands in DRAM have the tile's own. None: the
+// memory knows no bound.
 std::optional<double> peak_of_memories(const Experiment& experiment) {
   const machine::Machine& machine = experiment.machine;
   std::set<std::uint32_t> channels;
   double sum = 0;
+  for (const PlacedJob& placed : experiment.jobs) {
+    if (const auto group = placed.job->coherent_group()) {
+      for (const EntityId device : group->devices) {
+        channels.insert(machine.channel_of[device.value()]);
+      }
+    }
+  }
   const std::unique_ptr<Work> work = work_of(experiment);
   for (const EntityId node : work->nodes()) {
     const machine::Tile& tile = machine.tile_of(node);
@@ -44,8 +56,8 @@ std::optional<double> peak_of_memories(const Experiment& experiment) {
   return sum;
 }
 
-// What memories moved, as a share of what those of tiles at work would at their peak in all the
-// time; none: not known.
+// What memories moved, as a share of what they would at their peak in all the time; none: not
+// known. More than 1 where each access has the memory for itself.
 std::optional<double> memory_use(const Experiment& experiment, const trace::Summary& summary) {
   if (!summary.memory_bytes) {
     return std::nullopt;
@@ -58,7 +70,7 @@ std::optional<double> memory_use(const Experiment& experiment, const trace::Summ
     return std::nullopt;
   }
   const double seconds = SimTime::from_ps(summary.simulated_time_ps).seconds();
-  return std::min(1.0, *summary.memory_bytes / (*peak * seconds));
+  return *summary.memory_bytes / (*peak * seconds);
 }
 
 // While these are what a tile does it waits for no message.
@@ -85,8 +97,8 @@ void note_energy(const Experiment& experiment, trace::Summary& summary) {
       communicates += share;
     }
   }
-  summary.power_w_per_tile =
-      power->watts(computes, memory_use(experiment, summary).value_or(0), communicates);
+  summary.power_w_per_tile = power->watts(
+      computes, std::min(1.0, memory_use(experiment, summary).value_or(0)), communicates);
   summary.energy_j_per_iteration = summary.power_w_per_tile * static_cast<double>(summary.tiles) *
                                    SimTime::from_ps(summary.iteration_time_ps).seconds();
 }
@@ -106,10 +118,19 @@ void note_iteration(const Experiment& experiment, trace::Summary& summary) {
 
 void note_unknown_energy(const Experiment& experiment, trace::Summary& summary) {
   const std::optional<machine::Power>& power = experiment.machine.power;
-  if (power && power->memory_w > 0 && !memory_use(experiment, summary)) {
+  if (!power || power->memory_w == 0) {
+    return;
+  }
+  const std::optional<double> use = memory_use(experiment, summary);
+  if (!use) {
     summary.notes.emplace_back(
         "power and energy are without what memories draw: how many bytes they moved, or move at "
         "best, is not known (machine.power.memory)");
+  } else if (*use > 1 + share_of_rounding) {
+    summary.notes.push_back("memories moved " + format_number(std::round(*use * 100) / 100) +
+                            " times the bytes that their bandwidth allows, as each access has the "
+                            "memory for itself (machine.memory.model); power counts them at their "
+                            "peak");
   }
 }
 

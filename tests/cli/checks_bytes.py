@@ -1,5 +1,5 @@
 """Bytes of memories and networks in summaries, and the energy that follows from them."""
-from program import check, expect
+from program import HERE, check, expect
 
 MESH = "{kind: mesh, rows: 1, columns: 8, bandwidth: 100 GB/s, latency: 10 ns}"
 MODEL = ("{kind: transformer, layers: 8, hidden: 256, heads: 8, sequence: 128, vocabulary: 1024, batch: 16, "
@@ -97,3 +97,19 @@ def bytes_of_aggregated_plans_are_of_all_tiles(program):
                 found = summary_of(program, STREAMS, *settings, f"strategy.aggregation={one}")
                 for key in keys:
                     expect(found[key] == every[key], (strategy, network, one, key, found[key], every[key]))
+
+
+@check
+def memories_of_coherent_accesses_are_among_those_that_energy_knows(program):
+    path = HERE.parent / "parallel" / "graph_coherent_dram.yaml"
+    coherent = summary_of(program, path.read_text(), f"machine.power={MEMORY_ALONE}")
+    expect_energy(coherent, 5 * 256e9 + 3 * 25.6e9)
+
+
+@check
+def memories_that_move_more_than_they_can_are_noted(program):
+    few = STREAMS.replace("at: each", "at: edge, edges: [west]")
+    summary = summary_of(program, few, "machine.memory.model=bandwidth")
+    share = summary["memory_bytes"] / (10e9 * summary["simulated_time_ps"] * 1e-12)
+    expect(share > 1.5 and summary["power_w_per_tile"] == 100, summary)
+    expect(any(f"moved {round(share, 2):g} times the bytes" in note for note in summary["notes"]), summary["notes"])

@@ -41,9 +41,11 @@ std::vector<std::string> notes_of(const std::string& keys, bool has_rows) {
   config::Section section(config::parse("m.yaml", text, diagnostics), "", diagnostics);
   const auto machine = machine::read_machine(section);
   const auto model = read_compute_by_type(section, *machine);
-  note_keys_without_effect(
-      section, *machine, *model,
-      {.has_rows = has_rows, .has_programs = true, .has_fused_attention = true});
+  note_keys_without_effect(section, *machine, *model,
+                           {.has_rows = has_rows,
+                            .has_programs = true,
+                            .has_background = true,
+                            .has_fused_attention = true});
   section.finish();
   diagnostics.throw_if_any();
   return diagnostics.notes();
@@ -443,6 +445,15 @@ TEST(Gemm, CollectivesTakeUnits) {
   EXPECT_TRUE(persistent.model->is_persistent(product_of(16, 16, 10)));
   EXPECT_FALSE(persistent.model->is_persistent(vector_work(7, 1000)));
   EXPECT_FALSE(device.model->is_persistent(product_of(16, 16, 10)));
+  // 8 blocks are 2 waves of 4 units, or 3 of 3; 9 are 3 of both, and ask less of the cache by 3.
+  const Described cached =
+      gemm("tiles: [16x16], collective_units: 1, cache_bandwidth: 1 GB/s", fast_memory);
+  const workload::Operation blocks = product_of(16, 16 * 8, 100);
+  EXPECT_EQ(cached.model->duration_beside(cached.machine, cached.machine.tile, blocks, {}).ps(),
+            cached.time_of(blocks) * 9 / 8);
+  const workload::Operation fewer = product_of(16, 16 * 9, 100);
+  EXPECT_EQ(cached.model->duration_beside(cached.machine, cached.machine.tile, fewer, {}).ps(),
+            cached.time_of(fewer));
   EXPECT_THROW(gemm("tiles: [16x16], attention_fill: 4"), ConfigError);
 }
 
