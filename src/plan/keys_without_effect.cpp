@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <limits>
 #include <string_view>
 #include <utility>
 
@@ -47,22 +49,80 @@ void note_degrees(Section& section, const workload::Workload& workload, const St
       note_without_effect(section, "overlap_gradients", "data: 1");
     }
   }
-  if (strategy.boundary != Boundary::full && strategy.degrees.pipeline == 1) {
-    note_without_effect(section, "boundary", "pipeline: 1");
+}
+
+// What parts of a tensor group send each other's stage.
+void note_boundary(Section& section, const Strategy& strategy) {
+  if (strategy.boundary == Boundary::full) {
+    return;
   }
-  if (!workload.training) {
-    if (strategy.offload.is_on()) {
-      note_without_effect(section, "offload", "inference");
+  if (strategy.degrees.pipeline == 1) {
+    note_without_effect(section, "boundary", "pipeline: 1");
+  } else if (strategy.degrees.tensor == 1) {
+    note_without_effect(section, "boundary", "tensor: 1");
+  } else if (strategy.sequence_parallel) {  // tensors are cut already
+    note_without_effect(section, "boundary", "sequence_parallel: true");
+  }
+}
+
+// What selective recomputation drops.
+bool has_cheap_work(const workload::Workload& workload) {
+  return std::ranges::any_of(workload.layers, [](const workload::Layer& layer) {
+    return std::ranges::any_of(layer.operators, &workload::Operator::recomputed_selectively);
+  });
+}
+
+void note_recomputation(Section& section, const workload::Workload& workload,
+                        const Strategy& strategy) {
+  if (workload.training && strategy.recompute == Recompute::selective &&
+      !has_cheap_work(workload)) {
+    note_without_effect(
+        section, "recompute",
+        "layers of which selective recomputes nothing, as those of flash attention");
+  }
+}
+
+void note_inference(Section& section, const Strategy& strategy) {
+  if (strategy.offload.is_on()) {
+    note_without_effect(section, "offload", "inference");
+  }
+  if (strategy.recompute != Recompute::none) {
+    note_without_effect(section, "recompute", "inference");
+  }
+  if (strategy.overlap_gradients && strategy.degrees.data > 1) {
+    note_without_effect(section, "overlap_gradients", "inference");
+  }
+  if (strategy.overlap_tensor && strategy.degrees.tensor > 1) {
+    note_without_effect(section, "overlap_tensor", "inference");
+  }
+}
+
+// Nothing is shared out but weights, and these are not gathered a second time. FSDP2 has buffers
+// for its units at any level.
+void note_sharing_of_inference(Section& section, const Strategy& strategy) {
+  if (strategy.sharing() == 1) {
+    return;  // which is said of training, too
+  }
+  if ((strategy.zero == 1 || strategy.zero == 2) && !strategy.has_units()) {
+    note_without_effect(section, "zero", "inference, which shares out weights alone (zero: 3)");
+    if (strategy.shard > 0) {
+      note_without_effect(section, "shard", "zero: 1 and zero: 2 of inference");
     }
-    if (strategy.recompute != Recompute::none) {
-      note_without_effect(section, "recompute", "inference");
-    }
-    if (strategy.overlap_gradients && strategy.degrees.data > 1) {
-      note_without_effect(section, "overlap_gradients", "inference");
-    }
-    if (strategy.overlap_tensor && !alone) {
-      note_without_effect(section, "overlap_tensor", "inference");
-    }
+  }
+  if (strategy.zero >= 2 && strategy.gradient_copies > 0) {
+    note_without_effect(section, "gradient_copies", "inference");
+  }
+  if (strategy.zero < 3) {
+    return;
+  }
+  if (strategy.prefetch == Prefetch::forward) {
+    note_without_effect(section, "prefetch", "inference");
+  }
+  if (strategy.keep_apart && strategy.keep_below > 0) {
+    note_without_effect(section, "keep_apart", "inference");
+  }
+  if (strategy.reuse_distance < std::numeric_limits<std::int64_t>::max()) {  // unlimited
+    note_without_effect(section, "reuse_distance", "inference");
   }
 }
 
@@ -183,6 +243,12 @@ void note_placement(Section placement, const Strategy& strategy) {
 void note_keys_without_effect(Section& section, const workload::Workload& workload,
                               const Strategy& strategy) {
   note_degrees(section, workload, strategy);
+  note_boundary(section, strategy);
+  note_recomputation(section, workload, strategy);
+  if (!workload.training) {
+    note_inference(section, strategy);
+    note_sharing_of_inference(section, strategy);
+  }
   if (!strategy.offload.is_on() && strategy.offload.fraction != Offload{}.fraction) {
     Section offload = section.section("offload");
     note_without_effect(offload, "fraction", "layers: 0");

@@ -404,7 +404,8 @@ void PieceWriter::backward_operator(std::size_t index, const Operator& op, Gradi
     gather_context(op);
     execute(name, cutter_.input_gradient(op));
   }
-  const bool beside = strategy_.overlap_tensor && has_weights && inputs && !in_pieces;
+  const bool beside =
+      strategy_.overlap_tensor && tensor_parallel() && has_weights && inputs && !in_pieces;
   if (inputs && !in_pieces) {
     sum_backward(op, beside ? Action::start_collective : Action::collective);
   }

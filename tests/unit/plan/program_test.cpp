@@ -193,6 +193,20 @@ TEST(Program, RecomputationMayStopBeforeTheLastProduct) {
   EXPECT_EQ(made(early, "true"), made("", "true"));
 }
 
+// Passes had waited for sums that a tensor group of one does not have.
+TEST(Program, TensorGroupsOfOneHaveNothingToOverlap) {
+  const auto waits = [](int tensor) {
+    const Planned work = planned(degrees(1, tensor, 1, "overlap_tensor: true\n"));
+    std::size_t found = 0;
+    for_each_instruction(work.plan.stages[0].program, [&](Phase, const Instruction& instruction) {
+      found += instruction.action == Action::wait_collectives;
+    });
+    return found;
+  };
+  EXPECT_EQ(waits(1), 0U);
+  EXPECT_GT(waits(2), 0U);
+}
+
 // Where layers and collectives were timed apart, sums of tensor groups follow their layer.
 TEST(Program, SumsOfTensorGroupsFollowProfiledLayers) {
   const auto look = [](const std::string& software) {

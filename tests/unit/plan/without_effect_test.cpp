@@ -62,6 +62,26 @@ TEST(WithoutEffect, OfGroupsOfOne) {
               ElementsAre("strategy.async_tensor has no effect with sequence_parallel: false"));
 }
 
+TEST(WithoutEffect, OfBoundariesThatAreNotCut) {
+  for (const std::string boundary : {"scattered", "broadcast", "reduced"}) {
+    EXPECT_THAT(notes_of("pipeline: 2\nboundary: " + boundary + "\n"),
+                ElementsAre("strategy.boundary has no effect with tensor: 1"));
+    EXPECT_THAT(notes_of("pipeline: 2\ntensor: 2\nboundary: " + boundary + "\n"), IsEmpty());
+  }
+  EXPECT_THAT(notes_of("pipeline: 2\ntensor: 2\nsequence_parallel: true\nboundary: scattered\n"),
+              ElementsAre("strategy.boundary has no effect with sequence_parallel: true"));
+}
+
+TEST(WithoutEffect, OfSelectiveRecomputationOfNothing) {
+  const std::string selective = "recompute: selective\n";
+  const std::string flash = workload_text() + "attention: flash\n";
+  EXPECT_THAT(notes_of(selective), IsEmpty());
+  EXPECT_THAT(notes_of(selective, flash),
+              ElementsAre("strategy.recompute has no effect with layers of which selective "
+                          "recomputes nothing, as those of flash attention"));
+  EXPECT_THAT(notes_of("recompute: full\n", flash), IsEmpty());
+}
+
 TEST(WithoutEffect, OfAlgorithmsOfGroupsOfOne) {
   const std::string both = "collectives: {tensor: halving-doubling, data: halving-doubling}\n";
   EXPECT_THAT(notes_of(both),
@@ -159,6 +179,33 @@ TEST(WithoutEffect, OfTrainingAlone) {
                           "strategy.software.narrow_inputs has no effect with inference",
                           "strategy.software.boundary_buffers has no effect with inference",
                           "strategy.software.freed_blocks has no effect with inference"));
+}
+
+TEST(WithoutEffect, InferenceSharesOutWeightsAlone) {
+  const std::string inference = workload_text() + "mode: inference\n";
+  const std::string why =
+      "strategy.zero has no effect with inference, which shares out weights alone (zero: 3)";
+  EXPECT_THAT(notes_of("data: 2\nzero: 1\n", inference), ElementsAre(why));
+  EXPECT_THAT(notes_of("data: 2\nzero: 2\ngradient_copies: 2\n", inference),
+              ElementsAre(why, "strategy.gradient_copies has no effect with inference"));
+  EXPECT_THAT(notes_of("data: 2\nzero: 3\nprefetch: forward\n", inference),
+              ElementsAre("strategy.prefetch has no effect with inference"));
+  EXPECT_THAT(
+      notes_of("data: 4\nzero: 1\nshard: 2\n", inference),
+      ElementsAre(why, "strategy.shard has no effect with zero: 1 and zero: 2 of inference"));
+  const std::string by_operator =
+      "data: 2\nzero: 3\ngather: operator\nkeep_below: 9\nkeep_apart: true\nreuse_distance: 9\n"
+      "list_copies: 2\n";
+  EXPECT_THAT(notes_of(by_operator, inference),
+              ElementsAre("strategy.keep_apart has no effect with inference",
+                          "strategy.reuse_distance has no effect with inference"));
+  EXPECT_THAT(notes_of(by_operator), IsEmpty());
+  EXPECT_THAT(notes_of("data: 2\nzero: 3\ngather: operator\n", inference), IsEmpty());
+  EXPECT_THAT(notes_of("data: 2\nzero: 3\nprefetch: none\n", inference), IsEmpty());
+  EXPECT_THAT(notes_of("zero: 1\n", inference),
+              ElementsAre("strategy.zero has no effect with data: 1"));
+  // Units have buffers.
+  EXPECT_THAT(notes_of("data: 2\nzero: 1\nsoftware: {sharding: fsdp2}\n", inference), IsEmpty());
 }
 
 TEST(WithoutEffect, StoppingEarlyIsOfFullRecomputation) {
