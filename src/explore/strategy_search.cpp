@@ -40,6 +40,22 @@ constexpr double most_events = 6e6;
 constexpr std::size_t laid_out = 3;
 constexpr std::uint64_t most_laid_out_tiles = 1024;
 
+// Those about other keys than these settings are of, and not of how it is run here.
+std::vector<std::string> notes_about_others(const std::vector<std::string>& notes,
+                                            const std::vector<std::string>& settings) {
+  std::vector<std::string> others;
+  for (const std::string& note : notes) {
+    const bool is_own = std::ranges::any_of(settings, [&](const std::string& setting) {
+      const std::string key = setting.substr(0, setting.find('='));
+      return note.starts_with(key + " ") || note.starts_with(key + ".");
+    });
+    if (!is_own && !note.starts_with("run.")) {
+      others.push_back(note);
+    }
+  }
+  return others;
+}
+
 class Search {
  public:
   Search(const SearchRequest& request, comm::Communicator& communicator,
@@ -63,6 +79,7 @@ class Search {
     outcome_.workload = parts_.workload.name;
     outcome_.devices = limits_.devices;
     outcome_.folder = request_.folder;
+    outcome_.notes = notes_about_others(simulator_.experiment().notes, {"strategy="});
     ranking_ = rank();
     outcome_.candidates = ranking_.all;
     outcome_.impossible = ranking_.unplaced;
@@ -408,10 +425,10 @@ class Search {
       settings.push_back("strategy.placement={layout: given, tiles: " + proposal.tiles + "}");
     }
     settings.insert(settings.end(), {"strategy.order=[]", "run.trace=none", "run.weights=none"});
-    const std::string resolved =
-        sim::read_experiment(request_.experiment, settings, loader()).resolved;
+    const sim::Experiment best = sim::read_experiment(request_.experiment, settings, loader());
+    outcome_.notes = notes_about_others(best.notes, own);
     config::Diagnostics diagnostics;
-    const config::Value root = config::parse("resolved", resolved, diagnostics);
+    const config::Value root = config::parse("resolved", best.resolved, diagnostics);
     diagnostics.throw_if_any();
     return "# " + proposal.title() + ", " + proposal.candidate->layout + ".\n# For " +
            parts_.workload.name + " on " + parts_.machine.name + ": an iteration takes " +

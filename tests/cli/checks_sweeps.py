@@ -42,6 +42,17 @@ def sweep_and_its_table(program):
 
 
 @check
+def sweeps_say_which_keys_have_no_effect(program):
+    sweep = write_sweep(program, "constraints: [tensor == 1, micro_batch == 1, pipeline > 1]\n")
+    done = program.call("sweep", sweep, "-o", program.folder, "-q", "--set", "strategy.boundary=scattered")
+    expect(done.returncode == 0, done.stderr_text)
+    expect(re.search("^     2  point [0-9]+ +strategy.boundary has no effect with tensor: 1$",
+                     done.stdout_text, re.MULTILINE), done.stdout_text)
+    expect(csv_of(program.folder).count("strategy.boundary has no effect with tensor: 1") == 2,
+           csv_of(program.folder))
+
+
+@check
 def work_without_a_plan_is_swept(program):
     sweep = program.scratch / "graphs.yaml"
     sweep.write_text("experiment: %s\naxes: {execution.collectives.chunks: [16, 32]}\n"

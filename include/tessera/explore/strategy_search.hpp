@@ -78,6 +78,8 @@ struct SearchOutcome {
   // Of the first; for `tessera run --set strategy=FILE`. Of a search that has not ended it says so.
   std::string strategy_yaml;
   std::string folder;
+  // Keys of the experiment without effect: with the first, else those of machine and work.
+  std::vector<std::string> notes;
 
   // Candidates that may be faster and that a stop left; 0 of a search that came to its end.
   std::uint64_t left() const { return complete ? 0 : open; }

@@ -134,8 +134,12 @@ std::string to_table(const SearchOutcome& outcome) {
                format_number(std::round(proposal.throughput * 100) / 100),
                to_string(proposal.estimate), error_of(proposal), to_short_string(proposal.memory)});
   }
-  return text + (outcome.proposals.empty() ? "" : table.to_string()) +
-         failure_table("fallen out", outcome.fallen_out);
+  text += (outcome.proposals.empty() ? "" : table.to_string()) +
+          failure_table("fallen out", outcome.fallen_out);
+  for (const std::string& note : outcome.notes) {
+    text += "note: " + note + "\n";
+  }
+  return text;
 }
 
 std::string to_json(const SearchOutcome& outcome) {
@@ -145,7 +149,7 @@ std::string to_json(const SearchOutcome& outcome) {
   }
   JsonText json = JsonText::object();
   json.put("file_type", "tessera-plan")
-      .put("format_version", "1.0")
+      .put("format_version", "1.1")
       .put("experiment", outcome.experiment)
       .put("machine", outcome.machine)
       .put("workload", outcome.workload)
@@ -163,7 +167,8 @@ std::string to_json(const SearchOutcome& outcome) {
       .put("complete", outcome.complete)
       .put("left", outcome.left())
       .put("exhausted", outcome.exhausted)
-      .put("proposals", proposals);
+      .put("proposals", proposals)
+      .put("notes", list_of(outcome.notes));
   if (outcome.advice) {
     json.put("advice", json_of(*outcome.advice));
   }

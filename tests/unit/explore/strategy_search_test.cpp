@@ -111,6 +111,23 @@ TEST(StrategySearch, ComparesWithTheExperimentsOwn) {
   EXPECT_THAT(to_table(outcome), HasSubstr("own"));
 }
 
+// They reached nobody.
+TEST(StrategySearch, SaysWhichKeysHaveNoEffect) {
+  SearchRequest some = request();
+  some.overrides = {"machine.host={bandwidth: 10 GB/s, latency: 1 us}",
+                    "strategy.software={host_waits: layers}"};
+  const std::string host =
+      "machine.host has no effect with work that offloads nothing (strategy.offload)";
+  const std::string waits =
+      "strategy.software.host_waits has no effect with a machine without hosts "
+      "(machine.compute.issue)";
+  const SearchOutcome outcome = search(some);
+  EXPECT_THAT(outcome.notes, ::testing::UnorderedElementsAre(host, waits));
+  EXPECT_THAT(to_table(outcome), HasSubstr("note: " + host + "\n"));
+  EXPECT_THAT(to_json(outcome), HasSubstr(host));
+  EXPECT_THAT(search(request()).notes, ::testing::IsEmpty());
+}
+
 TEST(StrategySearch, IsTheSameOnAnyNumberOfRanks) {
   const SearchOutcome expected = search(request());
   for (const int ranks : {2, 3}) {

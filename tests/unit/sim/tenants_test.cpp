@@ -348,6 +348,22 @@ TEST(TenantsTogether, AreToldApartInTheSummary) {
   EXPECT_EQ(summary.tenants[1].iterations, 1U);
 }
 
+TEST(TenantsTogether, SayWhichKeysHaveNoEffect) {
+  const auto of = [](const std::string& mode, const std::string& strategy) {
+    return "workload: {kind: transformer, layers: 2, hidden: 32, heads: 4, sequence: 16, "
+           "vocabulary: 50, batch: 4, mode: " +
+           mode + "}\nstrategy: {" + strategy + "}\n";
+  };
+  const Experiment experiment = read(
+      together(Machine{}, {tenant("one", "0-3", of("training", "pipeline: 2, boundary: scattered")),
+                           tenant("two", "4-7", of("inference", "data: 2, zero: 1"))}));
+  EXPECT_THAT(experiment.notes,
+              ::testing::ElementsAre(
+                  "workload.tenants[0].strategy.boundary has no effect with tensor: 1",
+                  "workload.tenants[1].strategy.zero has no effect with inference, which shares "
+                  "out weights alone (zero: 3)"));
+}
+
 // As with a system that serves alone, its models are told apart; two systems may call them alike.
 TEST(TenantsTogether, AreServedByNames) {
   Machine machine;
