@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -92,6 +93,7 @@ class GemmModel final : public ComputeModel {
  private:
   void note_attention(config::Section& section, const WorkTraits& work) const;
   void note_background(config::Section& section, const WorkTraits& work) const;
+  void note_types(config::Section& section, const std::set<DataType>& types) const;
   // `device`: with those units that are left. `taken`: of the memory.
   SimTime time_on(const MatrixDevice& device, const machine::Machine& machine,
                   const machine::Tile& tile, const workload::Operation& operation,
@@ -276,6 +278,19 @@ void GemmModel::note_keys_without_effect(config::Section& section, const machine
     note_attention(section, work);
   }
   note_background(section, work);
+  if (work.product_types) {
+    note_types(section, *work.product_types);
+  }
+}
+
+void GemmModel::note_types(config::Section& section, const std::set<DataType>& types) const {
+  const bool is_eight_bit =
+      std::ranges::any_of(types, [](DataType type) { return element_size(type) == Bytes(1); });
+  if (!is_eight_bit && settings_.eight_bit_efficiency != settings_.matrix_efficiency) {
+    config::note_without_effect(section, eight_bit_efficiency.key(),
+                                "work without products of fp8 and int8");
+  }
+  machine::note_macs_without_effect(section, settings_.device.macs_per_pe, types);
 }
 
 void GemmModel::note_attention(config::Section& section, const WorkTraits& work) const {

@@ -66,6 +66,13 @@ class SystolicModel : public ComputeModel {
   }
 
   std::size_t predicted_bytes(std::uint64_t) const override { return 0; }
+  void note_keys_without_effect(config::Section& section, const machine::Machine&,
+                                const std::vector<const machine::Tile*>&,
+                                const WorkTraits& work) const override {
+    if (work.product_types) {
+      machine::note_macs_without_effect(section, settings_.macs_per_pe, *work.product_types);
+    }
+  }
 
  protected:
   const Settings& settings() const { return settings_; }

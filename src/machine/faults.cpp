@@ -7,6 +7,7 @@
 
 #include "graph/reverse_links.hpp"
 #include "tessera/config/key.hpp"
+#include "tessera/config/without_effect.hpp"
 #include "tessera/core/random.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/machine/node_finder.hpp"
@@ -125,6 +126,10 @@ void draw_slow_nodes(config::Section& faults, const Topology& topology,
   const std::uint64_t seed = seed_key.read(section);
   const Fraction share = share_key.read(section);
   const Fraction speed = random_speed_key.read(section);
+  const bool is_drawn = share.millionths() > 0 && share.millionths() < Fraction::one;
+  if (!is_drawn && seed_key.info().default_value != std::to_string(seed)) {
+    config::note_without_effect(section, "seed", "a share of all nodes, or of none");
+  }
   for (std::uint32_t node = 0; node < topology.nodes(); ++node) {
     const EntityId id(node);
     if (topology.computes(id) &&

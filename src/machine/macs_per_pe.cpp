@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tessera/config/key.hpp"
+#include "tessera/config/without_effect.hpp"
 #include "tessera/core/text.hpp"
 
 namespace tessera::machine {
@@ -35,6 +36,17 @@ MacsPerPe read_macs_per_pe(config::Section& section) {
     }
   }
   return macs;
+}
+
+void note_macs_without_effect(config::Section& section, const MacsPerPe& macs,
+                              const std::set<DataType>& types) {
+  for (const auto& [type, number] : macs.stated()) {
+    if (number != 1 && !types.contains(type)) {
+      config::Section by_type = section.section(macs_key().key());
+      config::note_without_effect(by_type, to_string(type),
+                                  "work without products of " + to_string(type));
+    }
+  }
 }
 
 ParameterInfo macs_per_pe_parameter() {

@@ -78,11 +78,12 @@ struct ChannelBin {
 };
 
 struct Parameters {
-  Bytes burst;
-  std::uint64_t max_bursts = 0;
-  Bytes request;
+  Bytes burst{64 * 1024};
+  std::uint64_t max_bursts = 16;
+  Bytes request{64};
   machine::Arbitration arbitration = machine::Arbitration::first_come;
 
+  friend bool operator==(const Parameters&, const Parameters&) = default;
   bool is_fair() const { return arbitration != machine::Arbitration::first_come; }
 
   // Bursts of an access, none empty but the only one.
@@ -508,6 +509,7 @@ class ChannelModel final : public MemoryModel {
     return nodes * sizeof(std::uint32_t) + machine.topology->nodes() * sizeof(std::uint32_t) +
            machine.channels.size() * (sizeof(ChannelState) + sizeof(ChannelBin));
   }
+  bool is_usual() const override { return parameters_ == Parameters{}; }
   bool sends_along_links() const override { return true; }
   // Who is served when is known no more at its coming where others may go before it.
   bool promises() const override { return !parameters_.is_fair(); }
@@ -536,14 +538,16 @@ class ChannelModel final : public MemoryModel {
   Parameters parameters_;
 };
 
-const config::Key<Bytes> burst_key{"burst", Bytes(64 * 1024),
+const config::Key<Bytes> burst_key{"burst", Parameters{}.burst,
                                    "an access is served and carried in bursts of this size",
                                    config::at_least(Bytes(1))};
 const config::Key<std::uint64_t> max_bursts_key{
-    "max_bursts", 16, "bursts of one access at most; larger accesses get larger bursts",
+    "max_bursts", Parameters{}.max_bursts,
+    "bursts of one access at most; larger accesses get larger bursts",
     config::between<std::uint64_t>(1, 1'000'000)};
 const config::Key<Bytes> channel_request_key{
-    "request", Bytes(64), "size on the network of a read request or write acknowledgement"};
+    "request", Parameters{}.request,
+    "size on the network of a read request or write acknowledgement"};
 
 const config::ChoiceKey<machine::Arbitration> arbitration_key{
     "arbitration", machine::arbitration_choices(), "first-come",

@@ -98,6 +98,9 @@ class TiledAttention final : public TiledOperator {
   }
   std::uint64_t groups() const override { return spec_.batch * spec_.kv_heads * queries_.parts(); }
   std::uint64_t steps() const override { return keys_.parts(); }
+  VectorWork vector_passes() const override {
+    return vector_work("softmax") + vector_work("mul") + vector_work("div");
+  }
 
   Tile tile(std::uint64_t group, std::uint64_t step) const override {
     const std::uint64_t part = group % queries_.parts();

@@ -122,7 +122,10 @@ class NpuModel final : public compute::ComputeModel {
   void note_keys_without_effect(config::Section& section, const machine::Machine& /*machine*/,
                                 const std::vector<const machine::Tile*>& /*tiles*/,
                                 const compute::WorkTraits& work) const override {
-    npu::note_keys_without_effect(section, core_, work.names_vector_work);
+    npu::note_keys_without_effect(section, core_, work.names_vector_work, work.vector_passes);
+    if (work.product_types) {
+      machine::note_macs_without_effect(section, core_.macs_per_pe, *work.product_types);
+    }
   }
   std::size_t predicted_bytes(std::uint64_t nodes) const override {
     // A core with two tiles of some hundred buffers.

@@ -12,6 +12,7 @@ class Nothing final : public TiledOperator {
   const std::vector<Operand>& operands() const override { return operands_; }
   std::array<std::uint64_t, output_dimensions> output() const override { return {}; }
   std::uint64_t groups() const override { return 0; }
+  VectorWork vector_passes() const override { return {}; }
   Tile tile(std::uint64_t, std::uint64_t) const override { return none(); }
   TileProgram program(std::uint64_t) const override {
     none();

@@ -39,6 +39,7 @@ class TiledStream final : public TiledOperator {
     return {1, spec_.rows, spec_.columns, 1};
   }
   std::uint64_t groups() const override { return rows_.parts() * columns_.parts(); }
+  VectorWork vector_passes() const override { return spec_.work; }
 
   Tile tile(std::uint64_t group, std::uint64_t) const override {
     const Place place = place_of(group);

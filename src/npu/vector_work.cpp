@@ -1,6 +1,7 @@
 #include "tessera/npu/vector_work.hpp"
 
 #include <map>
+#include <utility>
 
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"
@@ -76,6 +77,27 @@ VectorWork vector_work(const std::string& name) {
 
 VectorWork multiplications(std::uint64_t count) {
   return {.adds = count, .muls = count};
+}
+
+VectorWork any_vector_work() {
+  return {1, 1, 1, 1, 1, 1, 1, 1};
+}
+
+std::set<std::string> names_of_passes(const VectorWork& work) {
+  std::set<std::string> names;
+  for (const auto& [name, count] : {std::pair{"add", work.adds},
+                                    {"mul", work.muls},
+                                    {"exp", work.exps},
+                                    {"div", work.divs},
+                                    {"gelu", work.gelus},
+                                    {"tree", work.trees},
+                                    {"scalar_mul", work.scalar_muls},
+                                    {"scalar_sqrt", work.scalar_sqrts}}) {
+    if (count > 0) {
+      names.insert(name);
+    }
+  }
+  return names;
 }
 
 std::uint64_t vector_cycles(const CoreConfig& core, const VectorWork& work, std::uint64_t rows,

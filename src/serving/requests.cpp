@@ -52,6 +52,7 @@ class Closed final : public RequestSource {
   std::uint32_t piece_tokens() const override { return shape_.piece_tokens(); }
   bool shares_beginnings() const override { return shape_.shares_beginnings(); }
   std::uint32_t class_of(std::uint64_t number) const override { return shape_.class_of(number); }
+  bool is_drawn() const override { return shape_.is_drawn() || thinking_.at_random; }
   std::vector<std::string> notes() const override { return shape_.notes; }
   Request largest() const override { return shape_.largest(); }
   std::vector<std::uint32_t> samples() const override {
@@ -90,6 +91,7 @@ Made make_fixed(Section& section, const RequestNeeds& needs) {
                   shape.pieces(number));
   }
   requests->set_piece_tokens(shape.piece_tokens());
+  requests->set_drawn(shape.is_drawn());
   requests->finish(false);
   for (const std::string& note : shape.notes) {
     requests->add_note(note);

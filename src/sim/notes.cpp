@@ -37,8 +37,13 @@ std::vector<std::string> notes_before(const Experiment& experiment, const Work& 
   add(experiment.network->notes(experiment.machine), notes);
   add(notes_of_sharing(experiment), notes);
   const auto accessed = work.accessed();
-  if (experiment.memory && (!accessed || accessed->read + accessed->written > 0)) {
+  if (!experiment.memory) {
+    return notes;
+  }
+  if (!accessed || accessed->read + accessed->written > 0) {
     add(experiment.memory->notes(experiment.machine), notes);
+  } else if (!experiment.memory->is_usual()) {
+    notes.emplace_back("machine.memory has no effect with work that accesses no memory");
   }
   return notes;
 }

@@ -5,12 +5,15 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "tessera/compute/messages.hpp"
 #include "tessera/config/document.hpp"
+#include "tessera/core/data_type.hpp"
 #include "tessera/core/registry.hpp"
 #include "tessera/core/units.hpp"
 #include "tessera/machine/machine.hpp"
@@ -86,13 +89,33 @@ struct WorkTraits {
   // Programs and graphs, which tell what collectives go on beside an operation.
   bool has_background = false;
   bool has_fused_attention = false;
+  // Types of numbers of its products, or more; none: they are not known.
+  std::optional<std::set<DataType>> product_types{};
+  // Passes of vector units by name (npu::names_of_passes), or more; none: they are not known.
+  std::optional<std::set<std::string>> vector_passes{};
 
+  // What has nothing to do; that of several works is it with each of them added.
+  static WorkTraits nothing() {
+    return {.product_types = std::set<DataType>(), .vector_passes = std::set<std::string>()};
+  }
   void add(const WorkTraits& other) {
     has_rows = has_rows || other.has_rows;
     names_vector_work = names_vector_work || other.names_vector_work;
     has_programs = has_programs || other.has_programs;
     has_background = has_background || other.has_background;
     has_fused_attention = has_fused_attention || other.has_fused_attention;
+    unite(product_types, other.product_types);
+    unite(vector_passes, other.vector_passes);
+  }
+
+ private:
+  template <class Set>
+  static void unite(std::optional<Set>& all, const std::optional<Set>& others) {
+    if (all && others) {
+      all->insert(others->begin(), others->end());
+    } else {
+      all.reset();
+    }
   }
 };
 

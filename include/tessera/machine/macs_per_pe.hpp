@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <set>
 
 #include "tessera/config/document.hpp"
 #include "tessera/core/data_type.hpp"
@@ -31,6 +32,7 @@ class MacsPerPe {
     }
     return most;
   }
+  const std::map<DataType, std::uint64_t>& stated() const { return macs_; }
   void set(DataType type, std::uint64_t macs) { macs_[type] = macs; }
   // Steps that the depth of a product takes in such an array.
   std::uint64_t folded(std::uint64_t depth, DataType type) const {
@@ -43,6 +45,9 @@ class MacsPerPe {
 
 // The key `macs_per_pe`, a mapping of data types; 1 each by default.
 MacsPerPe read_macs_per_pe(config::Section& section);
+// Notes those of types, other than 1, that work whose products are of `types` has none of.
+void note_macs_without_effect(config::Section& section, const MacsPerPe& macs,
+                              const std::set<DataType>& types);
 ParameterInfo macs_per_pe_parameter();
 
 }  // namespace tessera::machine

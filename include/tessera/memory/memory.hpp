@@ -113,6 +113,8 @@ class MemoryModel {
   virtual bool serves_at_node() const { return true; }
   // Whether accesses go by the rates that the machine states of its channels (machine.dram).
   virtual bool goes_by_channels() const { return true; }
+  // Whether no key of machine.memory is other than by default.
+  virtual bool is_usual() const { return false; }
   // What it leaves out on this machine; for users.
   virtual std::vector<std::string> notes(const machine::Machine&) const { return {}; }
   using EventVisit = std::function<void(EntityId node, std::uint64_t events)>;

@@ -19,6 +19,7 @@
 #include "tessera/core/units.hpp"
 #include "tessera/npu/core/core.hpp"
 #include "tessera/npu/core/program.hpp"
+#include "tessera/npu/vector_work.hpp"
 #include "tessera/workload/operation.hpp"
 
 namespace tessera::npu {
@@ -60,6 +61,8 @@ class TiledOperator {
   virtual std::array<std::uint64_t, output_dimensions> output() const = 0;
   virtual std::uint64_t depth() const { return 1; }
   virtual std::uint64_t macs() const { return 0; }
+  // Passes of the vector unit that its programs have, each kind of them once at least; or more.
+  virtual VectorWork vector_passes() const { return any_vector_work(); }
   virtual std::uint64_t groups() const = 0;
   virtual std::uint64_t steps() const { return 1; }
   virtual Tile tile(std::uint64_t group, std::uint64_t step) const = 0;

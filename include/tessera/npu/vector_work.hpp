@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,11 @@ std::vector<std::string> vector_names();
 
 // So many products of two elements each, added up.
 VectorWork multiplications(std::uint64_t count);
+
+// One of each kind.
+VectorWork any_vector_work();
+// Kinds of passes in it, by the names of their latencies (CoreConfig): add, mul, exp, …
+std::set<std::string> names_of_passes(const VectorWork& work);
 
 // Of `rows` rows of `columns` elements each.
 std::uint64_t vector_cycles(const CoreConfig& core, const VectorWork& work, std::uint64_t rows,

@@ -62,6 +62,8 @@ class RequestSource {
   // Numbers of samples that one may have, ascending.
   virtual std::vector<std::uint32_t> samples() const = 0;
   virtual std::size_t resident_bytes() const { return 0; }
+  // Whether the seed decides anything of them.
+  virtual bool is_drawn() const { return true; }
   // What should be known of them: what a file has that was left out.
   virtual std::vector<std::string> notes() const { return {}; }
 };

@@ -58,6 +58,9 @@ class TiledConvolution final : public TiledOperator {
   }
   std::uint64_t groups() const override { return layout_.groups(); }
   std::uint64_t steps() const override { return layout_.steps(); }
+  VectorWork vector_passes() const override {
+    return multiplications(1) + layout_.spec().then.value_or(VectorWork());
+  }
 
   Tile tile(std::uint64_t group, std::uint64_t step) const override {
     const ConvolutionPlace p = layout_.place(group, step);

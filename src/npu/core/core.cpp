@@ -2,6 +2,8 @@
 #include "tessera/core/fastest_clock.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -166,21 +168,23 @@ CoreConfig read_core(config::Section& section) {
 }
 
 void note_keys_without_effect(config::Section& section, const CoreConfig& core,
-                              bool names_vector_work) {
+                              bool names_vector_work,
+                              const std::optional<std::set<std::string>>& passes) {
   const CoreKeys& keys = CoreKeys::all();
   if (core.word == Bytes() && core.banks != keys.usual.banks) {
     config::note_without_effect(section, keys.banks.key(), "scratchpad_word: 0 B");
   }
-  if (names_vector_work) {
-    return;
-  }
   config::Section latencies = section.section("latencies");
   for (const LatencyKey& one : keys.latencies) {
-    const bool is_used = one.member == &VectorLatencies::add;
-    if (!is_used && core.vector.*one.member != keys.usual.vector.*one.member) {
+    if (core.vector.*one.member == keys.usual.vector.*one.member) {
+      continue;
+    }
+    if (!names_vector_work && one.member != &VectorLatencies::add) {
       config::note_without_effect(
           latencies, one.key.key(),
           "operations of programs and graphs, whose work without a product is additions");
+    } else if (names_vector_work && passes && !passes->contains(std::string(one.key.key()))) {
+      config::note_without_effect(latencies, one.key.key(), "operators that have no such passes");
     }
   }
 }

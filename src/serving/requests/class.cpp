@@ -45,6 +45,10 @@ class Marked final : public RequestSource {
   Request largest() const override { return requests_->largest(); }
   std::vector<std::uint32_t> samples() const override { return requests_->samples(); }
   std::size_t resident_bytes() const override { return requests_->resident_bytes(); }
+  // Of one class all requests are, drawn or not.
+  bool is_drawn() const override {
+    return ends_.size() > 1 || adapters_.count > 0 || requests_->is_drawn();
+  }
   std::vector<std::string> notes() const override { return requests_->notes(); }
 
  private:

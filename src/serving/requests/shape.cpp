@@ -143,6 +143,13 @@ bool RequestShape::shares_beginnings() const {
   return prefixes > 0 || (lengths && lengths->shares_beginnings());
 }
 
+bool RequestShape::is_drawn() const {
+  if (!of_language) {
+    return samples.is_drawn();
+  }
+  return prefixes > 1 || (!lengths && (prompt.is_drawn() || generate.is_drawn()));
+}
+
 std::uint32_t RequestShape::class_of(std::uint64_t number) const {
   return lengths ? lengths->class_of(number % *lengths->count()) : 0;
 }
@@ -291,6 +298,7 @@ bool TimedRequests::add(Section& section, const char* key, double seconds) {
 std::unique_ptr<RequestSource> TimedRequests::take() {
   table_->set_piece_tokens(shape_.piece_tokens());
   table_->finish(false);
+  table_->set_drawn(true);
   for (const std::string& note : shape_.notes) {
     table_->add_note(note);
   }

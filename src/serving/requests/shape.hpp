@@ -38,6 +38,7 @@ RandomStream random_of(std::uint64_t seed, std::uint64_t number, Draw what);
 struct Count {
   std::uint32_t least = 1;
   std::uint32_t most = 1;
+  bool is_drawn() const { return most > least; }
   std::uint32_t at(std::uint64_t seed, std::uint64_t number, Draw what) const {
     const std::uint64_t range = std::uint64_t{most} - least + 1;
     return least + static_cast<std::uint32_t>(random_of(seed, number, what).next_below(range));
@@ -62,6 +63,7 @@ struct RequestShape {
   std::span<const std::uint32_t> pieces(std::uint64_t number) const;
   std::uint32_t piece_tokens() const;
   bool shares_beginnings() const;
+  bool is_drawn() const;
   std::uint32_t class_of(std::uint64_t number) const;
   Request largest() const;
 };

@@ -22,6 +22,7 @@ class RequestTable final : public RequestSource {
   // times count from the earliest one.
   void finish(bool from_first);
   void divide_times(double speed);
+  void set_drawn(bool drawn) { is_drawn_ = drawn; }
   void add_note(const std::string& note) { notes_.push_back(note); }
 
   std::optional<std::uint64_t> count() const override { return rows_.size(); }
@@ -37,6 +38,7 @@ class RequestTable final : public RequestSource {
   }
   std::size_t resident_bytes() const override;
   std::vector<std::string> notes() const override { return notes_; }
+  bool is_drawn() const override { return is_drawn_; }
   bool was_in_order() const { return was_in_order_; }
   bool shares_beginnings() const override { return !prefixes_.empty() || !pieces_.empty(); }
 
@@ -65,6 +67,7 @@ class RequestTable final : public RequestSource {
   std::set<std::uint32_t> different_samples_;
   std::vector<std::string> notes_;
   bool was_in_order_ = true;
+  bool is_drawn_ = false;
 };
 
 }  // namespace tessera::serving

@@ -64,6 +64,18 @@ void add_model(const ModelLook& look, JobDescription& text) {
   }
 }
 
+compute::WorkTraits traits_of(const executor::ChipWork& work) {
+  std::set<DataType> types;
+  npu::VectorWork passes;
+  for (const executor::ChipOperator& op : work.operators) {
+    types.insert(op.tiles->target().data_type);
+    passes = passes + op.tiles->vector_passes();
+  }
+  return {.names_vector_work = true,
+          .product_types = std::move(types),
+          .vector_passes = npu::names_of_passes(passes)};
+}
+
 class ChipReader final : public JobReader {
  public:
   ChipReader(const JobSetup& setup, ChipWorkReader reader) : setup_(setup), read_(reader) {}
@@ -85,15 +97,17 @@ class ChipReader final : public JobReader {
     if (!chip) {
       return nullptr;
     }
+    traits_ = traits_of(*chip);
     const SimTime ideal = ideal_time(*chip, platform.machine, *platform.memory);
     auto job = std::make_unique<ChipJob>(std::move(chip), std::move(model));
     job->name = name;
     job->ideal_time = ideal;
     return job;
   }
-  compute::WorkTraits traits() const override { return {.names_vector_work = true}; }
+  compute::WorkTraits traits() const override { return traits_; }
 
  private:
+  compute::WorkTraits traits_{.names_vector_work = true};
   JobSetup setup_;
   ChipWorkReader read_;
 };

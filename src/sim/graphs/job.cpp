@@ -49,7 +49,9 @@ class GraphsReader final : public JobReader {
     job->name = workload::title_key().read(workload, workload.get<std::string>("kind"));
     return job;
   }
-  compute::WorkTraits traits() const override { return {.has_background = true}; }
+  compute::WorkTraits traits() const override {
+    return {.has_background = true, .vector_passes = std::set<std::string>{"add"}};
+  }
   std::string replay_objection() const override {
     return "is for pipelines of micro-batches; this is a graph";
   }

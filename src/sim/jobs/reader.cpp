@@ -119,7 +119,7 @@ bool JobsReader::uses_host() const {
 }
 
 compute::WorkTraits JobsReader::traits() const {
-  compute::WorkTraits all;
+  compute::WorkTraits all = compute::WorkTraits::nothing();
   for (const Reading& reading : readings_) {
     all.add(reading.reader->traits());
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <utility>
 
 #include "graphs/experiment.hpp"
@@ -132,7 +133,18 @@ compute::WorkTraits traits_of(const workload::Workload& workload) {
       return op.kernel == workload::Kernel::fused_attention;
     });
   });
-  return {.has_programs = true, .has_background = true, .has_fused_attention = is_fused};
+  const bool is_narrow = std::ranges::any_of(workload.layers, [](const workload::Layer& layer) {
+    return std::ranges::any_of(layer.operators, &workload::Operator::narrow);
+  });
+  std::set<DataType> types{workload.data_type};
+  if (is_narrow) {
+    types.insert(workload.product_type);
+  }
+  return {.has_programs = true,
+          .has_background = true,
+          .has_fused_attention = is_fused,
+          .product_types = std::move(types),
+          .vector_passes = std::set<std::string>{"add"}};
 }
 
 class ProgramsReader final : public JobReader {
@@ -196,6 +208,7 @@ std::unique_ptr<Job> ProgramsReader::read() {
     Section execution = setup_.section.section("execution");
     auto graph =
         read_execution(execution, platform.machine, setup_.tiles.nodes, usual, setup_.load);
+    traits_.product_types->insert(graph->options.data_type);
     if (graph->options.times == executor::NodeTimes::recorded) {
       config::note_without_effect(execution, "times", "a plan, of which no times are recorded");
     }

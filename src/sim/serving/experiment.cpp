@@ -306,6 +306,15 @@ void note_policy_of_one(Section& workload) {
   }
 }
 
+void note_unused_seed(Section& workload, const ServingWork& work) {
+  const auto& seed = serving_keys().seed;
+  const bool is_drawn = std::ranges::any_of(
+      work.tenants, [](const ServedTenant& tenant) { return tenant.requests->is_drawn(); });
+  if (!is_drawn && seed.info().default_value != std::to_string(seed.read(workload))) {
+    config::note_without_effect(workload, seed.key(), "requests of which nothing is drawn");
+  }
+}
+
 }  // namespace
 
 std::unique_ptr<executor::ServingWork> read_serving(Section& workload,
@@ -389,6 +398,7 @@ std::unique_ptr<executor::ServingWork> read_serving(Section& workload,
   if (!is_complete || !work.policy) {
     return nullptr;
   }
+  note_unused_seed(workload, work);
   for (std::size_t place = 0; place < sections.size(); ++place) {
     const ServedTenant& served =
         *std::find_if(work.tenants.begin(), work.tenants.end(),

@@ -54,6 +54,51 @@ TEST(ChipIdeal, NoIterationIsShorter) {
   }
 }
 
+// They were read without a word. What is noted changes nothing.
+TEST(ChipKeys, LatenciesOfPassesThatOperatorsDoNotHaveAreNoted) {
+  const auto of = [](const std::string& op, const std::string& latencies) {
+    return run_chip(
+        {"workload.operators=[" + op + "]", "machine.compute.latencies={" + latencies + "}"});
+  };
+  const auto noted = [&](const std::string& op) {
+    std::string names;
+    const std::string usual = run_chip({"workload.operators=[" + op + "]"}).result_digest;
+    for (const std::string name :
+         {"add", "mul", "exp", "div", "gelu", "tree", "scalar_mul", "scalar_sqrt"}) {
+      const trace::Summary run = of(op, name + ": 900");
+      const std::string note = "machine.compute.latencies." + name +
+                               " has no effect with operators that have no such passes";
+      const bool is_noted = std::ranges::find(run.notes, note) != run.notes.end();
+      EXPECT_TRUE(!is_noted || run.result_digest == usual) << op << name;
+      names += is_noted ? name + " " : "";
+    }
+    return names;
+  };
+  const std::string rows = ", rows: 64, columns: 256}";
+  EXPECT_EQ(noted("{kind: softmax, name: a" + rows), "div gelu scalar_mul scalar_sqrt ");
+  EXPECT_EQ(noted("{kind: elementwise, operation: gelu, name: a, elements: 16384}"),
+            "add mul exp div tree scalar_mul scalar_sqrt ");
+  EXPECT_EQ(noted("{kind: gemm, name: a, rows: 64, columns: 64, depth: 64}"),
+            "exp div gelu tree scalar_mul scalar_sqrt ");
+  EXPECT_NE(of("{kind: softmax, name: a" + rows, "exp: 900").result_digest,
+            of("{kind: softmax, name: a" + rows, "exp: 9").result_digest);
+}
+
+TEST(ChipKeys, TypesThatOperatorsDoNotHaveAreNoted) {
+  const std::string key = "machine.compute.macs_per_pe={int8: 2}";
+  const std::string note =
+      "machine.compute.macs_per_pe.int8 has no effect with work without products of int8";
+  const auto has_note = [&](const trace::Summary& run) {
+    return std::ranges::find(run.notes, note) != run.notes.end();
+  };
+  const trace::Summary half = run_chip({key, "workload.data_type=fp16"});
+  EXPECT_TRUE(has_note(half));
+  EXPECT_EQ(half.result_digest, run_chip({"workload.data_type=fp16"}).result_digest);
+  const trace::Summary narrow = run_chip({key, "workload.data_type=int8"});
+  EXPECT_FALSE(has_note(narrow));
+  EXPECT_NE(narrow.result_digest, run_chip({"workload.data_type=int8"}).result_digest);
+}
+
 TEST(ChipIdeal, OfChannelsIsTheirBandwidthAndOfDevicesTheirs) {
   const std::string product =
       "workload.operators=[{kind: gemm, name: a, rows: 64, columns: 64, "

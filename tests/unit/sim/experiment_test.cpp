@@ -143,6 +143,8 @@ TEST(ReadExperiment, SaysWhichKeysHaveNoEffect) {
         "bandwidth: 20 GB/s, latency: 50 ns}"},
        "strategy.sram has no effect with tiles that stream nothing into SRAM (tile.operands, "
        "tile.sram, dram)");
+  says({"machine.faults={random: {seed: 2, share: 100 %, speed: 50 %}}"},
+       "machine.faults.random.seed has no effect with a share of all nodes, or of none");
   says({"run.bin=1 us"}, "run.bin has no effect with trace: none");
   says({"run.bins=9"}, "run.bins has no effect with trace: none");
   for (const char* const key : {"bandwidth", "latency"}) {
@@ -200,6 +202,17 @@ TEST(ReadExperiment, SaysWhichKeysOfComputeModelsHaveNoEffect) {
   const std::string npu = "model: npu, ";
   says(npu + "banks: 4", {path + "banks has no effect with scratchpad_word: 0 B"});
   says(npu + "banks: 4, scratchpad_word: 32 B", {});
+  // The work is of fp16.
+  const std::string narrow =
+      path + "eight_bit_efficiency has no effect with work without products of fp8 and int8";
+  const std::string array = "model: gemm, array: [16, 16], ";
+  says(gemm + "eight_bit_efficiency: 0.5", {narrow});
+  says(gemm + "matrix_efficiency: 0.5", {});
+  const std::string no_int8 =
+      path + "macs_per_pe.int8 has no effect with work without products of int8";
+  for (const std::string& model : {array, npu, std::string("model: systolic, array: [8, 8], ")}) {
+    says(model + "macs_per_pe: {int8: 2, fp16: 2, bf16: 1}", {no_int8});
+  }
   says(npu + "latencies: {add: 2, exp: 4, gelu: 8}",
        {path + "latencies.exp" + additions, path + "latencies.gelu" + additions});
 }
@@ -210,6 +223,18 @@ TEST(ReadExperiment, SaysNothingOfKeysThatHaveAnEffect) {
                                         "strategy.offload={layers: 1}"})
                   .notes,
               ::testing::Each(::testing::Not(HasSubstr("machine.host"))));
+  EXPECT_THAT(
+      read(small_experiment(),
+           {"run.trace=summary", "workload.data_type=fp8", "machine.tile.peak={fp8: 1 TFLOP/s}",
+            "machine.compute={model: gemm, array: [16, 16], eight_bit_efficiency: 0.5, "
+            "macs_per_pe: {fp8: 2}}"})
+          .notes,
+      ::testing::IsEmpty());
+  EXPECT_THAT(
+      read(small_experiment(),
+           {"run.trace=summary", "machine.faults={random: {seed: 2, share: 50 %, speed: 50 %}}"})
+          .notes,
+      ::testing::IsEmpty());
   EXPECT_THAT(read(small_experiment(), {"run.trace=summary",
                                         "execution={collectives: {order: themis, "
                                         "bandwidths: [1 GB/s, 2 GB/s]}}"})

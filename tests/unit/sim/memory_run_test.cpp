@@ -1,5 +1,6 @@
 // What a run holds: as its plan has it, on any number of ranks, and in what is left out.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -13,6 +14,8 @@
 namespace tessera::sim::memory_run_test {
 namespace {
 
+using ::testing::Contains;
+using ::testing::Not;
 using testing::read;
 using testing::small_experiment;
 
@@ -86,6 +89,24 @@ TEST(RunMemory, GoesThroughTheSummarysFile) {
   const std::string path = ::testing::TempDir() + "/tessera_memory_summary.json";
   std::ofstream(path) << trace::to_json(summary);
   expect_equal(trace::read_summary(path).peak_memory, summary.peak_memory);
+}
+
+// Models of a memory that nothing is read from or written to were read without a word.
+TEST(RunMemory, SaysThatNothingAccessesIt) {
+  const std::string note = "machine.memory has no effect with work that accesses no memory";
+  for (const char* const memory : {"{model: bandwidth}", "{burst: 1 KiB}", "{arbitration: fair}",
+                                   "{model: dram, preset: HBM2}"}) {
+    const std::string key = std::string("machine.memory=") + memory;
+    const trace::Summary resident = run_one({"machine.tile.sram=1 GB", key});
+    EXPECT_THAT(resident.notes, Contains(note)) << memory;
+    EXPECT_EQ(resident.memory_read_bytes, 0U);
+    EXPECT_EQ(resident.result_digest, run_one({"machine.tile.sram=1 GB"}).result_digest) << memory;
+    EXPECT_THAT(run_one({"machine.tile.sram=10 kB", key}).notes, Not(Contains(note))) << memory;
+  }
+  EXPECT_THAT(run_one({"machine.tile.sram=1 GB", "machine.memory={burst: 64 KiB}"}).notes,
+              Not(Contains(note)));
+  EXPECT_NE(run_one({"machine.tile.sram=10 kB", "machine.memory={model: bandwidth}"}).result_digest,
+            run_one({"machine.tile.sram=10 kB"}).result_digest);
 }
 
 TEST(RunEnergy, FollowsFromWhatDevicesDraw) {

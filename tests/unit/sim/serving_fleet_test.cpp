@@ -105,6 +105,28 @@ TEST(ServedKeys, WithoutEffectAreNoted) {
               ElementsAre(HasSubstr("batching.tier has no effect with swap: false")));
 }
 
+TEST(ServedKeys, SeedsOfWhatIsNotDrawnAreNoted) {
+  const auto notes = [](const std::string& requests, const std::string& more = "") {
+    Files files = experiment_of(mesh, "      requests: {" + requests + "}\n" + more);
+    std::string& text = files.at("lab/experiment.yaml");
+    const std::string kind = "kind: serving\n";
+    text.replace(text.find(kind), kind.size(), kind + "  seed: 2\n");
+    return read(files).notes;
+  };
+  const auto says_so =
+      ElementsAre("workload.seed has no effect with requests of which nothing is drawn");
+  EXPECT_THAT(notes("arrivals: list, list: [{at: 0 us, prompt: 64, generate: 3}]"), says_so);
+  EXPECT_THAT(notes("arrivals: fixed, count: 2, prompt: 8, generate: 2"), says_so);
+  EXPECT_THAT(notes("arrivals: fixed, count: 2, prompt: 8, generate: [2, 3]"), IsEmpty());
+  EXPECT_THAT(notes("arrivals: poisson, rate: 100, count: 2, prompt: 8, generate: 2"), IsEmpty());
+  const std::string closed = "arrivals: closed, count: 2, prompt: 8, generate: 2, think: 1 us";
+  EXPECT_THAT(notes(closed), IsEmpty());
+  EXPECT_THAT(notes(closed + ", think_times: fixed"), says_so);
+  const std::string fixed = closed + ", think_times: fixed, prefix: {tokens: 8, count: ";
+  EXPECT_THAT(notes(fixed + "1}"), says_so);
+  EXPECT_THAT(notes(fixed + "2}"), IsEmpty());
+}
+
 // Types of what a model does not have, and those that others stand in for.
 TEST(ServedKeys, TypesWithoutEffectAreNoted) {
   const auto notes = [](const std::string& model, const std::string& keys) {
