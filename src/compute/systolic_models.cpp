@@ -26,6 +26,7 @@
 #include "tessera/compute/compute.hpp"
 #include "tessera/compute/systolic.hpp"
 #include "tessera/config/key.hpp"
+#include "tessera/config/without_effect.hpp"
 #include "tessera/core/fastest_clock.hpp"
 #include "tessera/machine/macs_per_pe.hpp"
 #include "tessera/workload/whole_product.hpp"
@@ -117,10 +118,21 @@ class ClosedForm final : public SystolicModel {
   bool by_paper_;
 };
 
+constexpr std::uint64_t usual_seed = 1;
+
 class CycleByCycle final : public SystolicModel {
  public:
   CycleByCycle(Settings settings, std::uint64_t seed)
       : SystolicModel(std::move(settings)), seed_(seed) {}
+
+  void note_keys_without_effect(config::Section& section, const machine::Machine& machine,
+                                const std::vector<const machine::Tile*>& tiles,
+                                const WorkTraits& work) const override {
+    SystolicModel::note_keys_without_effect(section, machine, tiles, work);
+    if (seed_ != usual_seed) {
+      config::note_without_effect(section, "seed", "cycles, which do not depend on the data");
+    }
+  }
 
  private:
   using Shape = std::array<std::uint64_t, 6>;
@@ -155,7 +167,7 @@ const config::ChoiceKey<bool> by_paper{"variant",
                                        {{"exact", false}, {"paper", true}},
                                        "exact",
                                        "exact, or paper: equations (2) to (8) of the paper"};
-const config::Key<std::uint64_t> seed_key{"seed", 1, "of the data"};
+const config::Key<std::uint64_t> seed_key{"seed", usual_seed, "of the data"};
 
 Settings read(config::Section& section) {
   Settings settings;

@@ -213,6 +213,10 @@ TEST(ReadExperiment, SaysWhichKeysOfComputeModelsHaveNoEffect) {
   for (const std::string& model : {array, npu, std::string("model: systolic, array: [8, 8], ")}) {
     says(model + "macs_per_pe: {int8: 2, fp16: 2, bf16: 1}", {no_int8});
   }
+  const std::string stepped = "model: systolic-cycle, array: [8, 8], ";
+  says(stepped + "seed: 1", {});
+  says(stepped + "seed: 2",
+       {path + "seed has no effect with cycles, which do not depend on the data"});
   says(npu + "latencies: {add: 2, exp: 4, gelu: 8}",
        {path + "latencies.exp" + additions, path + "latencies.gelu" + additions});
 }
