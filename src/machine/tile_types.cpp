@@ -213,7 +213,27 @@ void assign_types(config::Section& section, const std::vector<Tile>& types, Mach
   }
 }
 
+namespace {
+
+// Where some types have channels of their own, the first channel is not that of all others.
+void state_usual_channel(Machine& machine) {
+  const bool some = std::any_of(machine.types.begin(), machine.types.end(),
+                                [](const Tile& type) { return type.channel.has_value(); });
+  if (!some || machine.channels.empty()) {
+    return;
+  }
+  MemoryChannel usual = machine.channels.front();
+  usual.node = EntityId::none();
+  for (Tile& type : machine.types) {
+    type.channel = type.channel.value_or(usual);
+  }
+  machine.tile.channel = machine.tile.channel.value_or(usual);
+}
+
+}  // namespace
+
 void adjust_channels(config::Section& section, Machine& machine) {
+  state_usual_channel(machine);
   for (MemoryChannel& channel : machine.channels) {
     const std::optional<MemoryChannel>& own = machine.tile_of(channel.node).channel;
     if (own && machine.topology->computes(channel.node)) {

@@ -100,7 +100,9 @@ class NpuModel final : public compute::ComputeModel {
     if (core_.operands == Operands::sram) {
       memory.bandwidth = machine.operand_bandwidth(tile);
     } else if (!machine.channels.empty()) {
-      memory = {machine.channels.front().bandwidth, machine.channels.front().latency};
+      const machine::MemoryChannel& channel =
+          tile.channel ? *tile.channel : machine.channels.front();
+      memory = {channel.bandwidth, channel.latency};
     }
     return core_.clock.time_of_cycle(run_alone(core_, {op.get()}, memory).cycles);
   }

@@ -36,7 +36,7 @@ struct Tile {
   // Operations read and write their operands in the tile's own DRAM channel while they run (a GPU),
   // rather than in SRAM, into which what does not fit is streamed.
   bool operands_in_dram = false;
-  // Of a type whose own channel is not as `dram` says; at no node.
+  // Where types have channels that are not as `dram` says: of this type; at no node.
   std::optional<MemoryChannel> channel;
   // Peak for `type`, times `efficiency`; throws ConfigError naming the types the tile has.
   FlopRate rate(DataType type) const;

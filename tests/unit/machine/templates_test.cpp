@@ -164,6 +164,16 @@ TEST(TileTypes, GiveTheirTilesRatesAndMemory) {
   EXPECT_EQ(machine.channels[0].capacity, Bytes(8'000'000'000));
 }
 
+TEST(TileTypes, WithoutChannelsOfTheirOwnHaveThoseOfTheMachine) {
+  const Machine machine = machine_of(groups_of(2, "[slow, fast]") + types);
+  EXPECT_EQ(machine.operand_bandwidth(machine.tile_of(EntityId(0))),
+            Bandwidth::bytes_per_second(1'000'000'000'000));
+  EXPECT_EQ(machine.operand_bandwidth(machine.tile_of(EntityId(3))),
+            Bandwidth::bytes_per_second(3'000'000'000'000));
+  EXPECT_EQ(machine.channels[3].bandwidth, Bandwidth::bytes_per_second(3'000'000'000'000));
+  EXPECT_EQ(machine.channels[3].latency, SimTime::from_ps(4000));
+}
+
 TEST(TileTypes, OfOneKindTakeThePlaceOfTheTile) {
   const Machine machine = machine_of(groups_of(2, "slow") + types);
   EXPECT_TRUE(machine.types.empty());
