@@ -156,6 +156,14 @@ class TenantsExecutor final : public Executor, public FindsFlops {
     return all;
   }
 
+  Wide operand_bytes_found() const override {
+    Wide all = 0;
+    for (const TenantPart& part : setup_.parts) {
+      all += part.executor->operand_bytes_found();
+    }
+    return all;
+  }
+
   void visit_jobs(
       const std::function<void(const std::string&, const Executor&)>& visit) const override {
     for (const TenantPart& part : setup_.parts) {

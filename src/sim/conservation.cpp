@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "moved_bytes.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::sim {
@@ -60,41 +61,6 @@ void check_coherent(const RankModels& models) {
   require(sums[4] == sums[5], "coherent bytes to write and written", sums[4], sums[5]);
 }
 
-}  // namespace
-
-std::optional<Work::Accessed> bytes_asked_for(const RankModels& models) {
-  if (const auto known = models.work->accessed()) {
-    return known;
-  }
-  const auto counted = models.executor->asked_of_memory();
-  if (!counted) {
-    return std::nullopt;
-  }
-  std::array<std::uint64_t, 2> sums{counted->read, counted->written};
-  if (models.coherent) {
-    sums[0] += models.coherent->totals().bytes_to_read;
-    sums[1] += models.coherent->totals().bytes_to_write;
-  }
-  models.communicator.reduce_sum(sums);
-  return Work::Accessed{sums[0], sums[1]};
-}
-
-std::optional<Work::Accessed> bytes_moved(const RankModels& models) {
-  if (models.experiment.memory->account() == memory::MemoryModel::Account::none) {
-    return std::nullopt;
-  }
-  std::array<std::uint64_t, 2> moved{};
-  // All that was booked, also what a channel is at after the last event of the run.
-  models.memory->visit_channels(SimTime::never(), [&](const memory::ChannelUse& use) {
-    moved[0] += use.read.count();
-    moved[1] += use.written.count();
-  });
-  models.communicator.reduce_sum(moved);
-  return Work::Accessed{moved[0], moved[1]};
-}
-
-namespace {
-
 // As accesses have them. Whole bursts are more by rounding and less by what queues answer, so that
 // the memory counts both apart.
 std::optional<Work::Accessed> bytes_of_accesses(const RankModels& models) {
@@ -112,7 +78,7 @@ std::optional<Work::Accessed> bytes_of_accesses(const RankModels& models) {
 
 void check_accesses(const RankModels& models) {
   const std::optional<Work::Accessed> accessed = bytes_of_accesses(models);
-  const std::optional<Work::Accessed> asked = bytes_asked_for(models);
+  const std::optional<Work::Accessed> asked = bytes_asked_for(models, Of::simulated);
   if (!accessed || !asked) {
     return;
   }

@@ -1,10 +1,7 @@
 // What must come out even at the end of a run.
 #pragma once
 
-#include <optional>
-
 #include "rank_models.hpp"
-#include "tessera/sim/work.hpp"
 
 namespace tessera::sim {
 
@@ -20,11 +17,5 @@ namespace tessera::sim {
 // Throws InternalError naming what does not. Collective; sums that models keep anyway are added up
 // over ranks.
 void check_conservation(const RankModels& models);
-
-// So far, by all ranks; collective. Bytes that memory was asked for: none where they are not
-// counted. And that its channels moved, whole bursts where it has such: none where it keeps no
-// account.
-std::optional<Work::Accessed> bytes_asked_for(const RankModels& models);
-std::optional<Work::Accessed> bytes_moved(const RankModels& models);
 
 }  // namespace tessera::sim

@@ -8,6 +8,7 @@
 
 #include "conservation.hpp"
 #include "iteration.hpp"
+#include "moved_bytes.hpp"
 #include "rank_sums.hpp"
 #include "tessera/core/wide.hpp"
 #include "tessera/executor/flops.hpp"
@@ -172,44 +173,20 @@ void fill_counts(const RankModels& models, trace::Summary& summary) {
   summary.messages = sums[2];
 }
 
-void fill_sent(const RankModels& models, trace::Summary& summary) {
-  if (models.work->stands_for_others()) {
-    if (const std::optional<executor::SentBytes> sent = models.work->sent_by_all()) {
-      summary.message_bytes = sent->messages;
-      summary.collective_bytes = sent->collectives;
-    }
-    return;
-  }
-  if (const std::optional<executor::SentBytes> sent = models.executor->sent_bytes()) {
-    std::array<std::uint64_t, 2> sums{sent->messages, sent->collectives};
-    models.communicator.reduce_sum(sums);
-    summary.message_bytes = sums[0];
-    summary.collective_bytes = sums[1];
-  }
-}
-
-// What memory was asked for; where nobody counts that, what it moved. Counts of a run are not of
-// tiles that others stand for.
-std::optional<Work::Accessed> bytes_of_memory(const RankModels& models) {
-  std::optional<Work::Accessed> accessed = models.work->accessed_by_all();
-  if (accessed || models.work->stands_for_others()) {
-    return accessed;
-  }
-  accessed = bytes_asked_for(models);
-  return accessed ? accessed : bytes_moved(models);
-}
-
 // Reads and writes are not told apart where operations move operands in DRAM.
 void fill_bytes(const RankModels& models, trace::Summary& summary) {
-  fill_sent(models, summary);
+  if (const std::optional<executor::SentBytes> sent = bytes_sent(models)) {
+    summary.message_bytes = sent->messages;
+    summary.collective_bytes = sent->collectives;
+  }
   const std::optional<Work::Accessed> accessed = bytes_of_memory(models);
-  const std::optional<Wide> operands = models.work->operand_bytes();
-  if (!accessed || !operands) {
+  const Wide operands = bytes_of_operands(models);
+  if (!accessed) {
     return;
   }
   summary.memory_bytes =
-      static_cast<double>(Wide{accessed->read} + Wide{accessed->written} + *operands);
-  if (*operands == 0) {
+      static_cast<double>(Wide{accessed->read} + Wide{accessed->written} + operands);
+  if (operands == 0) {
     summary.memory_read_bytes = accessed->read;
     summary.memory_written_bytes = accessed->written;
   }

@@ -36,9 +36,41 @@ SERVED = PLAN[:PLAN.index("workload:")] + """workload:
   kind: serving
   tenants:
     - name: chat
-      language_model: {layers: 2, hidden: 256, heads: 4, sequence: 512, vocabulary: 1024}
-      requests: {arrivals: poisson, rate: 100, count: 3, prompt: 64, generate: 4}
+      language_model:
+        {layers: 2, hidden: 256, heads: 4, sequence: 512, vocabulary: 1024, mlp: relu, normalisation: rms_norm,
+         positions: none, biases: false, attention: flash, causal: true}
+      batching: {block: 1}
+      requests: {arrivals: fixed, interval: 10 ms, count: 1, prompt: 64, generate: 4}
 """
+TYPES = GRAPH.replace("  network:", "  types: {other: {nodes: [0, 1, 2, 3], OTHER}}\n  network:")
+OPERATORS = f"""name: operators
+machine:
+  topology: {{kind: mesh, rows: 2, columns: 2, bandwidth: 100 GB/s, latency: 10 ns}}
+  dram: {{at: each, bandwidth: 10 GB/s, latency: 50 ns}}
+  network: {{model: packet}}
+  memory: {{model: channel}}
+  compute: {{model: npu, array: [8, 8], vector_width: 64, scratchpad: 64 KiB, accumulator: 16 KiB}}
+  power: {MEMORY_ALONE}
+workload: {{kind: operators, operators: [{{kind: transpose, name: turn, rows: 512, columns: 256}}]}}
+"""
+STREAMED = STREAMS[:STREAMS.index("workload:")] + "workload:\n  kind: tenants\n  tenants:\n"
+TENANT_JOBS = {
+    "plan": f"{{name: plan, tiles: [[0, 0, 1, 4]], workload: {MODEL}, strategy: {{tensor: 4, micro_batch: 2MORE}}}}",
+    "graph": f"""name: graph
+      tiles: [[0, 4, 1, 2]]
+      workload: {MODEL}
+      strategy: {{tensor: 2, micro_batch: 2}}
+      execution: {{collectives: {{communicators: flat}}}}""",
+    "served": """name: served
+      tiles: [[0, 6, 1, 2]]
+      workload:
+        kind: serving
+        tenants:
+          - name: chat
+            language_model: {layers: 16, hidden: 512, heads: 4, sequence: 512, vocabulary: 1024}
+            requests: {arrivals: fixed, interval: 10 ms, count: 2, prompt: 64, generate: 4}""",
+}
+COUNTS = ("message_bytes", "collective_bytes", "memory_read_bytes", "memory_written_bytes", "memory_bytes")
 
 
 def summary_of(program, text, *settings):
@@ -79,23 +111,71 @@ def energy_of_memories_is_by_their_bytes(program):
     expect_energy(tenants, 8 * 100e9)
 
 
+def elements_of_step(tokens, emitting, keys, layers=2, hidden=256, vocabulary=1024):
+    """That operators of SERVED move: of each the weights, what it reads and what it writes."""
+    norm = 2 * tokens * hidden + hidden
+    products = 12 * hidden**2 + tokens * ((1 + 3) + (1 + 2) + (1 + 4) + (4 + 2)) * hidden
+    cache = 2 * 2 * tokens * hidden  # keys and values, read as they were made, and written
+    attention = 2 * tokens * hidden + 2 * keys * hidden
+    head = 2 * emitting * hidden + hidden + hidden * vocabulary + emitting * (hidden + 2 * vocabulary + 1)
+    return 2 * tokens * hidden + layers * (2 * norm + products + cache + attention) + head
+
+
 @check
-def energy_without_bytes_says_so(program):
-    served = summary_of(program, SERVED)
-    expect(served["memory_bytes"] is None and served["memory_read_bytes"] is None, served)
-    expect(any("without what memories draw" in note for note in served["notes"]), served["notes"])
+def bytes_of_served_models_are_those_of_their_steps(program):
+    wanted = 2 * (elements_of_step(64, 1, 64) + sum(elements_of_step(1, 1, 64 + more) for more in (1, 2, 3)))
+    for compute in ("{model: roofline}", "{model: gemm, tiles: [16x16], attention_efficiency: 0.5, attention_rows: 64}"):
+        for steps in ("walked", "whole"):
+            found = summary_of(program, SERVED, f"machine.compute={compute}", f"workload.steps={steps}")
+            expect(found["memory_bytes"] == wanted, (compute, steps, found["memory_bytes"], wanted))
+            expect(found["memory_read_bytes"] is None, found)
+            expect_energy(found, found["tiles"] * 100e9)
+
+
+@check
+def energy_of_memories_of_operators_on_cores(program):
+    found = summary_of(program, OPERATORS)
+    expect(found["memory_read_bytes"] == found["memory_written_bytes"] == 2 * 512 * 256, found)
+    expect_energy(found, 4 * 10e9)
+    unknown = summary_of(program, OPERATORS, "machine.memory.model=bandwidth")
+    expect(unknown["power_w_per_tile"] == 0, unknown)
+    expect(any("without what memories draw" in note for note in unknown["notes"]), unknown["notes"])
+
+
+@check
+def energy_of_memories_of_several_types_of_tiles(program):
+    slow = summary_of(program, TYPES.replace("OTHER", "dram: {bandwidth: 50 GB/s, latency: 0 ns}"))
+    expect(slow["memory_bytes"] == 8 * 100e6 and slow["simulated_time_ps"] == 2_000_000_000, slow)
+    expect_near(slow["power_w_per_tile"], 100 * 8 * 100e6 / (2e-3 * (4 * 50e9 + 4 * 100e9)))
+    apart = summary_of(program, TYPES.replace("OTHER", "operands: sram"))
+    expect(apart["memory_bytes"] == 4 * 100e6 and apart["simulated_time_ps"] == 1_000_000_000, apart)
+    expect_near(apart["power_w_per_tile"], 50)
+
+
+@check
+def bytes_of_tenants_are_those_of_each_alone(program):
+    def of(*names, more=""):
+        jobs = [TENANT_JOBS[name].replace("MORE", more) for name in names]
+        return summary_of(program, STREAMED + "".join(f"    - {job}\n" for job in jobs))
+
+    alone = {name: of(name) for name in TENANT_JOBS}
+    for more in ("", ", aggregation: tensor"):
+        for names in (("plan", "graph"), ("plan", "served"), ("plan", "graph", "served")):
+            found = of(*names, more=more)
+            for key in COUNTS:
+                wanted = sum(alone[name][key] for name in names)
+                expect(found[key] == wanted, (more, names, key, found[key], wanted))
 
 
 @check
 def bytes_of_aggregated_plans_are_of_all_tiles(program):
-    keys = ("message_bytes", "collective_bytes", "memory_read_bytes", "memory_written_bytes", "memory_bytes")
     for strategy in ("{pipeline: 2, tensor: 2, data: 2, micro_batch: 2}", "{zero: 3, data: 4, micro_batch: 2}"):
         for network in ("analytical", "flow"):
             settings = (f"strategy={strategy}", f"machine.network.model={network}")
             every = summary_of(program, STREAMS, *settings)
             for one in ("tensor", "stage"):
                 found = summary_of(program, STREAMS, *settings, f"strategy.aggregation={one}")
-                for key in keys:
+                for key in COUNTS:
                     expect(found[key] == every[key], (strategy, network, one, key, found[key], every[key]))
 
 
@@ -113,3 +193,14 @@ def memories_that_move_more_than_they_can_are_noted(program):
     share = summary["memory_bytes"] / (10e9 * summary["simulated_time_ps"] * 1e-12)
     expect(share > 1.5 and summary["power_w_per_tile"] == 100, summary)
     expect(any(f"moved {round(share, 2):g} times the bytes" in note for note in summary["notes"]), summary["notes"])
+
+
+@check
+def bytes_of_replayed_micro_batches_are_those_of_all(program):
+    for text in (PLAN, STREAMS):
+        settings = ("workload.batch=128", "strategy={pipeline: 2, tensor: 2, micro_batch: 2}")
+        every = summary_of(program, text, *settings)
+        some = summary_of(program, text, *settings, "run.replay=exact")
+        expect(some["replayed_micro_batches"] > 0 and some["memory_bytes"] > 0, some)
+        for key in (*COUNTS, "simulated_time_ps", "power_w_per_tile"):
+            expect(some[key] == every[key], (key, some[key], every[key]))

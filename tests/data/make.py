@@ -77,7 +77,7 @@ def main():
         checkpoint = json.loads((newest / "checkpoint.json").read_text(encoding="utf-8"))
         expected = {"tessera": checkpoint["tessera"], "git": checkpoint["git"], "state": checkpoint.get("state", 0),
                     "digest": whole["result_digest"], "simulated_time_ps": whole["simulated_time_ps"],
-                    "rows": rows_of(folder)}
+                    "memory_bytes": whole["memory_bytes"], "rows": rows_of(folder)}
         name = f"{version}-state{expected['state']}" + (f"-{experiment.stem}" if experiment != SHORT else "")
         with tarfile.open(target / f"{name}.tar.xz", "w:xz") as archive:
             archive.add(folder, "run")

@@ -139,15 +139,19 @@ class Work {
   virtual std::size_t compute_bytes(std::uint64_t nodes) const = 0;
   // None: not known beforehand.
   virtual std::optional<Accessed> accessed() const { return std::nullopt; }
-  // Likewise by all tiles, those among them that others stand for.
+  // Likewise by all tiles, those among them that others stand for; of one job.
   virtual std::optional<Accessed> accessed_by_all() const { return accessed(); }
-  // What all tiles send in the whole run where some are stood for; none: not known.
+  // What all tiles send in the whole run where some are stood for; none: not known. Of one job.
   virtual std::optional<executor::SentBytes> sent_by_all() const { return std::nullopt; }
   // Whether some are stood for, so that what is counted of a run is not of all.
   virtual bool stands_for_others() const { return false; }
+  // The works of several jobs, in the order of executor::Executor::visit_jobs; of one job itself.
+  virtual void visit_jobs(const std::function<void(const Work& work)>& visit) const {
+    visit(*this);
+  }
   // Bytes that operations of all tiles read and write in the whole run of operands in DRAM
-  // (machine::Tile::operands_in_dram), beside those of accesses; none: not known.
-  virtual std::optional<Wide> operand_bytes() const { return std::nullopt; }
+  // (machine::Tile::operands_in_dram), beside those of accesses and what its executor finds.
+  virtual Wide operand_bytes() const = 0;
   // [nodes] see weights.hpp.
   virtual std::vector<std::uint64_t> predicted_events() const = 0;
   // Where that knows nothing of tiles, which are alike: how many events one has, roughly, against

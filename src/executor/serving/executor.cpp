@@ -175,6 +175,9 @@ class ServingExecutor final : public Executor, public FindsFlops {
   std::optional<AskedOfMemory> asked_of_memory() const override {
     return work_.on_tiles ? std::optional(walks_.asked()) : std::nullopt;
   }
+  Wide operand_bytes_found() const override {
+    return walks_.operand_bytes() + (host_ ? host_->operand_bytes() : 0);
+  }
   std::vector<Wide> flops_found() const override {
     Wide sum = 0;
     for (std::size_t i = 0; host_ && i < work_.tenants.size(); ++i) {

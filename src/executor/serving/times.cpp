@@ -15,14 +15,23 @@ const OperatorTime& OperatorTimes::of(std::uint32_t tenant, std::uint32_t op,
   const std::uint32_t kind = served.model->kind_of(op);
   const auto [found, is_new] = known_.try_emplace({tenant, kind, model.needed(op, sizes), type});
   if (is_new) {
-    const serving::TileOperation made = model.operation(op, sizes);
-    OperatorTime& known = found->second;
-    known.time = setup_.time_of(machine.tile_of(node), made);
-    known.read = (served.streams_weights ? made.weights : Bytes()) +
-                 (served.streams_cache ? made.cached : Bytes());
-    known.written = served.streams_cache ? made.appended : Bytes();
+    found->second = once(tenant, op, sizes, node);
   }
   return found->second;
+}
+
+OperatorTime OperatorTimes::once(std::uint32_t tenant, std::uint32_t op,
+                                 const serving::StepSizes& sizes, EntityId node) const {
+  const ServedTenant& served = setup_.work.tenants[tenant];
+  const machine::Tile& tile = setup_.machine.tile_of(node);
+  const serving::TileOperation made = served.model->on_tiles()->operation(op, sizes);
+  OperatorTime known;
+  known.time = setup_.time_of(tile, made);
+  known.read = (served.streams_weights ? made.weights : Bytes()) +
+               (served.streams_cache ? made.cached : Bytes());
+  known.written = served.streams_cache ? made.appended : Bytes();
+  known.operands = tile.operands_in_dram ? made.operation.bytes + made.operation.added : Bytes();
+  return known;
 }
 
 }  // namespace tessera::executor

@@ -13,6 +13,7 @@ struct OperatorTime {
   SimTime time;  // on a tile of full speed
   Bytes read;    // from memory meanwhile, as SRAM does not hold it
   Bytes written;
+  Bytes operands;  // that it moves where they are in DRAM (machine::Tile::operands_in_dram)
 };
 
 class OperatorTimes {
@@ -21,6 +22,9 @@ class OperatorTimes {
 
   const OperatorTime& of(std::uint32_t tenant, std::uint32_t op, const serving::StepSizes& sizes,
                          EntityId node);
+  // The same, not kept.
+  OperatorTime once(std::uint32_t tenant, std::uint32_t op, const serving::StepSizes& sizes,
+                    EntityId node) const;
   std::size_t resident_bytes() const { return known_.size() * of_entry; }
 
  private:

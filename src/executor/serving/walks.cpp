@@ -211,6 +211,7 @@ void ServingWalks::begin_operator(pdes::Context& context, Walking& walking, std:
   request.done = pdes::Port(setup_.slot, serving_computed_kind);
   walking.outstanding = 1;
   compute::run_timed(context, setup_.compute_slot, request, walking.slot);
+  operands_ += known.operands.count();
   access(context, walking, known.read, false);
   access(context, walking, known.written, true);
 }
@@ -230,6 +231,7 @@ void ServingWalks::access(pdes::Context& context, Walking& walking, Bytes bytes,
 void ServingWalks::save_totals(pdes::StateWriter& writer) const {
   writer.put(done_);
   writer.put(asked_);
+  writer.put(operands_);
 }
 
 void ServingWalks::add_totals(pdes::StateReader& reader) {
@@ -237,6 +239,7 @@ void ServingWalks::add_totals(pdes::StateReader& reader) {
   const auto asked = reader.get<AskedOfMemory>();
   asked_.read += asked.read;
   asked_.written += asked.written;
+  operands_ += reader.get<Wide>();
 }
 
 }  // namespace tessera::executor

@@ -10,6 +10,7 @@
 
 #include "serving/core.hpp"
 #include "serving/times.hpp"
+#include "tessera/core/wide.hpp"
 #include "tessera/executor/program/executor.hpp"
 
 namespace tessera::executor {
@@ -44,6 +45,7 @@ class ServingWalks {
 
   std::uint64_t parts_done() const { return done_; }
   const AskedOfMemory& asked() const { return asked_; }
+  Wide operand_bytes() const { return operands_; }
   void save_totals(pdes::StateWriter& writer) const;
   void add_totals(pdes::StateReader& reader);
   std::size_t resident_bytes() const { return times_.resident_bytes(); }
@@ -71,6 +73,7 @@ class ServingWalks {
       rests_;
   std::uint64_t done_ = 0;
   AskedOfMemory asked_;
+  Wide operands_ = 0;  // bytes moved in DRAM
 };
 
 }  // namespace tessera::executor

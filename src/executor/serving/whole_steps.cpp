@@ -122,22 +122,20 @@ const WholeSteps::Plan& WholeSteps::plan_of(std::uint32_t tenant, const StepSize
   return plan;
 }
 
-SimTime WholeSteps::time_of(std::uint32_t tenant, std::uint32_t unit,
-                            const std::vector<Repeated>& operators, const StepSizes& sizes,
-                            bool all) {
+WholeSteps::Done WholeSteps::work_of(std::uint32_t tenant, std::uint32_t unit,
+                                     const std::vector<Repeated>& operators, const StepSizes& sizes,
+                                     bool all) {
   const EntityId node = node_of(tenant, unit);
   const machine::Machine& machine = setup_.machine;
-  SimTime sum;
+  Done sum;
   for (const Repeated& one : operators) {
     if (!all && !one.of_tokens) {
       continue;
     }
-    const SimTime time =
-        one.of_keys ? setup_.time_of(
-                          machine.tile_of(node),
-                          setup_.work.tenants[tenant].model->on_tiles()->operation(one.op, sizes))
-                    : times_.of(tenant, one.op, sizes, node).time;
-    sum += machine.time_at(node, time) * one.times;
+    const OperatorTime known = one.of_keys ? times_.once(tenant, one.op, sizes, node)
+                                           : times_.of(tenant, one.op, sizes, node);
+    sum.time += machine.time_at(node, known.time) * one.times;
+    sum.operands += Wide{known.operands.count()} * static_cast<std::uint64_t>(one.times);
   }
   return sum;
 }
@@ -153,20 +151,21 @@ WholeStep WholeSteps::add_up(std::uint32_t tenant, const Plan& plan, const StepS
   for (std::uint32_t unit = 0; unit < units; ++unit) {
     step.end.push_back(setup_.message_time(work.host(), node_of(tenant, unit), work.message));
   }
-  std::vector<std::vector<SimTime>> of_pieces;  // [pieces][units]
+  std::vector<std::vector<Done>> of_pieces;  // [pieces][units]
   for (const Piece& piece : plan.pieces) {
-    std::vector<SimTime>& times = of_pieces.emplace_back();
+    std::vector<Done>& done = of_pieces.emplace_back();
     for (std::uint32_t unit = 0; unit < units; ++unit) {
-      times.push_back(alike_[tenant] != 0 && unit > 0
-                          ? times.front()
-                          : time_of(tenant, unit, piece.operators, sizes, all));
+      done.push_back(alike_[tenant] != 0 && unit > 0
+                         ? done.front()
+                         : work_of(tenant, unit, piece.operators, sizes, all));
     }
   }
   for (const std::uint32_t number : plan.order) {
     const Piece& piece = plan.pieces[number];
     for (std::uint32_t unit = 0; unit < units; ++unit) {
-      step.busy[unit] += of_pieces[number][unit];
-      step.end[unit] += of_pieces[number][unit];
+      step.busy[unit] += of_pieces[number][unit].time;
+      step.end[unit] += of_pieces[number][unit].time;
+      step.operands += of_pieces[number][unit].operands;
     }
     if (piece.reduces) {
       const std::vector<SimTime> before = step.end;
@@ -197,11 +196,12 @@ WholeStep WholeSteps::of(std::uint32_t tenant, const StepSizes& sizes) {
     found->second = add_up(tenant, plan, sizes, false);
   }
   WholeStep step = found->second;
-  const SimTime beyond = time_of(tenant, 0, plan.beyond_tokens, sizes, true);
-  step.over += beyond;
+  const Done beyond = work_of(tenant, 0, plan.beyond_tokens, sizes, true);
+  step.over += beyond.time;
+  step.operands += beyond.operands * step.end.size();
   for (std::size_t unit = 0; unit < step.end.size(); ++unit) {
-    step.end[unit] += beyond;
-    step.busy[unit] += beyond;
+    step.end[unit] += beyond.time;
+    step.busy[unit] += beyond.time;
   }
   return step;
 }

@@ -17,6 +17,7 @@
 
 #include "serving/exchange_time.hpp"
 #include "serving/times.hpp"
+#include "tessera/core/wide.hpp"
 #include "tessera/pdes/state.hpp"
 
 namespace tessera::executor {
@@ -28,6 +29,7 @@ struct WholeStep {
   std::vector<SimTime> end;
   std::vector<SimTime> busy;
   std::vector<SimTime> exchanging;
+  Wide operands = 0;  // bytes that all units move in DRAM
 };
 
 // What the units of a tenant have done so far.
@@ -63,6 +65,11 @@ class WholeSteps {
     bool reduces = false;
     std::uint32_t exchange = 0;  // op
   };
+  // What a unit does.
+  struct Done {
+    SimTime time;
+    Wide operands = 0;  // bytes
+  };
   // A walk as pieces, each kept once, and their order.
   struct Plan {
     std::vector<Piece> pieces;
@@ -76,8 +83,8 @@ class WholeSteps {
   // `all`: also operators that depend on more than tokens.
   WholeStep add_up(std::uint32_t tenant, const Plan& plan, const serving::StepSizes& sizes,
                    bool all);
-  SimTime time_of(std::uint32_t tenant, std::uint32_t unit, const std::vector<Repeated>& operators,
-                  const serving::StepSizes& sizes, bool all);
+  Done work_of(std::uint32_t tenant, std::uint32_t unit, const std::vector<Repeated>& operators,
+               const serving::StepSizes& sizes, bool all);
   EntityId node_of(std::uint32_t tenant, std::uint32_t unit) const;
   bool are_alike(std::uint32_t tenant) const;
 

@@ -80,7 +80,7 @@ class ChipsWork final : public Work {
   std::size_t compute_bytes(std::uint64_t nodes) const override {
     return platform_.compute->predicted_bytes(nodes);
   }
-  std::optional<Wide> operand_bytes() const override { return Wide{0}; }
+  Wide operand_bytes() const override { return 0; }
   std::vector<std::uint64_t> predicted_events() const override {
     PredictedEvents events(platform_);
     const EntityId host = chip_.cores.front();

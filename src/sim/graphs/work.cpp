@@ -126,7 +126,7 @@ class GraphsWork final : public Work {
       visit(talk.from, talk.to, talk.bytes);
     }
   }
-  std::optional<Wide> operand_bytes() const override {
+  Wide operand_bytes() const override {
     Wide sum = 0;
     for (std::uint32_t npu = 0; npu < graph_.look.computed_bytes.size(); ++npu) {
       if (platform_.machine.tile_of(graph_.nodes[npu]).operands_in_dram) {

@@ -214,7 +214,7 @@ class ProgramWork final : public Work {
   std::optional<executor::SentBytes> sent_by_all() const override {
     return sent_by_tiles(all_tiles(), job_.iterations);
   }
-  std::optional<Wide> operand_bytes() const override {
+  Wide operand_bytes() const override {
     Wide sum = 0;
     for (std::uint32_t stage = 0; stage < plan_.stages.size(); ++stage) {
       const machine::Tile& tile = platform_.machine.tile_of(plan_.placement.tile({stage, 0, 0}));

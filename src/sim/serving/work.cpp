@@ -203,13 +203,8 @@ class ServedWork final : public Work {
     constexpr std::size_t of_tile = 64;
     return work_.on_tiles ? nodes * of_tile : platform_.compute->predicted_bytes(nodes);
   }
-  // Steps are known only when they come.
-  std::optional<Wide> operand_bytes() const override {
-    const bool in_dram = work_.on_tiles && std::ranges::any_of(nodes(), [this](EntityId node) {
-                           return platform_.machine.tile_of(node).operands_in_dram;
-                         });
-    return in_dram ? std::nullopt : std::optional<Wide>(0);
-  }
+  // Found as steps come.
+  Wide operand_bytes() const override { return 0; }
   std::vector<std::uint64_t> predicted_events() const override {
     if (work_.on_tiles) {
       return predicted_events_of_tiles(platform_, work_);

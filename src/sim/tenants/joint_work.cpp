@@ -233,23 +233,30 @@ class JointWork final : public Work {
   }
   // Where each job's is known.
   std::optional<Accessed> accessed() const override {
-    return sum_of_accesses([](const Work& work) { return work.accessed(); });
+    Accessed all;
+    for (const auto& work : works_) {
+      const std::optional<Accessed> own = work->accessed();
+      if (!own) {
+        return std::nullopt;
+      }
+      all.read += own->read;
+      all.written += own->written;
+    }
+    return all;
   }
-  std::optional<Accessed> accessed_by_all() const override {
-    return sum_of_accesses([](const Work& work) { return work.accessed_by_all(); });
+  void visit_jobs(const std::function<void(const Work& work)>& visit) const override {
+    for (const auto& work : works_) {
+      visit(*work);
+    }
   }
   bool stands_for_others() const override {
     return std::any_of(works_.begin(), works_.end(),
                        [](const auto& work) { return work->stands_for_others(); });
   }
-  std::optional<Wide> operand_bytes() const override {
+  Wide operand_bytes() const override {
     Wide all = 0;
     for (const auto& work : works_) {
-      const std::optional<Wide> own = work->operand_bytes();
-      if (!own) {
-        return std::nullopt;
-      }
-      all += *own;
+      all += work->operand_bytes();
     }
     return all;
   }
@@ -355,20 +362,6 @@ class JointWork final : public Work {
     std::uint64_t all = 0;
     for (const auto& work : works_) {
       all += count(*work);
-    }
-    return all;
-  }
-
-  template <class Of>
-  std::optional<Accessed> sum_of_accesses(Of of) const {
-    Accessed all;
-    for (const auto& work : works_) {
-      const std::optional<Accessed> own = of(*work);
-      if (!own) {
-        return std::nullopt;
-      }
-      all.read += own->read;
-      all.written += own->written;
     }
     return all;
   }

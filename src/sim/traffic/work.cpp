@@ -84,7 +84,7 @@ class TrafficsWork final : public Work {
     return platform_.compute->predicted_bytes(nodes);
   }
   std::optional<Accessed> accessed() const override { return Accessed{}; }
-  std::optional<Wide> operand_bytes() const override { return Wide{0}; }
+  Wide operand_bytes() const override { return 0; }
   // Exact where few enough are sent that all can be drawn.
   std::vector<std::uint64_t> predicted_events() const override {
     PredictedEvents events(platform_, predicted_traffic(platform_, *this));

@@ -132,6 +132,7 @@ class RelayWork final : public sim::Work {
   const std::vector<std::string>& names() const override { return names_; }
   std::vector<EntityId> samples_of_parts() const override { return {relay_.tiles.front()}; }
   void describe(EntityId, trace::NodeRow&) const override {}
+  Wide operand_bytes() const override { return 0; }  // it computes on nothing in DRAM
   std::size_t shared_bytes() const override { return 0; }
   std::size_t bytes_a_tile() const override { return 64; }
   std::size_t compute_bytes(std::uint64_t nodes) const override {

@@ -19,6 +19,7 @@
 #include "tessera/core/balance.hpp"
 #include "tessera/core/ids.hpp"
 #include "tessera/core/time.hpp"
+#include "tessera/core/wide.hpp"
 #include "tessera/executor/service_windows.hpp"
 #include "tessera/executor/time_distribution.hpp"
 #include "tessera/machine/machine.hpp"
@@ -251,6 +252,9 @@ class Executor : public pdes::Component {
       const std::function<void(std::uint32_t, const plan::MemoryWalk::Peak&)>& /*visit*/) const {}
   // Of the memory component, so far on this rank; none, on every rank: it is not counted.
   virtual std::optional<AskedOfMemory> asked_of_memory() const { return std::nullopt; }
+  // Of operands in DRAM (machine::Tile::operands_in_dram), what operators move that are known only
+  // as they come; so far on this rank.
+  virtual Wide operand_bytes_found() const { return 0; }
   // The executors of several jobs with the names of these; one of a job alone visits itself, with
   // none.
   virtual void visit_jobs(

@@ -121,8 +121,8 @@ std::uint64_t streamed_cycles(const CoreConfig& core, std::uint64_t rows, std::u
 CoreConfig read_core(config::Section& section);
 std::vector<ParameterInfo> core_parameters();
 // Notes keys of the section that the core was read from and that change nothing, whether operators
-// say what vector work they are of (compute::WorkTraits) or not; `passes` as names_of_passes, of all
-// of them, or none: not known.
+// say what vector work they are of (compute::WorkTraits) or not; `passes` as names_of_passes, of
+// all of them, or none: not known.
 void note_keys_without_effect(config::Section& section, const CoreConfig& core,
                               bool names_vector_work,
                               const std::optional<std::set<std::string>>& passes);

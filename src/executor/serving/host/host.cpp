@@ -251,6 +251,7 @@ void ServingHost::begin_whole(pdes::Context& context, const Ready& ready) {
     spent.busy[unit] += whole.busy[unit];
     spent.exchanging[unit] += whole.exchanging[unit];
   }
+  operand_bytes_ += whole.operands;
   const std::uint16_t slot = take_slot(ready);
   slots_[slot].outstanding = 1;
   context.send_self(whole.over, pdes::Port(setup_.slot, serving_whole_kind), std::uint32_t{0},

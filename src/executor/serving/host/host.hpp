@@ -64,6 +64,8 @@ class ServingHost {
   std::uint64_t carried_bytes() const { return carried_bytes_; }
   // Of blocks of caches, by all units, to tiers and back.
   std::uint64_t moved_bytes() const { return moved_bytes_; }
+  // Of operands in DRAM, by all units in whole steps that have begun.
+  Wide operand_bytes() const { return operand_bytes_; }
 
   void save(pdes::StateWriter& writer) const;
   void restore(pdes::StateReader& reader);
@@ -228,6 +230,7 @@ class ServingHost {
   std::uint32_t next_carry_ = 0;
   std::uint64_t carried_bytes_ = 0;
   std::uint64_t moved_bytes_ = 0;
+  Wide operand_bytes_ = 0;
   std::unique_ptr<WholeSteps> whole_;  // null: steps are walked
   // For outlooks, and not in checkpoints.
   HostCalls calls_;

@@ -61,6 +61,7 @@ void ServingHost::save(pdes::StateWriter& writer) const {
   writer.put(next_carry_);
   writer.put(carried_bytes_);
   writer.put(moved_bytes_);
+  writer.put(operand_bytes_);
   writer.put(next_step_);
   writer.put_all(ready_);
   writer.put_all(slots_);
@@ -126,6 +127,7 @@ void ServingHost::restore(pdes::StateReader& reader) {
   next_carry_ = reader.get<std::uint32_t>();
   carried_bytes_ = reader.get<std::uint64_t>();
   moved_bytes_ = reader.get<std::uint64_t>();
+  operand_bytes_ = reader.get<Wide>();
   next_step_ = reader.get<std::uint32_t>();
   ready_ = reader.get_all<Ready>();
   slots_ = reader.get_all<Running>();
