@@ -130,32 +130,6 @@ class TenantsExecutor final : public Executor, public FindsFlops {
     return all;
   }
 
-  // Of all tenants or of none; so is what memory is asked for.
-  std::optional<SentBytes> sent_bytes() const override {
-    SentBytes all;
-    for (const TenantPart& part : setup_.parts) {
-      const std::optional<SentBytes> own = part.executor->sent_bytes();
-      if (!own) {
-        return std::nullopt;
-      }
-      all.messages += own->messages;
-      all.collectives += own->collectives;
-    }
-    return all;
-  }
-  std::optional<AskedOfMemory> asked_of_memory() const override {
-    AskedOfMemory all;
-    for (const TenantPart& part : setup_.parts) {
-      const std::optional<AskedOfMemory> own = part.executor->asked_of_memory();
-      if (!own) {
-        return std::nullopt;
-      }
-      all.read += own->read;
-      all.written += own->written;
-    }
-    return all;
-  }
-
   Wide operand_bytes_found() const override {
     Wide all = 0;
     for (const TenantPart& part : setup_.parts) {

@@ -388,6 +388,11 @@ class Search {
 
   void write(bool has_ended) {
     outcome_.strategy_yaml = best_strategy(has_ended);
+    if (!outcome_.proposals.empty()) {
+      outcome_.notes = outcome_.proposals.front().candidate
+                           ? written_notes_
+                           : notes_about_others(simulator_.experiment().notes, {});
+    }
     comm::on_first_rank(communicator_, [&] { ledger_->write(outcome_, ranking_.fastest); });
   }
 
@@ -426,7 +431,7 @@ class Search {
     }
     settings.insert(settings.end(), {"strategy.order=[]", "run.trace=none", "run.weights=none"});
     const sim::Experiment best = sim::read_experiment(request_.experiment, settings, loader());
-    outcome_.notes = notes_about_others(best.notes, own);
+    written_notes_ = notes_about_others(best.notes, own);
     config::Diagnostics diagnostics;
     const config::Value root = config::parse("resolved", best.resolved, diagnostics);
     diagnostics.throw_if_any();
@@ -450,6 +455,7 @@ class Search {
   SearchOutcome outcome_;
   std::string written_;
   std::string written_key_;
+  std::vector<std::string> written_notes_;  // of that key
 };
 
 }  // namespace

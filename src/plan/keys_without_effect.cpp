@@ -107,6 +107,9 @@ void note_sharing_of_inference(Section& section, const Strategy& strategy) {
     note_without_effect(section, "zero", "inference, which shares out weights alone (zero: 3)");
     if (strategy.shard > 0) {
       note_without_effect(section, "shard", "zero: 1 and zero: 2 of inference");
+      if (strategy.shard_members != Strategy{}.shard_members) {
+        note_without_effect(section, "shard_members", "zero: 1 and zero: 2 of inference");
+      }
     }
   }
   if (strategy.zero >= 2 && strategy.gradient_copies > 0) {

@@ -390,6 +390,9 @@ Strategy read_strategy(config::Section& section, const workload::Workload& workl
             " with embedding and head)");
   }
   note_keys_without_effect(section, workload, strategy);
+  if (!workload.training) {
+    strategy.recompute = Recompute::none;  // there is no pass that would compute again
+  }
   return strategy;
 }
 

@@ -31,20 +31,27 @@ std::optional<double> peak_of_memories(const Experiment& experiment) {
       }
     }
   }
+  const memory::MemoryModel* const model = experiment.memory.get();
   const std::unique_ptr<Work> work = work_of(experiment);
+  const std::optional<Work::Accessed> accessed = work->accessed();
+  const bool uses_channels = !accessed || accessed->read + accessed->written > 0;
   for (const EntityId node : work->nodes()) {
     const machine::Tile& tile = machine.tile_of(node);
     if (tile.operands_in_dram) {
       sum += static_cast<double>(machine.operand_bandwidth(tile).bytes_per_second());
-    } else if (node.value() < machine.channel_of.size()) {
+    } else if (uses_channels && node.value() < machine.channel_of.size()) {
       channels.insert(machine.channel_of[node.value()]);
+    }
+  }
+  if (!channels.empty() && model != nullptr && !model->serves_at_node()) {
+    for (std::uint32_t channel = 0; channel < machine.channels.size(); ++channel) {
+      channels.insert(channel);
     }
   }
   for (const std::uint32_t channel : channels) {
     if (channel >= machine.channels.size()) {
       continue;  // of tiles that have none
     }
-    const memory::MemoryModel* const model = experiment.memory.get();
     const std::optional<Bandwidth> peak =
         model != nullptr ? model->peak_of(machine, channel) : std::nullopt;
     if (!peak && model != nullptr && !model->goes_by_channels()) {
@@ -57,7 +64,7 @@ std::optional<double> peak_of_memories(const Experiment& experiment) {
 }
 
 // What memories moved, as a share of what they would at their peak in all the time; none: not
-// known. More than 1 where each access has the memory for itself.
+// known. More than 1 where each access has the memory for itself, or caches keep a part.
 std::optional<double> memory_use(const Experiment& experiment, const trace::Summary& summary) {
   if (!summary.memory_bytes) {
     return std::nullopt;
@@ -128,9 +135,9 @@ void note_unknown_energy(const Experiment& experiment, trace::Summary& summary) 
         "best, is not known (machine.power.memory)");
   } else if (*use > 1 + share_of_rounding) {
     summary.notes.push_back("memories moved " + format_number(std::round(*use * 100) / 100) +
-                            " times the bytes that their bandwidth allows, as each access has the "
-                            "memory for itself (machine.memory.model); power counts them at their "
-                            "peak");
+                            " times the bytes that their bandwidth allows, where each access has "
+                            "the memory for itself (machine.memory.model) or caches keep a part; "
+                            "power counts them at their peak");
   }
 }
 

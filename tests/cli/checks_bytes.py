@@ -204,3 +204,21 @@ def bytes_of_replayed_micro_batches_are_those_of_all(program):
         expect(some["replayed_micro_batches"] > 0 and some["memory_bytes"] > 0, some)
         for key in (*COUNTS, "simulated_time_ps", "power_w_per_tile"):
             expect(some[key] == every[key], (key, some[key], every[key]))
+
+
+@check
+def memories_that_nothing_accesses_have_no_part_in_energy(program):
+    mixed = PLAN.replace("operands: dram}", "operands: dram}\n  types: {other: {nodes: [0], operands: sram, sram: 1 GB}}")
+    settings = ("strategy={pipeline: 2, micro_batch: 2}",)
+    one, other = (summary_of(program, mixed, *settings, f"machine.memory={memory}")
+                  for memory in ("{model: channel}", "{model: dram, preset: DDR5}"))
+    expect(any("accesses no memory" in note for note in other["notes"]), other["notes"])
+    expect(one["power_w_per_tile"] == other["power_w_per_tile"] > 0, (one, other))
+
+
+@check
+def memories_that_share_out_addresses_are_all_at_work(program):
+    spread = summary_of(program, STREAMS.replace("sram: 4 MiB", "sram: 1 MiB"),
+                        "machine.memory={model: dram, preset: DDR5, spread: all}")
+    expect(spread["tiles"] == 1, spread["tiles"])
+    expect_energy(spread, 8 * 25.6e9)

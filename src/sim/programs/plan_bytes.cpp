@@ -8,7 +8,7 @@
 namespace tessera::sim {
 namespace {
 
-constexpr std::uint64_t most_steps = 20'000'000;  // of members in a collective, some seconds
+constexpr std::uint64_t most_steps = 100'000'000;  // of members, some seconds
 
 // What members of groups send in collectives, each collective gone through once.
 class MemberBytes {
@@ -29,7 +29,8 @@ class MemberBytes {
     const auto [group, kind, size] = key;
     const std::uint32_t steps = plan_.steps(group, kind);
     bytes.resize(plan_.group(group).size);
-    if (steps * bytes.size() > most_steps) {
+    steps_ += steps * bytes.size();
+    if (steps_ > most_steps) {
       return false;
     }
     for (collective::Member member = 0; member < bytes.size(); ++member) {
@@ -43,6 +44,7 @@ class MemberBytes {
 
   const plan::Plan& plan_;
   std::map<plan::CollectiveKey, std::vector<std::uint64_t>> known_;
+  std::uint64_t steps_ = 0;
 };
 
 }  // namespace

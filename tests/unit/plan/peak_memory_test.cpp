@@ -178,6 +178,18 @@ TEST(PeakMemory, InferenceKeepsNothing) {
   EXPECT_EQ(peak.total(), work.plan.stages[0].memory.peak.total());
 }
 
+// It counted weights that are computed with again, and inputs of what is.
+TEST(PeakMemory, InferenceComputesNothingAgain) {
+  const auto peak = [](const std::string& more) {
+    return planned("data: 2\nzero: 3\ngather: operator\n" + more, machine_text(),
+                   workload_text() + "mode: inference\n")
+        .plan.stages[0]
+        .memory.peak.total();
+  };
+  EXPECT_EQ(peak("recompute: full\n"), peak(""));
+  EXPECT_EQ(peak("recompute: full\nreuse_distance: 10\n"), peak(""));
+}
+
 TEST(PeakMemory, TheFrameworkTakesItsShare) {
   const std::string framework =
       "framework: {context: 1 MB, communicator: 10 kB, block: 4 kB, fragmentation: 20 %}\n";
