@@ -16,14 +16,8 @@ workload: {MODEL}
 strategy: {{micro_batch: 2}}
 """
 STREAMS = PLAN.replace(", operands: dram", ", sram: 4 MiB").replace("100 GB/s, latency: 0 ns", "10 GB/s, latency: 100 ns")
-GRAPH = f"""name: graph
-machine:
-  topology: {MESH}
-  tile: {{peak: {{fp16: 10 TFLOP/s}}, operands: dram}}
-  dram: {{at: each, bandwidth: 100 GB/s, latency: 0 ns, capacity: 16 GB}}
-  network: {{model: analytical}}
-  power: {MEMORY_ALONE}
-workload: {{kind: graph, vertices: [{{name: a, start: true, flops: 1 GFLOP, bytes: 100 MB}}]}}
+GRAPH = PLAN[:PLAN.index("workload:")] + """\
+workload: {kind: graph, vertices: [{name: a, start: true, flops: 1 GFLOP, bytes: 100 MB}]}
 """
 JOB = f"workload: {MODEL}, strategy: {{tensor: 4, micro_batch: 2}}"
 TENANTS = PLAN[:PLAN.index("workload:")] + f"""workload:

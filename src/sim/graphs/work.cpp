@@ -199,8 +199,9 @@ class GraphsWork final : public Work {
         [&platform = platform_](EntityId node, const workload::Operation& operation, bool beside) {
           const machine::Tile& tile = platform.machine.tile_of(node);
           const compute::ComputeModel& model = platform.compute->of(tile);
-          return beside ? model.duration_beside(platform.machine, tile, operation, {})
-                        : model.duration(platform.machine, tile, operation);
+          return beside && model.slows_beside()
+                     ? model.duration_beside(platform.machine, tile, operation, {})
+                     : model.duration(platform.machine, tile, operation);
         },
         [&platform = platform_, routing](EntityId from, EntityId to, Bytes bytes) {
           return platform.network->idle_time(
