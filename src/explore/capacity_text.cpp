@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <map>
 
+#include "note_counts.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/explore/capacity.hpp"
 #include "tessera/trace/json_text.hpp"
@@ -151,7 +152,9 @@ std::string to_table(const CapacityOutcome& outcome) {
   }
   TextTable table(std::move(head));
   Reasons why;
+  NoteCounts notes;
   for (const CapacityRow& row : outcome.rows) {
+    notes.add(row.values.empty() ? "the experiment" : join(row.values), row.notes);
     for (const trace::Service& service : row.services) {
       std::vector<std::string> cells = row.values;
       const double served = static_cast<double>(std::max<std::uint64_t>(service.served, 1));
@@ -170,7 +173,7 @@ std::string to_table(const CapacityOutcome& outcome) {
       why.note(row);
     }
   }
-  return table.to_string() + why.text();
+  return table.to_string() + why.text() + notes.table("rows");
 }
 
 std::string to_json(const CapacityOutcome& outcome) {
@@ -191,12 +194,13 @@ std::string to_json(const CapacityOutcome& outcome) {
         .put("rate", row.rate)
         .put("beyond", row.beyond)
         .put("runs", row.runs)
-        .put("services", services);
+        .put("services", services)
+        .put("notes", JsonText::list(row.notes));
     rows.add(json);
   }
   JsonText json = JsonText::object();
   json.put("file_type", "tessera-capacity")
-      .put("format_version", "1.0")
+      .put("format_version", "1.1")
       .put("complete", outcome.complete)
       .put("left", outcome.left)
       .put("rows", rows);

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string_view>
 
 #include "line_fields.hpp"
 #include "tessera/core/error.hpp"
@@ -13,6 +14,8 @@ namespace {
 constexpr std::size_t fields_of_row = 5;
 constexpr std::size_t fields_of_service = 10;
 constexpr const char* end_of_row = ".";
+// Fields behind services; rows of earlier builds have none.
+constexpr std::string_view note_head = "note ";
 
 // The whole numbers that are sent of a service.
 template <class AnyService>
@@ -35,6 +38,9 @@ std::string to_line(const CapacityRow& row) {
     parts.push_back(format_number(service.met_per_s));
     parts.push_back(format_number(service.cost_a_million_tokens));
   }
+  for (const std::string& note : row.notes) {
+    parts.push_back(std::string(note_head) + as_field(note));
+  }
   parts.emplace_back(end_of_row);
   return join(parts, std::string(1, field_separator));
 }
@@ -43,11 +49,14 @@ CapacityRow capacity_row_from(const std::string& line) {
   std::vector<std::string> parts = split(line, field_separator);
   const bool is_whole = parts.back() == end_of_row;
   parts.pop_back();
+  CapacityRow row;
+  for (; !parts.empty() && parts.back().starts_with(note_head); parts.pop_back()) {
+    row.notes.insert(row.notes.begin(), parts.back().substr(note_head.size()));
+  }
   if (!is_whole || parts.size() < fields_of_row ||
       (parts.size() - fields_of_row) % fields_of_service != 0) {
     throw ConfigError("a line that is no row of rates");
   }
-  CapacityRow row;
   row.status = parts[0];
   row.message = parts[1];
   row.rate = number_from<double>(parts[2]);

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <memory>
 
 #include "line_fields.hpp"
@@ -57,6 +58,29 @@ std::string number_text(double rate) {
 std::vector<std::string> alone_and_untraced(std::vector<std::string> settings) {
   settings.insert(settings.end(), usual_settings.begin(), usual_settings.end());
   return settings;
+}
+
+// How each service fared, of replicas all together.
+std::vector<trace::Service> whole_services(const trace::Summary& summary) {
+  std::vector<trace::Service> all = summary.service_totals;
+  for (const trace::Service& service : summary.services) {
+    const std::string whole = replicated(service.tenant);
+    const bool is_of_total =
+        std::any_of(summary.service_totals.begin(), summary.service_totals.end(),
+                    [&](const auto& total) { return total.tenant == whole; });
+    if (!is_of_total) {
+      all.push_back(service);
+    }
+  }
+  return all;
+}
+
+// But those on how it is run here.
+std::vector<std::string> notes_of(const trace::Summary& summary) {
+  std::vector<std::string> notes;
+  std::ranges::copy_if(summary.notes, std::back_inserter(notes),
+                       [](const std::string& note) { return !note.starts_with("run."); });
+  return notes;
 }
 
 }  // namespace
@@ -134,24 +158,25 @@ void RateSearch::bracket(double rate, bool met) {
 }
 
 bool RateSearch::try_rate(double rate) {
-  std::vector<trace::Service> services = simulate(rate);
+  const trace::Summary summary = simulate(rate);
   if (stopped_) {
     return false;
   }
+  std::vector<trace::Service> services = whole_services(summary);
   const bool met = std::all_of(services.begin(), services.end(), [&](const auto& service) {
     return static_cast<double>(service.met) >= request_.share * static_cast<double>(service.served);
   });
   if (met && rate > row_.rate) {
     row_.rate = rate;
     row_.services = std::move(services);
+    row_.notes = notes_of(summary);
   } else if (!met && (row_.beyond == 0 || rate < row_.beyond)) {
     row_.beyond = rate;
   }
   return met;
 }
 
-// How each service fared, of replicas all together.
-std::vector<trace::Service> RateSearch::simulate(double rate) {
+trace::Summary RateSearch::simulate(double rate) {
   std::vector<std::string> settings = settings_;
   settings.push_back(request_.key + "=" + number_text(rate));
   const sim::Experiment experiment =
@@ -163,23 +188,13 @@ std::vector<trace::Service> RateSearch::simulate(double rate) {
     return stopped_;
   };
   ++row_.runs;
-  const trace::Summary summary = sim::run(experiment, *alone, run);
+  trace::Summary summary = sim::run(experiment, *alone, run);
   if (summary.status == "finished") {
     stopped_ = false;  // it came with the last events and changed nothing
   } else if (!stopped_) {
     throw ModelError(summary.message);
   }
-  std::vector<trace::Service> all = summary.service_totals;
-  for (const trace::Service& service : summary.services) {
-    const std::string whole = replicated(service.tenant);
-    const bool is_of_total =
-        std::any_of(summary.service_totals.begin(), summary.service_totals.end(),
-                    [&](const auto& total) { return total.tenant == whole; });
-    if (!is_of_total) {
-      all.push_back(service);
-    }
-  }
-  return all;
+  return summary;
 }
 
 RateSearches::RateSearches(const CapacityRequest& request, const config::TextLoader& load,

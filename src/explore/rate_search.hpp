@@ -39,7 +39,7 @@ class RateSearch {
   void settle();
   void bracket(double rate, bool met);
   bool try_rate(double rate);
-  std::vector<trace::Service> simulate(double rate);
+  trace::Summary simulate(double rate);
 
   const CapacityRequest& request_;
   const config::TextLoader& load_;

@@ -35,6 +35,14 @@ JsonText JsonText::list() {
   return JsonText(std::make_unique<Value>(Value{Json::list()}));
 }
 
+JsonText JsonText::list(const std::vector<std::string>& texts) {
+  JsonText list = JsonText::list();
+  for (const std::string& text : texts) {
+    list.add(text);
+  }
+  return list;
+}
+
 JsonText JsonText::null() {
   return JsonText(std::make_unique<Value>(Value{Json()}));
 }

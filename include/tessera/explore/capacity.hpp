@@ -42,6 +42,7 @@ struct CapacityRow {
   double beyond = 0;  // the smallest that did not
   std::uint32_t runs = 0;
   std::vector<trace::Service> services;  // at that rate; of replicas their totals
+  std::vector<std::string> notes;        // of that run: what bends its results, or has no effect
 };
 
 struct CapacityOutcome {

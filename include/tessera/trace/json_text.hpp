@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tessera::trace {
 
@@ -13,6 +14,7 @@ class JsonText {
  public:
   static JsonText object();
   static JsonText list();
+  static JsonText list(const std::vector<std::string>& texts);
   static JsonText null();
   JsonText(const std::string& text);  // NOLINT: values stand where they are put
   JsonText(const char* text) : JsonText(std::string(text)) {}          // NOLINT

@@ -61,14 +61,6 @@ std::string counts_of(const SearchOutcome& outcome) {
   return text;
 }
 
-JsonText list_of(const std::vector<std::string>& texts) {
-  JsonText list = JsonText::list();
-  for (const std::string& text : texts) {
-    list.add(text);
-  }
-  return list;
-}
-
 JsonText json_of(const Proposal& proposal) {
   JsonText json = JsonText::object();
   json.put("strategy", proposal.title())
@@ -81,7 +73,7 @@ JsonText json_of(const Proposal& proposal) {
       .put("throughput_samples_per_s", proposal.throughput)
       .put("memory_per_tile_bytes", proposal.memory.count());
   if (proposal.candidate) {
-    json.put("settings", list_of(proposal.candidate->settings()));
+    json.put("settings", JsonText::list(proposal.candidate->settings()));
   }
   return json;
 }
@@ -90,7 +82,7 @@ JsonText json_of(const Advice& advice) {
   JsonText json = JsonText::object();
   json.put("about", advice.about)
       .put("where", advice.where)
-      .put("remedies", list_of(advice.remedies));
+      .put("remedies", JsonText::list(advice.remedies));
   return json;
 }
 
@@ -168,7 +160,7 @@ std::string to_json(const SearchOutcome& outcome) {
       .put("left", outcome.left())
       .put("exhausted", outcome.exhausted)
       .put("proposals", proposals)
-      .put("notes", list_of(outcome.notes));
+      .put("notes", JsonText::list(outcome.notes));
   if (outcome.advice) {
     json.put("advice", json_of(*outcome.advice));
   }

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <set>
 
+#include "note_counts.hpp"
 #include "table/numbers.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"
@@ -82,32 +83,6 @@ std::string shown(const SweepColumn& column, const std::string& number) {
   return std::string(buffer.data(), end.ptr) + (column.unit.empty() ? "" : " " + column.unit);
 }
 
-// A reason with its numbers left out, so that like ones count together.
-std::string without_numbers(const std::string& message) {
-  std::string text;
-  for (std::size_t at = 0; at < message.size();) {
-    const bool digit = message[at] >= '0' && message[at] <= '9';
-    if (!digit) {
-      text += message[at++];
-      continue;
-    }
-    std::size_t end = std::min(message.find_first_not_of("0123456789.", at), message.size());
-    while (message[end - 1] == '.') {
-      --end;  // the end of a sentence
-    }
-    text += "…";
-    at = end;
-  }
-  for (const char* unit : {"kB", "MB", "GB", "TB", "PB"}) {
-    const std::string with_number = std::string("… ") + unit;
-    for (std::size_t at = text.find(with_number); at != std::string::npos;
-         at = text.find(with_number, at)) {
-      text.replace(at, with_number.size(), "… B");
-    }
-  }
-  return text;
-}
-
 // As much of the end of each key as tells it from the others.
 std::vector<std::string> short_names(const std::vector<SweepKey>& keys) {
   std::vector<std::string> names;
@@ -127,33 +102,12 @@ std::vector<std::string> short_names(const std::vector<SweepKey>& keys) {
   return names;
 }
 
-// How many points have which note, notes that differ in numbers counted together.
 std::string note_table(const std::vector<SweepRow>& rows) {
-  struct Note {
-    std::uint64_t count = 0;
-    std::uint64_t first = 0;
-    std::string text;
-  };
-  std::map<std::string, Note> notes;
+  NoteCounts notes;
   for (const SweepRow& row : rows) {
-    std::set<std::string> of_row;
-    for (const std::string& text : row.notes) {
-      const std::string kind = without_numbers(text);
-      Note& note = notes.try_emplace(kind, Note{0, row.point, text}).first->second;
-      note.count += of_row.insert(kind).second ? 1 : 0;
-    }
+    notes.add("point " + std::to_string(row.point), row.notes);
   }
-  std::vector<Note> sorted;
-  for (const auto& [kind, note] : notes) {
-    sorted.push_back(note);
-  }
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const Note& a, const Note& b) { return a.count > b.count; });
-  TextTable list({"points", "for example", "note"});
-  for (const Note& note : sorted) {
-    list.add({std::to_string(note.count), "point " + std::to_string(note.first), note.text});
-  }
-  return notes.empty() ? "" : "\nnotes\n" + list.to_string();
+  return notes.table("points");
 }
 
 // Cut at a whole UTF-8 character.

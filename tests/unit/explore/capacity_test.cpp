@@ -114,6 +114,22 @@ TEST(Capacity, SaysThatNoRateIsLowEnough) {
   EXPECT_THAT(to_table(outcome), HasSubstr("targets are not met at a rate of"));
 }
 
+// They reached nobody.
+TEST(Capacity, SaysTheNotesOfTheRun) {
+  CapacityRequest request;
+  request.within = 0.5;
+  request.overrides = {"machine.host={bandwidth: 10 GB/s, latency: 1 us}"};
+  const std::string note =
+      "machine.host has no effect with work that offloads nothing (strategy.offload)";
+  const CapacityOutcome outcome = find(poisson(in_time), request);
+  EXPECT_THAT(outcome.rows.at(0).notes, ::testing::Contains(note));
+  EXPECT_THAT(to_table(outcome), HasSubstr(note));
+  EXPECT_THAT(to_json(outcome), HasSubstr(note));
+  for (const std::string& text : outcome.rows[0].notes) {
+    EXPECT_FALSE(text.starts_with("run.")) << text;
+  }
+}
+
 CapacityRow row_of(const std::string& status, const std::string& message) {
   CapacityRow row;
   row.status = status;
