@@ -11,6 +11,7 @@
 #include "graph/node_times.hpp"
 #include "graph/npu.hpp"
 #include "graph/standing.hpp"
+#include "graph/waiting.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/executor/graph/graph.hpp"
 #include "tessera/network/messages.hpp"
@@ -30,18 +31,6 @@ constexpr unsigned graph_arrival_kind = 3;
 constexpr unsigned graph_step_kind = 4;      // of a collective
 constexpr unsigned graph_launched_kind = 5;  // a collective whose overhead is over
 constexpr unsigned graph_noted_kind = 6;     // see GraphMessageLog
-
-// Of tasks that wait for a lane: puts the first to begin at the front of a heap.
-struct BeginsLater {
-  const GraphTasks& tasks;
-  bool newest_first = false;
-  bool operator()(Place a, Place b) const {
-    const Task& first = tasks[a];
-    const Task& second = tasks[b];
-    return first.priority != second.priority ? first.priority < second.priority
-                                             : newest_first != (first.id > second.id);
-  }
-};
 
 class GraphExecutor final : public Executor {
  public:
@@ -174,7 +163,7 @@ class GraphExecutor final : public Executor {
     for (std::size_t index = 0; index < npus_.size() && lines.size() < most; ++index) {
       const Npu& npu = npus_[index];
       if (npu.number != Npu::unused && !finished(npu)) {
-        lines.push_back(describe(npu));
+        lines.push_back(waiting_of(setup_, npu));
       }
     }
     return lines;
@@ -481,33 +470,6 @@ class GraphExecutor final : public Executor {
     log_.take(context, npu.unreported, message);
     end_task(context, npu, place);
     return true;
-  }
-
-  std::string describe(const Npu& npu) const {
-    std::string text = setup_.machine.topology->node_name(work_.nodes[npu.number]) + " (" +
-                       work_.source->name_of(npu.number) + "): ";
-    if (npu.begun.empty()) {
-      return text + "nothing under way, waits since " + to_string(npu.since);
-    }
-    const auto& [place, parts, time] = npu.begun.front();
-    const Task& task = npu.tasks[place];
-    text += "node " + std::to_string(task.id) + " (" + work_.names[task.name] + "), ";
-    if (task.action == GraphAction::receive) {
-      text += "for a message from NPU " + std::to_string(task.peer) + " with tag " +
-              std::to_string(task.tag);
-    } else if (task.action == GraphAction::collective) {
-      const auto active =
-          std::find_if(npu.collectives.begin(), npu.collectives.end(),
-                       [place = place](const auto& one) { return one.place == place; });
-      text += "collective " + std::to_string(task.number) + " of " +
-              (task.group == 0 ? "all NPUs" : work_.groups[task.group].name);
-      if (active != npu.collectives.end()) {
-        text += " in " + active->run->waits_in();
-      }
-    } else {
-      text += to_string(lane_of(task));
-    }
-    return text + ", since " + to_string(time);
   }
 
   GraphSetup setup_;

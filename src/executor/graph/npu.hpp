@@ -55,6 +55,18 @@ struct BegunTask {
   SimTime time;
 };
 
+// Of tasks that wait for a lane: puts the first to begin at the front of a heap.
+struct BeginsLater {
+  const GraphTasks& tasks;
+  bool newest_first = false;
+  bool operator()(GraphTasks::Place a, GraphTasks::Place b) const {
+    const Task& first = tasks[a];
+    const Task& second = tasks[b];
+    return first.priority != second.priority ? first.priority < second.priority
+                                             : newest_first != (first.id > second.id);
+  }
+};
+
 struct GraphNpu {
   using Place = GraphTasks::Place;
 
@@ -68,7 +80,7 @@ struct GraphNpu {
   std::uint32_t number = unused;
   std::uint32_t iteration = 0;
   GraphTasks tasks;
-  // Ready ones that wait for their lane: a heap, the first to begin at the front.
+  // Ready ones that wait for their lane: a heap by BeginsLater, the first to begin at the front.
   std::array<std::vector<Place>, lanes> queues;
   std::array<std::uint32_t, lanes> under_way{};
   std::vector<ActiveCollective> collectives;

@@ -4,6 +4,7 @@
 
 #include "serving/host/host.hpp"
 #include "serving/messages.hpp"
+#include "serving/pairs.hpp"
 #include "serving/walks.hpp"
 #include "tessera/core/digest.hpp"
 
@@ -45,78 +46,7 @@ bool shares_tiles(const ServingWork& work) {
   return false;
 }
 
-// Units that exchange data with each other in a step.
-serving::Exchange exchange_of(const ServedTenant& tenant, const WalkPart& part) {
-  return tenant.model->exchange(part.op, 1);
-}
-
-// All walks that a unit may have, by what is in a step.
-template <class Visit>
-void visit_walks(const ServedTenant& tenant, std::uint32_t unit, const Visit& visit) {
-  for (const std::uint64_t emitting : {0U, 1U}) {
-    serving::StepSizes sizes;
-    sizes.tokens = 1;
-    sizes.emitting = emitting;
-    visit(tenant.model->on_tiles()->walk(unit, sizes));
-  }
-}
-
-EntityId node_of(const ServingWork& work, const ServedTenant& tenant, std::uint32_t unit) {
-  return work.npus[tenant.npus[unit]].front();
-}
-
-// Whom a unit sends to in a step.
-template <class Visit>
-void visit_receivers(const ServingWork& work, const ServedTenant& tenant, std::uint32_t unit,
-                     const Visit& visit) {
-  visit_walks(tenant, unit, [&](const serving::Walk& walk) {
-    for (const WalkPart& part : walk) {
-      if (part.kind == WalkPart::Kind::operation || part.kind == WalkPart::Kind::await) {
-        continue;
-      }
-      const serving::Exchange exchange = exchange_of(tenant, part);
-      if (part.kind == WalkPart::Kind::hand_on) {
-        visit(node_of(work, tenant, unit + exchange.units));
-        continue;
-      }
-      for (std::uint32_t other = exchange.first; other < exchange.first + exchange.units; ++other) {
-        if (other != unit) {
-          visit(node_of(work, tenant, other));
-        }
-      }
-    }
-  });
-}
-
 }  // namespace
-
-bool serving_promises(const ServingWork& work) {
-  return work.on_tiles &&
-         std::none_of(work.tenants.begin(), work.tenants.end(), [](const ServedTenant& tenant) {
-           return tenant.tier || tenant.batching.adapter_slots > 0 || !tenant.of_language ||
-                  tenant.streams_weights || tenant.streams_cache;
-         });
-}
-
-void visit_serving_pairs(const ServingWork& work,
-                         const std::function<void(EntityId from, EntityId to)>& visit) {
-  for (std::uint32_t number = 0; number < work.tenants.size(); ++number) {
-    const ServedTenant& tenant = work.tenants[number];
-    const auto units = static_cast<std::uint32_t>(tenant.npus.size());
-    for (std::uint32_t unit = 0; unit < units; ++unit) {
-      const EntityId own = node_of(work, tenant, unit);
-      if (own != work.host()) {
-        visit(work.host(), own);
-        visit(own, work.host());
-      }
-      visit_receivers(work, tenant, unit, [&](EntityId to) { visit(own, to); });
-      for (std::uint32_t to = tenant.lead + tenant.prefill;
-           work.prefills(number) && to < tenant.lead + tenant.replicas; ++to) {
-        visit(own, node_of(work, work.tenants[to], unit));
-      }
-    }
-  }
-}
 
 ServingOutlook::ServingOutlook(const ServingSetup& setup, std::span<const std::uint32_t> core_of,
                                const std::vector<ServingCore>& cores, ServingWalks& walks,

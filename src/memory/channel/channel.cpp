@@ -21,8 +21,8 @@
 #include <utility>
 #include <vector>
 
+#include "channel/channel.hpp"
 #include "leaving_replies.hpp"
-#include "tessera/config/key.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/wide.hpp"
 #include "tessera/machine/arbitration.hpp"
@@ -77,22 +77,6 @@ struct ChannelBin {
   std::int64_t longest_wait_ps = 0;
 };
 
-struct Parameters {
-  Bytes burst{64 * 1024};
-  std::uint64_t max_bursts = 16;
-  Bytes request{64};
-  machine::Arbitration arbitration = machine::Arbitration::first_come;
-
-  friend bool operator==(const Parameters&, const Parameters&) = default;
-  bool is_fair() const { return arbitration != machine::Arbitration::first_come; }
-
-  // Bursts of an access, none empty but the only one.
-  std::uint64_t bursts_of(std::uint64_t bytes) const {
-    const std::uint64_t wanted = bytes / burst.count() + (bytes % burst.count() != 0 ? 1 : 0);
-    return std::clamp<std::uint64_t>(wanted, 1, max_bursts);
-  }
-};
-
 // An access that a tile waits for.
 struct Outstanding {
   std::uint16_t tag = 0;
@@ -103,7 +87,7 @@ struct Outstanding {
 
 class ChannelMemory final : public Memory {
  public:
-  ChannelMemory(const MemorySetup& setup, const Parameters& parameters)
+  ChannelMemory(const MemorySetup& setup, const ChannelParameters& parameters)
       : machine_(setup.machine),
         parameters_(parameters),
         slot_(setup.slot),
@@ -479,7 +463,7 @@ class ChannelMemory final : public Memory {
   }
 
   const machine::Machine& machine_;
-  Parameters parameters_;
+  ChannelParameters parameters_;
   unsigned slot_;
   unsigned network_slot_;
   std::vector<std::uint32_t> last_of_;  // [local entities] last of a ring in the pool, oldest first
@@ -499,75 +483,15 @@ class ChannelMemory final : public Memory {
   ReplySink booked_sink_;
 };
 
-class ChannelModel final : public MemoryModel {
- public:
-  explicit ChannelModel(const Parameters& parameters) : parameters_(parameters) {}
-  std::unique_ptr<Memory> build(const MemorySetup& setup) const override {
-    return std::make_unique<ChannelMemory>(setup, parameters_);
-  }
-  std::size_t predicted_bytes(const machine::Machine& machine, std::uint64_t nodes) const override {
-    return nodes * sizeof(std::uint32_t) + machine.topology->nodes() * sizeof(std::uint32_t) +
-           machine.channels.size() * (sizeof(ChannelState) + sizeof(ChannelBin));
-  }
-  bool is_usual() const override { return parameters_ == Parameters{}; }
-  bool sends_along_links() const override { return true; }
-  // Who is served when is known no more at its coming where others may go before it.
-  bool promises() const override { return !parameters_.is_fair(); }
-  machine::Arbitration arbitration() const override { return parameters_.arbitration; }
-  std::optional<Bandwidth> peak_of(const machine::Machine& machine,
-                                   std::uint32_t channel) const override {
-    return machine.channels[channel].bandwidth;
-  }
-  SimTime least_time(const machine::MemoryChannel& channel, Bytes bytes) const override {
-    return serialization_time(bytes, channel.bandwidth) + channel.latency;
-  }
-
-  void predict_events(const machine::Machine& machine, EntityId tile, Bytes bytes, bool write,
-                      const EventVisit& events, const MessageVisit& messages) const override {
-    const EntityId channel = machine.channels[machine.channel_of[tile.value()]].node;
-    const std::uint64_t bursts = parameters_.bursts_of(bytes.count());
-    const Bytes burst(bytes.count() / bursts);
-    events(tile, 2);
-    events(channel, write ? 1 : bursts);  // ready
-    events(channel, parameters_.is_fair() ? bursts : 0);
-    messages(tile, channel, write ? burst : parameters_.request, write ? bursts : 1);
-    messages(channel, tile, write ? parameters_.request : burst, write ? 1 : bursts);
-  }
-
- private:
-  Parameters parameters_;
-};
-
-const config::Key<Bytes> burst_key{"burst", Parameters{}.burst,
-                                   "an access is served and carried in bursts of this size",
-                                   config::at_least(Bytes(1))};
-const config::Key<std::uint64_t> max_bursts_key{
-    "max_bursts", Parameters{}.max_bursts,
-    "bursts of one access at most; larger accesses get larger bursts",
-    config::between<std::uint64_t>(1, 1'000'000)};
-const config::Key<Bytes> channel_request_key{
-    "request", Parameters{}.request,
-    "size on the network of a read request or write acknowledgement"};
-
-const config::ChoiceKey<machine::Arbitration> arbitration_key{
-    "arbitration", machine::arbitration_choices(), "first-come",
-    "of the bursts that wait for a channel; fair: tiles that ask get even parts of its bytes; "
-    "fair-tenants: their tenants do"};
-
-const Registration channel_registration(
-    memories(),
-    {"channel",
-     "DRAM channels at nodes, shared by the tiles around them; data "
-     "crosses the network",
-     {burst_key, max_bursts_key, channel_request_key, arbitration_key}},
-    [](config::Section& section) -> std::unique_ptr<MemoryModel> {
-      Parameters parameters;
-      parameters.burst = burst_key.read(section);
-      parameters.max_bursts = max_bursts_key.read(section);
-      parameters.request = channel_request_key.read(section);
-      parameters.arbitration = arbitration_key.read(section);
-      return std::make_unique<ChannelModel>(parameters);
-    });
-
 }  // namespace
+
+std::unique_ptr<Memory> make_channel_memory(const MemorySetup& setup,
+                                            const ChannelParameters& parameters) {
+  return std::make_unique<ChannelMemory>(setup, parameters);
+}
+
+std::size_t channel_bytes() {
+  return sizeof(ChannelState) + sizeof(ChannelBin);
+}
+
 }  // namespace tessera::memory

@@ -1,0 +1,82 @@
+// Keys of the `channel` memory (channel.cpp) and what it says of itself.
+#include <algorithm>
+#include <optional>
+
+#include "channel/channel.hpp"
+#include "tessera/config/key.hpp"
+
+namespace tessera::memory {
+namespace {
+
+class ChannelModel final : public MemoryModel {
+ public:
+  explicit ChannelModel(const ChannelParameters& parameters) : parameters_(parameters) {}
+  std::unique_ptr<Memory> build(const MemorySetup& setup) const override {
+    return make_channel_memory(setup, parameters_);
+  }
+  std::size_t predicted_bytes(const machine::Machine& machine, std::uint64_t nodes) const override {
+    return nodes * sizeof(std::uint32_t) + machine.topology->nodes() * sizeof(std::uint32_t) +
+           machine.channels.size() * channel_bytes();
+  }
+  bool is_usual() const override { return parameters_ == ChannelParameters{}; }
+  bool sends_along_links() const override { return true; }
+  // Who is served when is known no more at its coming where others may go before it.
+  bool promises() const override { return !parameters_.is_fair(); }
+  machine::Arbitration arbitration() const override { return parameters_.arbitration; }
+  std::optional<Bandwidth> peak_of(const machine::Machine& machine,
+                                   std::uint32_t channel) const override {
+    return machine.channels[channel].bandwidth;
+  }
+  SimTime least_time(const machine::MemoryChannel& channel, Bytes bytes) const override {
+    return serialization_time(bytes, channel.bandwidth) + channel.latency;
+  }
+
+  void predict_events(const machine::Machine& machine, EntityId tile, Bytes bytes, bool write,
+                      const EventVisit& events, const MessageVisit& messages) const override {
+    const EntityId channel = machine.channels[machine.channel_of[tile.value()]].node;
+    const std::uint64_t bursts = parameters_.bursts_of(bytes.count());
+    const Bytes burst(bytes.count() / bursts);
+    events(tile, 2);
+    events(channel, write ? 1 : bursts);  // ready
+    events(channel, parameters_.is_fair() ? bursts : 0);
+    messages(tile, channel, write ? burst : parameters_.request, write ? bursts : 1);
+    messages(channel, tile, write ? parameters_.request : burst, write ? 1 : bursts);
+  }
+
+ private:
+  ChannelParameters parameters_;
+};
+
+const config::Key<Bytes> burst_key{"burst", ChannelParameters{}.burst,
+                                   "an access is served and carried in bursts of this size",
+                                   config::at_least(Bytes(1))};
+const config::Key<std::uint64_t> max_bursts_key{
+    "max_bursts", ChannelParameters{}.max_bursts,
+    "bursts of one access at most; larger accesses get larger bursts",
+    config::between<std::uint64_t>(1, 1'000'000)};
+const config::Key<Bytes> channel_request_key{
+    "request", ChannelParameters{}.request,
+    "size on the network of a read request or write acknowledgement"};
+
+const config::ChoiceKey<machine::Arbitration> arbitration_key{
+    "arbitration", machine::arbitration_choices(), "first-come",
+    "of the bursts that wait for a channel; fair: tiles that ask get even parts of its bytes; "
+    "fair-tenants: their tenants do"};
+
+const Registration channel_registration(
+    memories(),
+    {"channel",
+     "DRAM channels at nodes, shared by the tiles around them; data "
+     "crosses the network",
+     {burst_key, max_bursts_key, channel_request_key, arbitration_key}},
+    [](config::Section& section) -> std::unique_ptr<MemoryModel> {
+      ChannelParameters parameters;
+      parameters.burst = burst_key.read(section);
+      parameters.max_bursts = max_bursts_key.read(section);
+      parameters.request = channel_request_key.read(section);
+      parameters.arbitration = arbitration_key.read(section);
+      return std::make_unique<ChannelModel>(parameters);
+    });
+
+}  // namespace
+}  // namespace tessera::memory
