@@ -206,6 +206,7 @@ void GraphCollectives::advance(pdes::Context& context, GraphNpu& npu, const Coll
   act(*active, actions);
   if (active->run->is_over()) {
     context.send_self(SimTime::zero(), ports_.over, active->place);
+    npu.ends_in_own_event(active->place);
     npu.collectives.erase(active);
     npu.collective_ids.erase(found);
   }

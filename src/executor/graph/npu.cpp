@@ -34,8 +34,15 @@ bool GraphNpu::take_early(const MessageId& message) {
 
 bool GraphNpu::is_beside() const {
   return std::any_of(begun.begin(), begun.end(), [this](const BegunTask& task) {
-    return tasks[task.place].action == workload::GraphAction::collective;
+    return task.parts > 0 && tasks[task.place].action == workload::GraphAction::collective;
   });
+}
+
+void GraphNpu::ends_in_own_event(Place place) {
+  const auto found = std::find_if(begun.begin(), begun.end(),
+                                  [place](const BegunTask& task) { return task.place == place; });
+  ensure(found != begun.end(), "a collective that is over has begun");
+  found->parts = 0;
 }
 
 void GraphNpu::book(SimTime now) {

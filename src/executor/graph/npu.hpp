@@ -51,7 +51,9 @@ struct WaitingReceive {
 
 struct BegunTask {
   GraphTasks::Place place = 0;
-  std::uint32_t parts = 1;  // events that are to come before it is over
+  // Events that are to come before it is over; none is left of a collective that is, and that only
+  // its task's own event at this instant is still to tell of.
+  std::uint32_t parts = 1;
   SimTime time;
 };
 
@@ -74,6 +76,8 @@ struct GraphNpu {
   bool take_early(const MessageId& message);
   // Whether a collective is under way.
   bool is_beside() const;
+  // A collective is over: from now on nothing is beside it, though its task ends by an event.
+  void ends_in_own_event(Place place);
   // The time since the last change, in which the NPU did what it does now.
   void book(SimTime now);
 

@@ -97,6 +97,24 @@ TEST(Conformance, PlansAsGraphsOnGpusWithHosts) {
 
 // Also where tiles of the machine are idle, and where rings follow the grid in an order that is not
 // that of its numbers.
+// A collective whose data has come before it begins is over in the instant at which it begins: a
+// product that begins then has nothing beside it.
+TEST(Conformance, ProductsAfterCollectivesThatAreOverAtOnce) {
+  const std::string text =
+      "machine:\n  topology: {kind: mesh, rows: 2, columns: 4, bandwidth: 10 GB/s, latency: 20 "
+      "ns}\n  tile: {peak: {fp16: 1 TFLOP/s}, sram: 64 MiB}\n  dram: {at: each, bandwidth: 50 "
+      "GB/s, "
+      "latency: 100 ns}\n  network: {model: packet}\n"
+      "  compute: {model: gemm, units: 8, tiles: [16x16], collective_units: 2}\n"
+      "workload:\n  kind: layers\n  input: [16, 32]\n  batch: 16\n  layers:\n"
+      "    - name: block\n      repeat: 6\n      operators:\n"
+      "        - {kind: linear, outputs: 128, sharding: column, then: [relu]}\n"
+      "        - {kind: linear, outputs: 32, sharding: row}\n"
+      "strategy: {pipeline: 4, data: 2, schedule: 1f1b, zero: 1, overlap_gradients: true}\n"
+      "run: {trace: none, iterations: 2}\n";
+  expect_alike(summary_of(text), summary_of(text + flat), "reduce-scatters over at once");
+}
+
 TEST(Conformance, PlansAsGraphs) {
   for (const std::string network : {"model: analytical", "model: packet"}) {
     for (const std::string strategy :
