@@ -42,4 +42,14 @@ std::size_t Machine::resident_bytes() const {
          type_of.capacity() * sizeof(std::uint16_t);
 }
 
+std::vector<std::uint32_t> hosts_of(const Machine& machine) {
+  std::vector<std::uint32_t> hosts(machine.topology->nodes());
+  std::uint32_t devices = 0;
+  for (std::uint32_t node = 0; node < hosts.size(); ++node) {
+    hosts[node] = devices / machine.host.devices;
+    devices += machine.topology->computes(EntityId(node)) ? 1U : 0U;
+  }
+  return hosts;
+}
+
 }  // namespace tessera::machine

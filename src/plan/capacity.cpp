@@ -156,18 +156,12 @@ std::vector<Bytes> bytes_in_channels(const machine::Machine& machine, const Plan
 
 namespace {
 
-// Devices that compute share a host with those numbered next to them.
 void check_host(const machine::Machine& machine, const Plan& plan) {
   if (machine.host.memory == Bytes(0)) {
     return;
   }
-  std::vector<std::uint32_t> host_of(machine.topology->nodes());
-  std::uint32_t devices = 0;
-  for (std::uint32_t node = 0; node < host_of.size(); ++node) {
-    host_of[node] = devices / machine.host.devices;
-    devices += machine.topology->computes(EntityId(node)) ? 1U : 0U;
-  }
-  std::vector<Bytes> asked(devices / machine.host.devices + 1);
+  const std::vector<std::uint32_t> host_of = machine::hosts_of(machine);
+  std::vector<Bytes> asked(std::ranges::max(host_of) + 1);
   std::vector<std::uint32_t> stage_of(asked.size());
   for (std::uint32_t number = 0; number < plan.strategy.degrees.tiles(); ++number) {
     const Role role = plan.placement.role(number);

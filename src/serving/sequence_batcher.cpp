@@ -394,7 +394,7 @@ class SequenceBatcher final : public Batcher {
   // False: it is not loaded, and all slots have those of sequences that run.
   bool use_adapter(const Sequence& sequence) {
     const std::uint32_t adapter = sequence.what.adapter;
-    if (adapter == 0 || adapters_.use_prefix(adapter, 1) > 0) {
+    if (adapter == 0 || options_.adapters_stay || adapters_.use_prefix(adapter, 1) > 0) {
       return true;
     }
     if (!adapters_.take(1)) {
@@ -405,7 +405,7 @@ class SequenceBatcher final : public Batcher {
     return true;
   }
   void let_go_of_adapter(const Sequence& sequence) {
-    if (sequence.what.adapter != 0) {
+    if (sequence.what.adapter != 0 && !options_.adapters_stay) {
       adapters_.let_go(sequence.what.adapter);
     }
   }

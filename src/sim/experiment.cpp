@@ -148,8 +148,10 @@ void read_jobs(Experiment& experiment, Section& section, Section& machine_sectio
     experiment.options = read_run_options(section.section("run"), *experiment.machine.topology);
     reader.apply(experiment.options);
     if (!reader.uses_host()) {
-      config::note_without_effect(machine_section, "host",
-                                  "work that offloads nothing (strategy.offload)");
+      config::note_without_effect(
+          machine_section, "host",
+          "work that copies nothing to hosts (strategy.offload, or tiers and adapters "
+          "of served models)");
     }
     if (experiment.compute) {
       compute::note_keys_without_effect(machine_section, experiment.machine, *experiment.compute,

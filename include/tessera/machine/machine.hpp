@@ -76,6 +76,10 @@ struct Machine {
   std::size_t resident_bytes() const;
 };
 
+// [nodes] the number of its host: devices that compute share one with those numbered next to them,
+// as many as machine.host.devices says. Of a node that does not compute: that of the next one.
+std::vector<std::uint32_t> hosts_of(const Machine& machine);
+
 // Reads the mapping of a machine file:
 //   name: text
 //   topology: {kind: …, …}                       see topologies()

@@ -77,6 +77,7 @@ struct BatchOptions {
   std::vector<std::int32_t> priorities{};
   std::optional<TierOptions> tier{};
   std::uint32_t adapter_slots = 0;  // adapters that are loaded at a time; 0: there are none
+  bool adapters_stay = false;       // all are loaded from the beginning on
 };
 
 // How a request fared; times of tokens are told one by one.

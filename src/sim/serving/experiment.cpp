@@ -180,6 +180,7 @@ ServedTenant read_tenant(Section& section, const ServingWork& work,
   Section batching = section.section("batching");
   tenant.batching = read_batching(batching, of_language);
   tenant.batching.adapter_slots = adapters.loaded;
+  tenant.adapters = adapters.draw.count;
   tenant.adapter_rank = adapters.rank;
   tenant.host = served_keys().host.read(batching);
   if (of_language) {

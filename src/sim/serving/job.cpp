@@ -76,7 +76,7 @@ class ServingReader final : public JobReader {
     if (!serving) {
       return nullptr;
     }
-    settle_tiers(platform, *serving, workload);
+    uses_host_ = settle_tiers(platform, *serving, workload);
     const bool has_sequences =
         std::ranges::any_of(serving->tenants, &executor::ServedTenant::of_language);
     traits_ = {.has_rows = serving->on_tiles && has_sequences,
@@ -86,11 +86,13 @@ class ServingReader final : public JobReader {
     job->name = name;
     return job;
   }
+  bool uses_host() const override { return uses_host_; }
   compute::WorkTraits traits() const override { return traits_; }
 
  private:
   JobSetup setup_;
   compute::WorkTraits traits_;
+  bool uses_host_ = false;
 };
 
 const Registration serving_kind(

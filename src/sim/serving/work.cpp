@@ -239,7 +239,9 @@ class ServedWork final : public Work {
                             bytes);
          },
          [&platform](Bytes bytes) {
-           return platform.remote_memory->access_time(bytes, memory::InSwitch::none);
+           return platform.remote_memory
+                      ? platform.remote_memory->access_time(bytes, memory::InSwitch::none)
+                      : platform.machine.host.copy_time(bytes);
          },
          executor::serving_promises(work_) ? outlook : executor::OutlookSetup{}});
   }

@@ -120,7 +120,8 @@ TEST(Capacity, SaysTheNotesOfTheRun) {
   request.within = 0.5;
   request.overrides = {"machine.host={bandwidth: 10 GB/s, latency: 1 us}"};
   const std::string note =
-      "machine.host has no effect with work that offloads nothing (strategy.offload)";
+      "machine.host has no effect with work that copies nothing to hosts (strategy.offload, or "
+      "tiers and adapters of served models)";
   const CapacityOutcome outcome = find(poisson(in_time), request);
   EXPECT_THAT(outcome.rows.at(0).notes, ::testing::Contains(note));
   EXPECT_THAT(to_table(outcome), HasSubstr(note));

@@ -117,7 +117,8 @@ TEST(StrategySearch, SaysWhichKeysHaveNoEffect) {
   some.overrides = {"machine.host={bandwidth: 10 GB/s, latency: 1 us}",
                     "strategy.software={host_waits: layers}"};
   const std::string host =
-      "machine.host has no effect with work that offloads nothing (strategy.offload)";
+      "machine.host has no effect with work that copies nothing to hosts (strategy.offload, or "
+      "tiers and adapters of served models)";
   const std::string waits =
       "strategy.software.host_waits has no effect with a machine without hosts "
       "(machine.compute.issue)";

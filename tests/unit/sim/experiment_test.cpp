@@ -118,7 +118,8 @@ TEST(ReadExperiment, SaysWhichKeysHaveNoEffect) {
     EXPECT_EQ(read(files).notes, experiment.notes);
   };
   says({"machine.host={bandwidth: 10 GB/s, latency: 1 us}"},
-       "machine.host has no effect with work that offloads nothing (strategy.offload)");
+       "machine.host has no effect with work that copies nothing to hosts (strategy.offload, or "
+       "tiers and adapters of served models)");
   says({"machine.types={a: {sram: 1 MB}}"},
        "machine.types.a has no effect with no tile of this type");
   says({"execution={times: recorded}"},

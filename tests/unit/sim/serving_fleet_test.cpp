@@ -184,6 +184,28 @@ TEST(Tiers, TakeTheTimeOfMessagesToAMemory) {
   EXPECT_EQ(time_of(with_pool) - at_once, 2 * (message + data - 1'000 - 33));
 }
 
+std::string host(const std::string& bandwidth, const std::string& rest) {
+  return "  host: {bandwidth: " + bandwidth + ", latency: 1 us" + rest + "}\n";
+}
+
+// A copy at the bandwidth of the link, or of the device's part of the host's memory, each way.
+TEST(Tiers, TakeTheTimeOfCopiesToHosts) {
+  const std::int64_t at_10 = time_of(mesh + remote("10 GB/s", "1 us"));
+  EXPECT_EQ(time_of(mesh + host("10 GB/s", "")), at_10);
+  EXPECT_EQ(time_of(mesh + host("10 GB/s", ""), "whole"), at_10);
+  EXPECT_EQ(time_of(mesh + host("5 GB/s", "")), at_10 + 2 * 3'276'800);
+  EXPECT_EQ(time_of(mesh + host("10 GB/s", ", devices: 4, memory_bandwidth: 40 GB/s")),
+            at_10 + 2 * 3'276'800);
+  // Where something else is behind, that is the tier, and a note says that the host is none.
+  EXPECT_EQ(time_of(mesh + remote("10 GB/s", "1 us") + host("1 GB/s", "")), at_10);
+  const auto notes = [](const std::string& machine) {
+    return read(experiment_of(machine, swapping)).notes;
+  };
+  EXPECT_THAT(notes(mesh + host("10 GB/s", "")), IsEmpty());
+  EXPECT_THAT(notes(mesh + remote("10 GB/s", "1 us") + host("1 GB/s", "")),
+              ElementsAre(HasSubstr("machine.host has no effect")));
+}
+
 // Both ways of keeping what a sequence has computed are slower than to have room for it; here the
 // memory is far, so that it is faster to compute again.
 TEST(Tiers, AreNotAlwaysWorthIt) {
@@ -219,6 +241,9 @@ TEST(Tiers, AreTheSameOnRanks) {
       EXPECT_EQ(run_on(ranks, files).result_digest, one.result_digest);
     }
   }
+  const Files hosts = experiment_of(mesh + host("20 GB/s", ", devices: 4"), busy);
+  const std::string of_hosts = run_on(1, hosts).result_digest;
+  EXPECT_EQ(run_on(3, hosts).result_digest, of_hosts);
   const std::string alone = "      tensor: 2\n" + busy.substr(busy.find("      batching"));
   const Files pool = experiment_of(with_pool, alone);
   const std::string digest = run_on(1, pool).result_digest;
@@ -423,6 +448,20 @@ TEST(Adapters, AreLoadedFromRemoteMemory) {
   EXPECT_NEAR(static_cast<double>(slow - two), 2 * 3'686'400, 3);
 }
 
+// All are loaded and nothing is behind: they were there before the first request.
+TEST(Adapters, ThatAreAllLoadedTakeNoTimeToCome) {
+  const auto time_with = [](const std::string& memory) {
+    return run_on(1, experiment_of(mesh + memory,
+                                   "      adapters: {count: 3, rank: 8}\n" + two_requests))
+        .simulated_time_ps;
+  };
+  // 36 864 B by each of the two requests, or once where both draw the same.
+  const std::int64_t there = time_with("");
+  const std::int64_t from_host = time_with(host("36864 GB/s", ""));
+  EXPECT_GE(from_host - there, 1'000'001);
+  EXPECT_LE(from_host - there, 2 * 1'000'001);
+}
+
 TEST(Adapters, AreTheSameOnRanks) {
   const std::string tenant =
       "      replicas: 2\n      tensor: 2\n      batching: {chunk: 64}\n"
@@ -454,7 +493,7 @@ TEST(Fleets, SayWhatIsWrong) {
               HasSubstr("scaling.least: more than the 2 replicas"));
   EXPECT_THAT(complaint("      replicas: 2\n      prefill: 1\n      scaling: {requests: 4}\n"),
               HasSubstr("scaling: is of replicas that all do the same"));
-  EXPECT_THAT(complaint("      adapters: {count: 3, rank: 8}\n"),
+  EXPECT_THAT(complaint("      adapters: {count: 3, rank: 8, loaded: 2}\n"),
               HasSubstr("adapters: the machine has no memory behind all of its NPUs"));
   EXPECT_THAT(complaint("      classes: [{name: a}, {name: a}]\n"),
               HasSubstr("classes[1].name: two classes are called 'a'"));
@@ -468,6 +507,9 @@ TEST(Fleets, SayWhatIsWrong) {
               HasSubstr("batching.tier.capacity"));
   EXPECT_THAT(complaint("      batching: {tier: {capacity: 2 MB}}\n", with_pool),
               HasSubstr("tiers of caches take 2000000 B at pool"));
+  EXPECT_THAT(complaint("      replicas: 2\n      batching: {tier: {capacity: 2 MB}}\n",
+                        mesh + host("10 GB/s", ", devices: 2, memory: 3 MB")),
+              HasSubstr("tiers of caches take 4000000 B at host 0"));
 }
 
 }  // namespace

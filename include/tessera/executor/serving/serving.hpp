@@ -94,11 +94,12 @@ struct ServedTenant {
   std::shared_ptr<const serving::ServedModel> model;       // of all replicas
   std::shared_ptr<const serving::RequestSource> requests;  // the same
   serving::BatchOptions batching;
+  std::uint32_t adapters = 0;
   std::uint32_t adapter_rank = 0;  // 0: there are no adapters
   std::optional<Bytes> cache;      // of each NPU, as asked for; none: what memory has left
   std::optional<ServedTier> tier;
   // Behind the NPUs, of what goes to tiers and adapters: [units] nodes that are memories; empty:
-  // the remote memory of the machine.
+  // the remote memory of the machine, or that of the hosts.
   std::vector<EntityId> behind;
   std::vector<std::uint32_t> npus;  // [units of the model]
   Targets targets;
@@ -166,7 +167,8 @@ struct ServingSetup {
   unsigned memory_slot = 0;
   // Of whole steps: of a message on an idle network; none from a node to itself.
   std::function<SimTime(EntityId from, EntityId to, Bytes bytes)> message_time{};
-  // Of an access to the remote memory of the machine by all units of a model.
+  // Of an access to the remote memory of the machine, or to that of the hosts, by all units of a
+  // model.
   std::function<SimTime(Bytes bytes)> remote_time{};
   // Of work that promises, on several ranks; else empty.
   OutlookSetup outlook{};

@@ -19,7 +19,8 @@ struct AdapterKeys {
   config::DerivedKey<std::uint32_t> loaded{
       "adapters.loaded", "count",
       "on an NPU at a time, beside the weights; others come from the memory behind "
-      "(machine.remote_memory, or nodes of kind memory) when they are needed",
+      "(machine.remote_memory, nodes of kind memory, or machine.host) when they are needed; where "
+      "no memory is behind, all must be loaded, and are from the beginning on",
       config::between(1U, serving::most_adapters)};
   config::Key<double> share{"adapters.share", 1.0,
                             "of requests that do not say theirs, that use one, each as likely",

@@ -15,10 +15,12 @@ using executor::ServedTenant;
 using executor::ServingWork;
 
 struct TierKeys {
-  config::RequiredKey<Bytes> capacity{"batching.tier.capacity",
-                                      "room for keys and values of each NPU in the memory behind "
-                                      "its own: machine.remote_memory, else nodes of kind memory",
-                                      config::at_least(Bytes(1))};
+  config::RequiredKey<Bytes> capacity{
+      "batching.tier.capacity",
+      "room for keys and values of each NPU in the memory behind "
+      "its own: machine.remote_memory, else nodes of kind memory, else "
+      "machine.host",
+      config::at_least(Bytes(1))};
   config::Key<bool> swap{"batching.tier.swap", true,
                          "requests that give their cache back are stored there and fetched again, "
                          "in place of being computed again, as long as there is room"};
@@ -32,8 +34,8 @@ const TierKeys& tier_keys() {
   return keys;
 }
 
-// [npus] the memory of each that is a node; empty: it is the machine's remote memory, or there is
-// none.
+// [npus] the memory of each that is a node; empty: it is the machine's remote memory, or that of
+// hosts, or there is none.
 std::vector<EntityId> memories_of(const Platform& platform, const ServingWork& work) {
   if (platform.remote_memory) {
     return {};
@@ -65,6 +67,26 @@ void refuse_kinds(const ServedTenant& tenant, Section& section) {
         .error("prefixes",
                "blocks that prompts have in common are not stored of models with windows or "
                "state-space layers ('prefixes: false')");
+  }
+}
+
+void check_hosts(const machine::Machine& machine, const ServingWork& work, Section& workload) {
+  const std::vector<std::uint32_t> host_of = machine::hosts_of(machine);
+  std::map<std::uint32_t, Bytes> kept;
+  for (const ServedTenant& tenant : work.tenants) {
+    for (const std::uint32_t npu : tenant.npus) {
+      kept[host_of[work.npus[npu].front().value()]] +=
+          tenant.tier ? tenant.tier->capacity : Bytes();
+    }
+  }
+  for (const auto& [host, bytes] : kept) {
+    if (machine.host.memory > Bytes() && bytes > machine.host.memory) {
+      workload.error("tenants", "tiers of caches take " + std::to_string(bytes.count()) +
+                                    " B at host " + std::to_string(host) + ", which has " +
+                                    std::to_string(machine.host.memory.count()) +
+                                    " B (machine.host.memory)");
+      return;
+    }
   }
 }
 
@@ -104,24 +126,30 @@ void read_tier(Section batching, const ServingWork& work, ServedTenant& tenant) 
   }
 }
 
-void settle_tiers(const Platform& platform, ServingWork& work, Section workload) {
+bool settle_tiers(const Platform& platform, ServingWork& work, Section workload) {
   std::vector<Section> sections = workload.sections("tenants");
   const std::vector<EntityId> memories = memories_of(platform, work);
+  const bool is_host =
+      memories.empty() && !platform.remote_memory && platform.machine.host.is_there();
+  const bool is_there = is_host || !memories.empty() || platform.remote_memory;
+  bool any = false;
   for (std::uint32_t number = 0; number < work.tenants.size(); ++number) {
     ServedTenant& tenant = work.tenants[number];
     if ((!tenant.tier && tenant.batching.adapter_slots == 0) || !work.on_tiles) {
       continue;
     }
+    any = true;
     for (std::size_t unit = 0; !memories.empty() && unit < tenant.npus.size(); ++unit) {
       tenant.behind.push_back(memories[tenant.npus[unit]]);
     }
+    tenant.batching.adapters_stay = !is_there && tenant.batching.adapter_slots >= tenant.adapters;
     Section& section = sections[tenant.section];
     const bool complains = tenant.lead == number;  // else the first replica has
-    if (complains && memories.empty() && !platform.remote_memory) {
+    if (complains && !is_there && (tenant.tier || !tenant.batching.adapters_stay)) {
       Section at = tenant.tier ? section.section("batching") : section;
       at.error(tenant.tier ? "tier" : "adapters",
-               "the machine has no memory behind all of its NPUs (machine.remote_memory, or nodes "
-               "of kind memory)");
+               "the machine has no memory behind all of its NPUs (machine.remote_memory, nodes of "
+               "kind memory, or machine.host)");
     }
     if (tenant.tier) {
       settle_blocks(tenant, section, complains);
@@ -130,7 +158,11 @@ void settle_tiers(const Platform& platform, ServingWork& work, Section workload)
       refuse_kinds(tenant, section);
     }
   }
+  if (any && is_host) {
+    check_hosts(platform.machine, work, workload);
+  }
   check_capacities(platform, work, workload);
+  return any && is_host;
 }
 
 Job::BytesByNode kept_in_tiers(const ServingWork& work) {

@@ -1,5 +1,5 @@
 // Memories behind the caches of served models: what graphs know as remote memory (the machine's
-// `remote_memory`, else its nodes that are memories).
+// `remote_memory`, else its nodes that are memories), else that of the hosts.
 #pragma once
 
 #include <vector>
@@ -20,8 +20,8 @@ void read_tier(config::Section batching, const executor::ServingWork& work,
                executor::ServedTenant& tenant);
 
 // Which memory each unit has behind it, and how many blocks. Complains where there is none, or too
-// little. `workload` is the section that the work was read from.
-void settle_tiers(const Platform& platform, executor::ServingWork& work, config::Section workload);
+// little. `workload` is the section that the work was read from. Returns whether it is the hosts'.
+bool settle_tiers(const Platform& platform, executor::ServingWork& work, config::Section workload);
 
 // What tiers take at nodes that are memories.
 Job::BytesByNode kept_in_tiers(const executor::ServingWork& work);
