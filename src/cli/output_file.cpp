@@ -29,6 +29,9 @@ std::string beginning_of(const std::string& path) {
 void check_output(const std::string& path, bool (*is_ours)(std::string_view beginning),
                   const std::string& command, comm::Communicator& world) {
   comm::on_first_rank(world, [&] {
+    if (path.empty()) {
+      throw ConfigError("--output: names no file");
+    }
     std::error_code unknown;  // writing will tell
     if (fs::exists(path, unknown) && !is_ours(beginning_of(path))) {
       throw ConfigError({path, 0, 0,

@@ -13,7 +13,7 @@ namespace tessera::trace {
 // Values of the root attributes `file_type` and `format_version`; a reader refuses another major.
 inline constexpr const char* trace_file_type = "tessera-trace";
 inline constexpr const char* index_file_type = "tessera-index";
-inline constexpr const char* format_version = "1.7";
+inline constexpr const char* format_version = "1.8";
 inline constexpr std::string_view readable_versions = "1.";
 
 // Bytes one value of `type` takes.

@@ -250,7 +250,8 @@ class Look {
   void take_collective(std::uint32_t npu, const GraphNode& node, std::size_t& count) {
     ++look_.collectives[static_cast<std::size_t>(node.collective)];
     if (!node.group.empty() && !source_.groups().contains(node.group)) {
-      refuse(npu, place_of(node), "there is no communicator " + node.group);
+      refuse(npu, place_of(node),
+             "there is no communicator " + node.group + " (workload.groups names a file of them)");
     }
     if (!is_member(npu, node.group)) {
       refuse(

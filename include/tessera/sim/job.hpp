@@ -168,7 +168,9 @@ class JobReader {
   // For keys of compute models that are of some work alone. After `read`.
   virtual compute::WorkTraits traits() const { return {}; }
   // Why micro-batches of this job cannot be replayed; "" when they can.
-  virtual std::string replay_objection() const { return "is for pipelines of micro-batches"; }
+  virtual std::string replay_objection() const {
+    return "is for pipelines of micro-batches, and this work has none";
+  }
 };
 
 // One of a list of jobs, as far as the list knows it.

@@ -36,6 +36,7 @@ struct Quantiles {
   std::uint64_t count = 0;
   std::uint64_t mean = 0;  // rounded down
   std::uint64_t p50 = 0;
+  std::uint64_t p90 = 0;
   std::uint64_t p95 = 0;
   std::uint64_t p99 = 0;
   std::uint64_t most = 0;

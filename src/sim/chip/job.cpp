@@ -82,8 +82,7 @@ class ChipReader final : public JobReader {
 
   std::unique_ptr<Job> read() override {
     Section workload = setup_.section.section("workload");
-    refuse_cutting(setup_.section,
-                   "the workload is operators, which the cores of the machine share");
+    refuse_cutting(setup_.section, "its operators are shared by the cores of the machine");
     const std::string name =
         workload.get_or<std::string>("name", workload.get<std::string>("kind"));
     const Platform& platform = setup_.platform;
@@ -167,7 +166,9 @@ std::string ChipJob::brief() const {
 }
 
 std::shared_ptr<const workload::GraphSource> ChipJob::graphs(const Platform&) const {
-  throw ConfigError("operators of a chip are no Chakra graph");
+  throw ConfigError(
+      "operators of a chip are no Chakra graph, as its cores share each of them; a model that a "
+      "strategy cuts is one");
 }
 
 void ChipJob::number(NextNumbers& next) {

@@ -11,15 +11,16 @@ namespace {
 trace::Quantiles quantiles_of(const executor::TimeDistribution& times) {
   trace::Quantiles quantiles;
   if (times.count() > 0) {
-    const std::vector<std::uint64_t> at = times.percentiles({50, 95, 99});
-    quantiles = {times.count(), times.mean(), at[0], at[1], at[2], times.most()};
+    const std::vector<std::uint64_t> at = times.percentiles({50, 90, 95, 99});
+    quantiles = {times.count(), times.mean(), at[0], at[1], at[2], at[3], times.most()};
   }
   return quantiles;
 }
 
 void visit(trace::Quantiles& quantiles, std::vector<std::uint64_t*>& numbers) {
-  for (std::uint64_t* const number : {&quantiles.count, &quantiles.mean, &quantiles.p50,
-                                      &quantiles.p95, &quantiles.p99, &quantiles.most}) {
+  for (std::uint64_t* const number :
+       {&quantiles.count, &quantiles.mean, &quantiles.p50, &quantiles.p90, &quantiles.p95,
+        &quantiles.p99, &quantiles.most}) {
     numbers.push_back(number);
   }
 }

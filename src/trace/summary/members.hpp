@@ -112,6 +112,7 @@ void visit_quantiles(AnyQuantiles& quantiles, Visit visit) {
   visit("count", quantiles.count);
   visit("mean", quantiles.mean);
   visit("p50", quantiles.p50);
+  visit("p90", quantiles.p90);
   visit("p95", quantiles.p95);
   visit("p99", quantiles.p99);
   visit("most", quantiles.most);

@@ -54,6 +54,14 @@ TEST(ChipIdeal, NoIterationIsShorter) {
   }
 }
 
+// Four cores of 8 x 8 at the usual clock, where tiles have no peak of their own; else that.
+TEST(ChipPeak, IsOfArraysOrOfTiles) {
+  const trace::Summary of_arrays = run_chip({"machine.compute.clock=2 GHz"});
+  EXPECT_DOUBLE_EQ(of_arrays.peak_flops_per_s, 4 * 8 * 8 * 2 * 2e9);
+  EXPECT_LT(of_arrays.achieved_flops_per_s, of_arrays.peak_flops_per_s);
+  EXPECT_DOUBLE_EQ(run_chip({"machine.tile.peak.fp16=1 TFLOP/s"}).peak_flops_per_s, 4e12);
+}
+
 // They were read without a word. What is noted changes nothing.
 TEST(ChipKeys, LatenciesOfPassesThatOperatorsDoNotHaveAreNoted) {
   const auto of = [](const std::string& op, const std::string& latencies) {

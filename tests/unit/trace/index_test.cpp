@@ -119,7 +119,7 @@ TEST(Index, CopiesTheAttributes) {
   write_index(folder.path(), 3);
   const std::string path = folder.file("index.h5");
   EXPECT_EQ(text_attribute(path, ".", "file_type"), "tessera-index");
-  EXPECT_EQ(text_attribute(path, ".", "format_version"), "1.7");
+  EXPECT_EQ(text_attribute(path, ".", "format_version"), "1.8");
   EXPECT_EQ(text_attribute(path, ".", "seed"), "9");
   EXPECT_EQ(text_attribute(path, ".", "rank"), "") << "the index is of no rank";
   EXPECT_EQ(text_attribute(path, "a", "description"), "rows of a test");
