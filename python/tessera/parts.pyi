@@ -28,7 +28,7 @@ FaultsRandom = TypedDict("FaultsRandom", {"seed": int, "share": float | str, "sp
 
 ServedTenantBatchingTier = TypedDict("ServedTenantBatchingTier", {"capacity": str, "swap": bool, "prefixes": bool}, total=False)
 
-ServedTenantBatching = TypedDict("ServedTenantBatching", {"continuous": bool, "sequences": int, "tokens": int, "chunk": int, "block": int, "cache": str, "cache_type": Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "model"], "key_type": Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "cache"], "value_type": Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "cache"], "state_type": Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "model"], "host": str, "samples": int, "order": Literal["first-come", "priority"], "tier": ServedTenantBatchingTier}, total=False)
+ServedTenantBatching = TypedDict("ServedTenantBatching", {"continuous": bool, "sequences": int, "tokens": int, "chunk": int, "block": int, "cache": str, "cache_type": Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "int2", "int3", "int4", "fp4", "fp6", "model"], "key_type": Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "int2", "int3", "int4", "fp4", "fp6", "cache"], "value_type": Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "int2", "int3", "int4", "fp4", "fp6", "cache"], "cache_group_size": int, "cache_scale": str, "state_type": Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "model"], "host": str, "samples": int, "order": Literal["first-come", "priority"], "tier": ServedTenantBatchingTier}, total=False)
 
 ServedTenantSpeculation = TypedDict("ServedTenantSpeculation", {"tokens": int, "acceptance": float, "time": str}, total=False)
 

@@ -52,6 +52,16 @@ class StoredWeights {
 // Of one element with its share of scales, of the widest type [B].
 inline constexpr std::uint64_t most_weight_bytes = 8;
 
+// Names of types that numbers are stored in and not computed in, int2 to fp8, and the bits of one;
+// 0: there is no such type.
+std::vector<std::string> stored_type_names();
+std::uint64_t bits_of_stored_type(std::string_view name);
+// Numbers of so many bits, of which `group` share a scale of so many bytes; group 0: there are no
+// scales. None where that takes more than most_weight_bytes each.
+std::optional<StoredWeights> stored_in(std::uint64_t bits, std::uint64_t group, Bytes scale);
+
+inline constexpr std::uint64_t longest_scale_group = 1 << 20;
+
 // The mapping `key` of `type`, `group_size` and `scale`. None where it is absent, or after
 // complaints.
 std::optional<StoredWeights> read_stored_weights(config::Section& section,

@@ -81,10 +81,10 @@ struct LanguageSetup {
   std::uint32_t tokens = 8192;            // of a step, at most
   std::uint64_t cores = 1;                // of an NPU
   WeightTypes weights{};
-  // Of keys (and of latent vectors, which are both) and of values in the cache, on tiles; none: of
-  // the model's data type.
-  std::optional<DataType> key_type{};
-  std::optional<DataType> value_type{};
+  // Keys (and latent vectors, which are both) and values as they are in the cache, on tiles; none:
+  // in the model's data type.
+  std::optional<npu::StoredWeights> stored_keys{};
+  std::optional<npu::StoredWeights> stored_values{};
   // Of the states of state-space layers, on tiles; none: of the model's data type.
   std::optional<DataType> state_type{};
   // Adapters of low rank (E. Hu et al., "LoRA", ICLR 2022) for queries, keys and values, `out`,

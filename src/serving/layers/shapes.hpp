@@ -55,13 +55,15 @@ class LayerShapes {
   std::uint64_t heads() const { return heads_; }  // of a unit, as the next
   std::uint64_t kv_heads() const { return kv_heads_; }
   const std::optional<StateSpace>& state_space() const { return state_space_; }
+  // Of a layer; values are as wide as keys.
   Bytes cache_of_token() const {
-    const Bytes of_key = element_size(setup_.key_type.value_or(shape_.data_type));
+    const npu::StoredWeights plain = npu::StoredWeights::plain(element());
+    const npu::StoredWeights keys = setup_.stored_keys.value_or(plain);
     if (shape_.latent) {
-      return of_key * cached_;
+      return Bytes(keys.bytes_of(cached_));
     }
-    const Bytes of_value = element_size(setup_.value_type.value_or(shape_.data_type));
-    return (of_key + of_value) * (cached_ / 2);  // of a layer; values are as wide as keys
+    return Bytes(keys.bytes_of(cached_ / 2) +
+                 setup_.stored_values.value_or(plain).bytes_of(cached_ / 2));
   }
   // As the products of a token make it, before it is in the cache.
   Bytes made_for_cache() const { return element() * cached_; }

@@ -1,6 +1,7 @@
 // Keys of the workload `serving` and of served models.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
@@ -10,6 +11,7 @@
 #include "tessera/config/key.hpp"
 #include "tessera/core/data_type.hpp"
 #include "tessera/executor/serving/serving.hpp"
+#include "tessera/npu/stored_weights.hpp"
 #include "tessera/serving/language_model.hpp"
 #include "tessera/serving/policy.hpp"
 
@@ -34,6 +36,18 @@ struct ServingKeys {
       "is shared"};
   config::OtherKey tenants{"tenants", "list", "", "the served models, each with its requests"};
 };
+
+// Types that a model computes in, those that numbers are stored in alone, and the word for neither.
+inline std::vector<std::string> cache_type_names(const std::string& usual) {
+  std::vector<std::string> names = data_type_names();
+  for (const std::string& stored : npu::stored_type_names()) {
+    if (std::find(names.begin(), names.end(), stored) == names.end()) {
+      names.push_back(stored);
+    }
+  }
+  names.push_back(usual);
+  return names;
+}
 
 // Of products, below the key `weights`, in the order of serving::WeightTypes.
 inline constexpr std::array<const char*, 5> weight_classes{"attention", "mlp", "experts", "router",
@@ -72,29 +86,21 @@ struct ServedKeys {
   config::OptionalKey<Bytes> cache{"batching.cache", "memory beside weights",
                                    "room for keys and values on each NPU",
                                    config::at_least(Bytes(1))};
-  config::NameKey cache_type{"batching.cache_type",
-                             [] {
-                               std::vector<std::string> names = data_type_names();
-                               names.emplace_back("model");
-                               return names;
-                             },
+  config::NameKey cache_type{"batching.cache_type", [] { return cache_type_names("model"); },
                              "model",
                              "of keys and values in the cache, widened as they are read; model: as "
                              "the model computes"};
-  config::NameKey key_type{"batching.key_type",
-                           [] {
-                             std::vector<std::string> names = data_type_names();
-                             names.emplace_back("cache");
-                             return names;
-                           },
-                           "cache", "of keys alone in the cache; cache: as cache_type"};
-  config::NameKey value_type{"batching.value_type",
-                             [] {
-                               std::vector<std::string> names = data_type_names();
-                               names.emplace_back("cache");
-                               return names;
-                             },
+  config::NameKey key_type{"batching.key_type", [] { return cache_type_names("cache"); }, "cache",
+                           "of keys alone in the cache; cache: as cache_type"};
+  config::NameKey value_type{"batching.value_type", [] { return cache_type_names("cache"); },
                              "cache", "of values alone in the cache; cache: as cache_type"};
+  config::OptionalKey<std::uint64_t> cache_group{
+      "batching.cache_group_size", "none",
+      "numbers of a token's keys, or values, that share a scale; none: not counted",
+      config::between<std::uint64_t>(1, npu::longest_scale_group)};
+  config::Key<Bytes> cache_scale{"batching.cache_scale", Bytes(2),
+                                 "of a group, with its zero point",
+                                 config::between(Bytes(1), Bytes(1 << 20))};
   config::NameKey state_type{
       "batching.state_type",
       [] {

@@ -52,33 +52,79 @@ struct Complaint {
   std::string rest;
 };
 
+using npu::StoredWeights;
+
+// What a number takes in the cache; 0: what it takes where it is computed with.
+std::uint64_t bits_in_cache(const std::string& type) {
+  constexpr std::uint64_t byte = 8;
+  const std::uint64_t bits = npu::bits_of_stored_type(type);
+  const std::optional<DataType> computed = data_type_from(type);
+  return bits == 0 && computed ? byte * element_size(*computed).count() : bits;
+}
+
+struct CacheScales {
+  std::uint64_t group = 0;  // 0: there are none
+  Bytes scale;
+};
+
+// With its scales, of which there are none with a type that the model computes in.
+std::optional<StoredWeights> stored_with(Section& batching, std::uint64_t bits,
+                                         const CacheScales& scales) {
+  const auto stored = npu::stored_in(bits, scales.group, scales.scale);
+  if (bits > 0 && !stored) {
+    batching.error(served_keys().cache_scale.key(), "numbers with their scales take more than " +
+                                                        to_string(Bytes(npu::most_weight_bytes)) +
+                                                        " each");
+  }
+  return stored;
+}
+
+void note_unused_scales(Section& batching, bool are_stored) {
+  const ServedKeys& keys = served_keys();
+  const bool has_groups = batching.has(keys.cache_group.key());
+  if (has_groups && !are_stored) {
+    config::note_without_effect(batching, keys.cache_group.key(),
+                                "a cache in the type that the model computes in");
+  }
+  if (batching.has(keys.cache_scale.key()) && !has_groups) {
+    batching.error(keys.cache_scale.key(),
+                   "is of a group of numbers, whose 'cache_group_size' is not given");
+  }
+}
+
 // Of keys and of values.
-std::pair<std::optional<DataType>, std::optional<DataType>> read_cache_types(
+std::pair<std::optional<StoredWeights>, std::optional<StoredWeights>> read_cache_types(
     Section& tenant, const ServingWork& work,
     const std::optional<workload::TransformerShape>& shape) {
   Section batching = tenant.section("batching");
   const ServedKeys& keys = served_keys();
-  const std::optional<DataType> both = data_type_from(keys.cache_type.read(batching));
-  std::array<std::optional<DataType>, 2> apart;
+  const std::uint64_t both = bits_in_cache(keys.cache_type.read(batching));
+  std::array<std::uint64_t, 2> apart{};
   for (std::size_t place = 0; place < apart.size(); ++place) {
     const config::NameKey& key = place == 0 ? keys.key_type : keys.value_type;
-    apart[place] = data_type_from(key.read(batching));
-    if (apart[place] && shape && shape->latent) {
+    apart[place] = bits_in_cache(key.read(batching));
+    if (apart[place] > 0 && shape && shape->latent) {
       batching.error(key.key(),
                      "latent attention keeps one vector for keys and values; its type "
                      "is 'cache_type'");
     }
   }
   for (const config::NameKey* const key : {&keys.cache_type, &keys.key_type, &keys.value_type}) {
-    if (!work.on_tiles && data_type_from(key->read(batching))) {
+    if (!work.on_tiles && bits_in_cache(key->read(batching)) > 0) {
       batching.error(key->key(), "NPU cores keep the cache in the type that the model computes in");
     }
   }
-  if (both && apart[0] && apart[1]) {
+  if (both > 0 && apart[0] > 0 && apart[1] > 0) {
     config::note_without_effect(batching, keys.cache_type.key(),
                                 "both key_type and value_type, which are given");
   }
-  return {apart[0] ? apart[0] : both, apart[1] ? apart[1] : both};
+  note_unused_scales(batching, both + apart[0] + apart[1] > 0);
+  const CacheScales scales{keys.cache_group.read(batching).value_or(0),
+                           keys.cache_scale.read(batching)};
+  const auto stored_keys = stored_with(batching, apart[0] > 0 ? apart[0] : both, scales);
+  return {stored_keys, apart[0] == apart[1]
+                           ? stored_keys
+                           : stored_with(batching, apart[1] > 0 ? apart[1] : both, scales)};
 }
 
 serving::WeightTypes read_weight_types(Section& tenant,
@@ -184,7 +230,7 @@ std::unique_ptr<serving::ServedModel> read_language_model(Section& tenant, Serve
                    "at most " + std::to_string(serving::most_sequences) + " on an NPU ('expert')");
   }
   const serving::WeightTypes weights = read_weight_types(tenant, shape);
-  const auto [key_type, value_type] = read_cache_types(tenant, work, shape);
+  const auto [stored_keys, stored_values] = read_cache_types(tenant, work, shape);
   const std::optional<DataType> state_type = read_state_type(tenant, shape);
   if (!shape) {
     return nullptr;
@@ -203,8 +249,8 @@ std::unique_ptr<serving::ServedModel> read_language_model(Section& tenant, Serve
   try {
     auto served = serving::make_language_model(
         {*shape, work.on_tiles ? nullptr : &work.core, tensor, pipeline, made.batching.block,
-         made.batching.sequences, made.batching.tokens, work.cores(), weights, key_type, value_type,
-         state_type, made.adapter_rank, made.batching.adapter_slots, expert});
+         made.batching.sequences, made.batching.tokens, work.cores(), weights, stored_keys,
+         stored_values, state_type, made.adapter_rank, made.batching.adapter_slots, expert});
     made.batching.layout = served->cache_layout();
     note_unused_types(tenant, *shape);
     check_drafts(tenant, made);

@@ -37,13 +37,14 @@ std::vector<ParameterInfo> serving_parameters() {
 std::vector<ParameterInfo> keys_beside_models() {
   const ServedKeys& keys = served_keys();
   std::vector<ParameterInfo> all{
-      keys.name,        keys.continuous,     keys.sequences,  keys.tokens,     keys.chunk,
-      keys.block,       keys.cache,          keys.cache_type, keys.key_type,   keys.value_type,
-      keys.state_type,  keys.host,           keys.samples,    keys.drafts,     keys.acceptance,
-      keys.draft,       keys.tensor,         keys.pipeline,   keys.expert,     keys.replicas,
-      keys.router,      keys.prefill,        keys.handover,   keys.npus,       keys.cores,
-      keys.first_token, keys.between_tokens, keys.latency,    keys.background, keys.price,
-      keys.least,       keys.requests_each,  keys.start_up,   keys.idle};
+      keys.name,        keys.continuous,  keys.sequences,   keys.tokens,         keys.chunk,
+      keys.block,       keys.cache,       keys.cache_type,  keys.key_type,       keys.value_type,
+      keys.cache_group, keys.cache_scale, keys.state_type,  keys.host,           keys.samples,
+      keys.drafts,      keys.acceptance,  keys.draft,       keys.tensor,         keys.pipeline,
+      keys.expert,      keys.replicas,    keys.router,      keys.prefill,        keys.handover,
+      keys.npus,        keys.cores,       keys.first_token, keys.between_tokens, keys.latency,
+      keys.background,  keys.price,       keys.least,       keys.requests_each,  keys.start_up,
+      keys.idle};
   for (const auto& some : {class_parameters(), tier_parameters(), adapter_parameters()}) {
     all.insert(all.end(), some.begin(), some.end());
   }

@@ -550,7 +550,7 @@ TEST_F(LanguageModel, RefusesLayersThatItCannotServe) {
 TEST(TileModel, KeepsTheCacheInATypeOfItsOwn) {
   const workload::TransformerShape shape = gpt3_small();
   LanguageSetup narrow{shape};
-  narrow.key_type = narrow.value_type = DataType::fp8;
+  narrow.stored_keys = narrow.stored_values = npu::StoredWeights(1, 1);
   const auto plain = make_language_model({shape});
   const auto packed = make_language_model(narrow);
   EXPECT_EQ(packed->cache_of_token() * 2, plain->cache_of_token());
@@ -595,12 +595,16 @@ TEST(TileModel, HasWeightsOfSeveralTypes) {
 
 TEST(TileModel, KeepsKeysAndValuesInTypesOfTheirOwn) {
   LanguageSetup keys{gpt3_small()};
-  keys.key_type = DataType::fp8;
+  keys.stored_keys = npu::StoredWeights(1, 1);
   LanguageSetup values{gpt3_small()};
-  values.value_type = DataType::fp32;
+  values.stored_values = npu::StoredWeights(4, 1);
   const Bytes plain = make_language_model({gpt3_small()})->cache_of_token();
   EXPECT_EQ(make_language_model(keys)->cache_of_token() * 4, plain * 3);
   EXPECT_EQ(make_language_model(values)->cache_of_token() * 2, plain * 3);
+  // 768 numbers of half a byte in 12 groups of 64, each with a scale of two bytes, in 12 layers.
+  LanguageSetup packed{gpt3_small()};
+  packed.stored_keys = packed.stored_values = npu::stored_in(4, 64, Bytes(2));
+  EXPECT_EQ(make_language_model(packed)->cache_of_token(), Bytes(12 * 2 * (384 + 24)));
 }
 
 // Every unit adds up with the others of its stage, and stages hand on.

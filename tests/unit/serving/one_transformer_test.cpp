@@ -174,7 +174,7 @@ TEST(OneTransformer, TurnsQueriesAndKeys) {
 // Keys and values are read in the model's type and written in the cache's; attention writes none.
 TEST(OneTransformer, WritesNewKeysAndValuesIntoTheCache) {
   LanguageSetup setup{grouped()};
-  setup.key_type = setup.value_type = DataType::fp8;
+  setup.stored_keys = setup.stored_values = npu::StoredWeights(1, 1);
   const auto served = make_language_model(setup);
   const std::vector<TileOperation> writes = named(*served, "cache_write");
   const std::uint64_t numbers = tokens * 2 * 2 * 32;

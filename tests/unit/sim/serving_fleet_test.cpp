@@ -161,6 +161,10 @@ TEST(ServedKeys, TypesWithoutEffectAreNoted) {
                                     "value_type")));
   EXPECT_THAT(cache("cache_type: fp8, key_type: int8"), IsEmpty());
   EXPECT_THAT(cache("key_type: int8, value_type: fp8"), IsEmpty());
+  EXPECT_THAT(cache("cache_type: int4, cache_group_size: 32, cache_scale: 4 B"), IsEmpty());
+  EXPECT_THAT(cache("cache_group_size: 32"),
+              ElementsAre(HasSubstr("batching.cache_group_size has no effect with a cache in the "
+                                    "type that the model computes in")));
 }
 
 // 32 KiB each way: a latency and bytes by bandwidth, and a step that waits for them.
