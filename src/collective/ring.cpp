@@ -72,10 +72,19 @@ class Ring final : public Algorithm {
     const std::uint32_t behind = reduces ? step + 1 : step % (size - 1);
     const std::uint32_t sent = member >= behind ? member - behind : member + (size - behind);
     const std::uint32_t received = sent == 0 ? size - 1 : sent - 1;
-    return StepMaker(kind, size, bytes, step)
-        .send(member + 1 == size ? 0 : member + 1, {sent, 1})
-        .receive(member == 0 ? size - 1 : member - 1, {received, 1}, reduces)
-        .step();
+    const ChunkSizes sizes(kind == Kind::barrier ? Bytes(0) : bytes, size);
+    // Asked for at each message of most runs: written where the caller wants it.
+    Step now;
+    now.send_to = member + 1 == size ? 0 : member + 1;
+    now.send_chunks = {sent, 1};
+    now.send_bytes = sizes.of(sent);
+    now.send_step = step;
+    now.receive_from = member == 0 ? size - 1 : member - 1;
+    now.receive_chunks = {received, 1};
+    now.receive_bytes = sizes.of(received);
+    now.reduces = reduces;
+    now.after = step;
+    return now;
   }
 };
 

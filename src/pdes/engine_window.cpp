@@ -20,6 +20,11 @@ constexpr std::uint32_t nobody = 0xFFFFFFFFU;
 // ahead the events themselves.
 constexpr std::size_t state_distance = 8;
 constexpr std::size_t event_distance = 2 * state_distance;
+// Still further ahead their state is prefetched in long lists, which costs no time where the
+// processor looks up pages for that; a load is held up until it is there, and all behind it.
+constexpr std::size_t prefetch_distance = 2 * state_distance;
+// Shorter lists have nothing to hide loads behind but each other.
+constexpr std::size_t shortest_prefetched = 64;
 // Of a key, for the place in a chunk.
 constexpr unsigned place_bits = std::bit_width(Calendar::largest_chunk);
 // An entity's events are sorted by insertion up to here.
@@ -132,11 +137,18 @@ void Engine::run_dense(const Calendar::List& list, std::size_t events) {
       link(at++, bits);
     }
   }
-  // All at once, so that many are under way together.
-  for (at = 0; at < events; ++at) {
+  // All at once, so that many are under way together, or on the way through a long list.
+  const bool is_long = events >= shortest_prefetched;
+  const std::size_t at_once = is_long ? prefetch_distance : events;
+  for (at = 0; at < at_once; ++at) {
     load_ahead(*linked_[at].event);
   }
   for (at = 0; at < events; ++at) {
+    if (is_long && events - at > prefetch_distance) {
+      const Event& event = *linked_[at + prefetch_distance].event;
+      prefetch_state(event.target, event.port);
+      load_ahead(*linked_[at + state_distance].event);
+    }
     if (linked_[at].last != nobody) {
       run_linked(at);
     }
@@ -190,20 +202,32 @@ void Engine::run_sparse(const Calendar::List& list, std::size_t events) {
     }
   }
   sort_keys(list.bits);
+  const auto look_ahead = [&](std::size_t from) {
+    if (events - from > 2 * prefetch_distance) {
+      prefetch(&event_of(keys_[from + 2 * prefetch_distance]));
+    }
+    if (events - from > prefetch_distance) {
+      const Event& event = event_of(keys_[from + prefetch_distance]);
+      prefetch_state(event.target, event.port);
+      load_ahead(event_of(keys_[from + state_distance]));
+    }
+  };
   for (std::size_t begin = 0; begin != events;) {
-    const auto target = static_cast<std::uint32_t>(keys_[begin] >> 32);
-    sorted_.clear();
-    std::size_t end = begin;
+    const Key target = keys_[begin] >> 32;
+    look_ahead(begin);
+    std::size_t end = begin + 1;
+    if (end == events || keys_[end] >> 32 != target) [[likely]] {
+      run_lone(event_of(keys_[begin]));
+      begin = end;
+      continue;
+    }
+    sorted_.assign(1, &event_of(keys_[begin]));
     for (; end != events && keys_[end] >> 32 == target; ++end) {
-      if (events - end > event_distance) {
-        call_into_cache(&event_of(keys_[end + event_distance]));
-      }
-      if (events - end > state_distance) {
-        load_ahead(event_of(keys_[end + state_distance]));
-      }
+      look_ahead(end);
       sorted_.push_back(&event_of(keys_[end]));
     }
-    run_entity(target, sorted_.data(), sorted_.data() + sorted_.size());
+    run_entity(static_cast<std::uint32_t>(target), sorted_.data(),
+               sorted_.data() + sorted_.size());
     begin = end;
   }
 }

@@ -71,9 +71,9 @@ void Recorder::on_operator(const executor::OperatorRecord& record) {
 void Recorder::on_message(const executor::MessageRecord& record) {
   // Those of graphs are heard of in full traces alone; the digest is the same with any.
   if (static_cast<std::size_t>(record.traffic) < plan::program_traffic_kinds) {
-    digest_.add({message_kind, record.source.value(), record.target.value(),
-                 static_cast<std::uint64_t>(record.traffic), record.bytes.count(),
-                 word(record.sent), word(record.arrived), word(record.taken)});
+    messages_.add({message_kind, record.source.value(), record.target.value(),
+                   static_cast<std::uint64_t>(record.traffic), record.bytes.count(),
+                   word(record.sent), word(record.arrived), word(record.taken)});
   }
   if (file_ && experiment_.options.trace == TraceLevel::full) {
     file_->append(trace::messages, trace::MessageRow{record.sent.ps(), record.arrived.ps(),
@@ -235,8 +235,9 @@ trace::RowCounts Recorder::secure(SimTime now) {
 }
 
 void Recorder::save_totals(pdes::StateWriter& writer) const {
-  writer.put(digest_.high());
-  writer.put(digest_.low());
+  const Digest all = digest();
+  writer.put(all.high());
+  writer.put(all.low());
 }
 
 void Recorder::add_totals(pdes::StateReader& reader) {

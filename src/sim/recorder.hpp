@@ -7,6 +7,7 @@
 
 #include "tessera/compute/compute.hpp"
 #include "tessera/core/digest.hpp"
+#include "tessera/core/record_digest.hpp"
 #include "tessera/executor/program/executor.hpp"
 #include "tessera/memory/memory.hpp"
 #include "tessera/network/network.hpp"
@@ -59,7 +60,11 @@ class Recorder final : public executor::Observer {
   void save_totals(pdes::StateWriter& writer) const;
   void add_totals(pdes::StateReader& reader);
 
-  const Digest& digest() const { return digest_; }
+  Digest digest() const {
+    Digest all = messages_.sum();
+    all.merge(digest_);
+    return all;
+  }
   bool writes() const { return file_ != nullptr; }
   std::size_t buffered_bytes() const { return file_ ? file_->buffered_bytes() : 0; }
 
@@ -75,7 +80,8 @@ class Recorder final : public executor::Observer {
   const Work& work_;
   std::unique_ptr<trace::TraceFile> file_;
   std::vector<bool> writes_operators_;  // by node; while there is a file
-  Digest digest_;
+  RecordDigest messages_;
+  Digest digest_;  // of all else
 };
 
 }  // namespace tessera::sim

@@ -20,18 +20,24 @@ constexpr std::uint64_t mix64(std::uint64_t x) {
 // their digests are added to each other.
 class Digest {
  public:
+  // Of fields that enter the lower half.
+  static constexpr std::uint64_t low_factor = 0x165667b19e3779f9ULL;
+
   constexpr Digest() = default;
   constexpr Digest(std::uint64_t high, std::uint64_t low) : high_(high), low_(low) {}
 
   // Adds one record; its fields are ordered, the records are not.
   void add(std::initializer_list<std::uint64_t> fields) {
-    std::uint64_t a = 0x9e3779b97f4a7c15ULL;
-    std::uint64_t b = 0xc2b2ae3d27d4eb4fULL;
+    Digest record = of_no_fields();
     for (const std::uint64_t field : fields) {
-      a = mix64(a ^ field);
-      b = mix64(b + field * 0x165667b19e3779f9ULL);
+      record = record.with(field);
     }
-    merge(Digest(a, b));
+    merge(record);
+  }
+  // The hash of a record, field by field.
+  static constexpr Digest of_no_fields() { return {0x9e3779b97f4a7c15ULL, 0xc2b2ae3d27d4eb4fULL}; }
+  constexpr Digest with(std::uint64_t field) const {
+    return {mix64(high_ ^ field), mix64(low_ + field * low_factor)};
   }
   void merge(Digest other) {
     low_ += other.low_;

@@ -1,6 +1,7 @@
 #include "collectives/steps.hpp"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 namespace tessera::executor {
@@ -39,8 +40,9 @@ const collective::Step& CollectiveSteps::step_of(const TileCollective& of, std::
       looked_.self = member_of(instruction.group, of.tile.role);
     }
     looked_.at = step;
-    looked_.step = plan_.step(instruction.group, instruction.collective, looked_.self,
-                              Bytes(instruction.bytes), step);
+    // Made where it is kept: a copy would read words whose parts have just been written.
+    new (&looked_.step) collective::Step(plan_.step(instruction.group, instruction.collective,
+                                                    looked_.self, Bytes(instruction.bytes), step));
   }
   return looked_.step;
 }

@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <string>
+
+#include "tessera/core/record_digest.hpp"
 
 namespace tessera::digest_test {
 namespace {
@@ -90,6 +93,21 @@ TEST(Crc32c, ContinuesFromASeedAtEverySplit) {
   for (std::size_t split = 0; split <= text.size(); ++split) {
     const std::uint32_t first = crc32c(text.data(), split);
     EXPECT_EQ(crc32c(text.data() + split, text.size() - split, first), whole) << split;
+  }
+}
+
+TEST(RecordDigest, IsThatOfItsRecordsOneByOne) {
+  Digest alone;
+  RecordDigest together;
+  std::uint64_t word = 1;
+  const auto next = [&word] { return word = mix64(word); };
+  for (int records = 0; records < 200; ++records) {
+    EXPECT_EQ(together.sum(), alone) << records;
+    const std::array<std::uint64_t, RecordDigest::fields> record{2,      next(), next(), 0,
+                                                                 next(), next(), next(), next()};
+    alone.add({record[0], record[1], record[2], record[3], record[4], record[5], record[6],
+               record[7]});
+    together.add(record);
   }
 }
 
