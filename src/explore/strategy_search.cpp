@@ -244,8 +244,10 @@ class Search {
     }
     std::size_t done = 0;
     while (outcome_.complete) {
-      const std::vector<std::size_t> numbers = choice.next(
-          std::min(outcome_.by_stages ? at_a_time_of_large : at_a_time, request_.simulated - done));
+      const std::size_t left = request_.simulated - done;
+      const std::vector<std::size_t> numbers =
+          outcome_.by_stages ? choice.next_of_large(std::min(at_a_time_of_large, left))
+                             : choice.next(std::min(at_a_time, left));
       if (numbers.empty()) {
         break;
       }

@@ -226,8 +226,7 @@ void Engine::run_sparse(const Calendar::List& list, std::size_t events) {
       look_ahead(end);
       sorted_.push_back(&event_of(keys_[end]));
     }
-    run_entity(static_cast<std::uint32_t>(target), sorted_.data(),
-               sorted_.data() + sorted_.size());
+    run_entity(static_cast<std::uint32_t>(target), sorted_.data(), sorted_.data() + sorted_.size());
     begin = end;
   }
 }

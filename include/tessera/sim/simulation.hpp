@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -70,6 +71,8 @@ struct RunRequest {
   // A stop leaves a checkpoint to go on from.
   bool resumable = true;
   CheckpointTimes checkpoints = {};
+  // How often run_with_replay may try whether fewer micro-batches repeat before it simulates all.
+  std::uint32_t replay_trials = std::numeric_limits<std::uint32_t>::max();
   // What choose_cut gave for as many ranks; null: cut_for (cuts.hpp).
   std::shared_ptr<const CutChoice> cut = {};
   // Called on every rank when the run has finished, before its summary is written. False: another

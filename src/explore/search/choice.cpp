@@ -40,6 +40,10 @@ double Choice::corrected(std::size_t number) const {
   return least == least_ratio_.end() ? estimate : estimate * std::min(1.0, least->second);
 }
 
+double Choice::expected(std::size_t number) const {
+  return std::max(corrected(number), ranked_[number].iteration.least);
+}
+
 bool Choice::may_win(std::size_t number) const {
   return !done_[number] && ranked_[number].iteration.least < best_ &&
          corrected(number) * (1 - margin_) < best_;
@@ -49,7 +53,7 @@ std::vector<std::size_t> Choice::next(std::size_t most) const {
   std::vector<std::pair<double, std::size_t>> promising;
   for (std::size_t number = 0; number < ranked_.size(); ++number) {
     if (may_win(number)) {
-      promising.emplace_back(std::max(corrected(number), ranked_[number].iteration.least), number);
+      promising.emplace_back(expected(number), number);
     }
   }
   std::sort(promising.begin(), promising.end());
@@ -60,6 +64,16 @@ std::vector<std::size_t> Choice::next(std::size_t most) const {
       ++of_group[groups_[number]];
       chosen.push_back(number);
     }
+  }
+  return chosen;
+}
+
+std::vector<std::size_t> Choice::next_of_large(std::size_t most) const {
+  std::vector<std::size_t> chosen = next(most);
+  if (!chosen.empty()) {
+    const double best = std::min(best_, expected(chosen.front()) * (1 + margin_));
+    std::erase_if(chosen,
+                  [&](std::size_t number) { return ranked_[number].iteration.least > best; });
   }
   return chosen;
 }

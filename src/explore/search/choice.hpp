@@ -27,6 +27,9 @@ class Choice {
   // Up to `most` numbers in `ranked`, the most promising first, at most two of the same degrees
   // and layout. Empty: none is worth it.
   std::vector<std::size_t> next(std::size_t most) const;
+  // For simulations that take long: of these without those whose bounds are longer than what the
+  // most promising is expected to take, with the margin. They are left for when it is known.
+  std::vector<std::size_t> next_of_large(std::size_t most) const;
   // What came of one; `never` where it did not finish.
   void learn(std::size_t number, SimTime iteration);
   // Simulated otherwise.
@@ -46,6 +49,7 @@ class Choice {
     std::uint32_t count = 0;
   };
   double corrected(std::size_t number) const;
+  double expected(std::size_t number) const;
   bool may_win(std::size_t number) const;
 
   const std::vector<Ranked>& ranked_;

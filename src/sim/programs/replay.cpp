@@ -123,7 +123,7 @@ trace::Summary run_all(Experiment& experiment, comm::Communicator& communicator,
     }
   };
   std::uint32_t few = stages * strategy.chunks + 2;
-  while (few + 2 * step < whole / 2) {
+  for (std::uint32_t left = request.replay_trials; left > 0 && few + 2 * step < whole / 2; --left) {
     few += (whole - few) % step;
     std::array<trace::Summary, 2> before;
     RunRequest trial;

@@ -105,8 +105,8 @@ TEST(RecordDigest, IsThatOfItsRecordsOneByOne) {
     EXPECT_EQ(together.sum(), alone) << records;
     const std::array<std::uint64_t, RecordDigest::fields> record{2,      next(), next(), 0,
                                                                  next(), next(), next(), next()};
-    alone.add({record[0], record[1], record[2], record[3], record[4], record[5], record[6],
-               record[7]});
+    alone.add(
+        {record[0], record[1], record[2], record[3], record[4], record[5], record[6], record[7]});
     together.add(record);
   }
 }

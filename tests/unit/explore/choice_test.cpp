@@ -35,6 +35,20 @@ TEST(Choice, NeverPassesOverABoundThatIsShorterForAnotherBound) {
   EXPECT_EQ(choice.bounded(), 1U);
 }
 
+// By its bound, as the one before it may show.
+TEST(Choice, SimulatesNothingLargeBesideWhatMayRuleItOut) {
+  const std::vector<Ranked> all{ranked(1, 1, 90, 100), ranked(2, 1, 101, 101),
+                                ranked(4, 1, 110, 111)};
+  Choice choice(all);
+  EXPECT_EQ(choice.next(4), (std::vector<std::size_t>{0, 1, 2}));
+  EXPECT_EQ(choice.next_of_large(4), (std::vector<std::size_t>{0, 1}));
+  EXPECT_EQ(choice.next_of_large(1), (std::vector<std::size_t>{0}));
+  choice.learn(0, ps(120));
+  EXPECT_EQ(choice.next_of_large(4), (std::vector<std::size_t>{1}));
+  choice.learn(1, ps(130));
+  EXPECT_EQ(choice.next_of_large(4), (std::vector<std::size_t>{2}));
+}
+
 TEST(Choice, CorrectsEstimatesOfTheSameDegrees) {
   const std::vector<Ranked> all{ranked(1, 1, 10, 100), ranked(1, 2, 10, 105),
                                 ranked(2, 1, 10, 160)};

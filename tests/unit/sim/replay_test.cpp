@@ -107,6 +107,26 @@ TEST(Replay, LeavesTheFolderOfOneRun) {
   std::filesystem::remove_all(folder);
 }
 
+TEST(Replay, TriesAsOftenAsAsked) {
+  const auto trials_of = [](std::uint32_t most, trace::Summary& summary) {
+    Experiment experiment = read(small_experiment(), {"workload.batch=256", "run.replay=exact"});
+    RunRequest request;
+    request.replay_trials = most;
+    int runs = 0;
+    request.hooks.on_note = [&](const std::string& note) {
+      runs += note.find("whether they repeat") == std::string::npos ? 0 : 1;
+    };
+    const auto communicator = comm::make_in_process();
+    summary = run_with_replay(experiment, *communicator, request);
+    return runs / 3;
+  };
+  trace::Summary summary;
+  ASSERT_GT(trials_of(100, summary), 1);
+  EXPECT_EQ(trials_of(1, summary), 1);
+  EXPECT_EQ(summary.replayed_micro_batches, 0U);
+  EXPECT_EQ(summary.result_digest, run_one({"workload.batch=256"}, "none").result_digest);
+}
+
 TEST(Replay, RefusesCheckpoints) {
   std::vector<std::string> settings = many;
   settings.emplace_back("run.replay=exact");
