@@ -17,6 +17,7 @@
 #include "tessera/sim/cuts/cuts.hpp"
 #include "tessera/sim/cuts/weights.hpp"
 #include "tessera/sim/experiment_keys.hpp"
+#include "traffic/unused_parts.hpp"
 
 namespace tessera::sim {
 namespace {
@@ -137,6 +138,18 @@ bool read_machine_and_models(Experiment& experiment, Section& machine_section) {
   return true;
 }
 
+// Keys of compute models, or all parts of the machine that messages leave alone.
+void note_unused_models(const Experiment& experiment, Section& machine_section,
+                        const compute::WorkTraits& work) {
+  if (work.only_sends) {
+    note_compute_of_other_work(machine_section);
+    note_parts_of_other_work(machine_section, experiment.machine);
+  } else if (experiment.compute) {
+    compute::note_keys_without_effect(machine_section, experiment.machine, *experiment.compute,
+                                      work);
+  }
+}
+
 void read_jobs(Experiment& experiment, Section& section, Section& machine_section,
                const config::TextLoader& load, Diagnostics& diagnostics) {
   JobsReader reader(experiment, section, machine_section, load);
@@ -153,10 +166,7 @@ void read_jobs(Experiment& experiment, Section& section, Section& machine_sectio
           "work that copies nothing to hosts (strategy.offload, or tiers and adapters "
           "of served models)");
     }
-    if (experiment.compute) {
-      compute::note_keys_without_effect(machine_section, experiment.machine, *experiment.compute,
-                                        reader.traits());
-    }
+    note_unused_models(experiment, machine_section, reader.traits());
     section.finish();
     diagnostics.throw_if_any();
     reader.plan();

@@ -215,6 +215,9 @@ class Look {
         break;
       case GraphAction::compute:
         look_.flops += static_cast<double>(node.flops.count());
+        if (node.shape && node.shape->data_type) {
+          look_.types.insert(*node.shape->data_type);
+        }
         look_.computed_bytes[npu] += node.on_host ? 0 : node.bytes.count();
         look_.without_work += takes_no_time(node) ? 1 : 0;
         look_.without_shape +=

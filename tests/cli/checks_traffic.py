@@ -58,6 +58,49 @@ def traffic_says_what_bends_it(program):
     expect("one stream gets at most" in said, said)
 
 
+PARTS = {
+    "memory": "{model: bandwidth}",
+    "compute": "{model: systolic, array: [8, 8], clock: 1 GHz}",
+    "dram": "{at: each, bandwidth: 10 GB/s, latency: 100 ns, capacity: 64 MB}",
+    "remote_memory": "{kind: per-npu, latency: 100 ns, bandwidth: 10 GB/s}",
+    "coherence": "{line: 128 B}",
+    "framework": "{context: 1 MB}",
+    "host": "{bandwidth: 10 GB/s}",
+    "faults.nodes": "[{node: 0, speed: 0.5}]",
+}
+
+
+@check
+def traffic_says_which_parts_have_no_effect(program):
+    """Each of these parts of a machine changes nothing, for the command and for an experiment."""
+    out = program.folder.parent / "parts.json"
+    noise = program.folder.parent / "parts.yaml"
+    machine = MESH.read_text(encoding="utf-8").split("traffic:\n")[0] + "  tile: {peak: {fp16: 1 TFLOP/s}}\n"
+    noise.write_text(machine + "workload: {kind: traffic, rate: 0.1, cycles: 1000}\n", encoding="utf-8")
+
+    def points(*more):
+        done = program.call("traffic", MESH, *SHORT, "--set", "machine.tile={peak: {fp16: 1 TFLOP/s}}", *more, "-o", out)
+        expect(done.returncode == 0, done.stderr_text)
+        report = json.loads(out.read_text())
+        for point in report["points"]:
+            del point["cpu_s"]
+        return report["points"], "\n".join(report["notes"])
+
+    def run(*more):
+        done = program.call("run", noise, "-q", "-q", *more, "-o", program.folder.parent / "parts")
+        expect(done.returncode == 0, done.stderr_text)
+        summary = json.loads((program.folder.parent / "parts" / "summary.json").read_text())
+        return summary["result_digest"], "\n".join(summary["notes"])
+
+    alone, ran = points(), run()
+    expect("has no effect" not in alone[1] + ran[1], alone[1] + ran[1])
+    for part, value in PARTS.items():
+        for plain, found in ((alone, points("--set", f"machine.{part}={value}")),
+                             (ran, run("--set", f"machine.{part}={value}"))):
+            expect(found[0] == plain[0], part)
+            expect(f"machine.{part} has no effect with" in found[1], found[1])
+
+
 @check
 def traffic_refusals(program):
     expect_refusal(program.call("traffic", MESH, "-o", "points.txt"), 2, "must end in .csv or .json")

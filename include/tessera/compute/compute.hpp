@@ -78,6 +78,8 @@ std::unique_ptr<Compute> make_compute_of(ComputeParts parts);
 
 // What the work of a machine has, of which some keys of compute models are.
 struct WorkTraits {
+  // Tiles send messages and do nothing else.
+  bool only_sends = false;
   // Operations say what belongs to a row, and kernels of attention which sequences they are of:
   // language models that tiles serve.
   bool has_rows = false;
@@ -96,9 +98,12 @@ struct WorkTraits {
 
   // What has nothing to do; that of several works is it with each of them added.
   static WorkTraits nothing() {
-    return {.product_types = std::set<DataType>(), .vector_passes = std::set<std::string>()};
+    return {.only_sends = true,
+            .product_types = std::set<DataType>(),
+            .vector_passes = std::set<std::string>()};
   }
   void add(const WorkTraits& other) {
+    only_sends = only_sends && other.only_sends;
     has_rows = has_rows || other.has_rows;
     names_vector_work = names_vector_work || other.names_vector_work;
     has_programs = has_programs || other.has_programs;

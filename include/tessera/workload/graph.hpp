@@ -98,6 +98,7 @@ struct GraphLook {
   std::uint64_t nodes = 0;  // of all NPUs
   double flops = 0;
   std::map<DataType, double> flops_of_types;  // of them, where nodes say their types
+  std::set<DataType> types;                   // that nodes say
   std::array<std::uint64_t, collective::kinds> collectives{};  // how many, by kind
   std::uint64_t local_accesses = 0;
   std::uint64_t remote_accesses = 0;

@@ -42,6 +42,7 @@ class GraphsReader final : public JobReader {
         read_graph_source(workload, parts, graph->nodes, setup_.load);
     if (source) {
       add_source(*graph, std::move(source), parts, workload, execution);
+      note_types(*graph);
       use_coherence(setup_.platform, setup_.machine, *graph);
       check_remote_access(*graph, execution.section("remote"));
     }
@@ -49,15 +50,21 @@ class GraphsReader final : public JobReader {
     job->name = workload::title_key().read(workload, workload.get<std::string>("kind"));
     return job;
   }
-  compute::WorkTraits traits() const override {
-    return {.has_background = true, .vector_passes = std::set<std::string>{"add"}};
-  }
+  compute::WorkTraits traits() const override { return traits_; }
   std::string replay_objection() const override {
     return "is for pipelines of micro-batches; this is a graph";
   }
 
  private:
+  // Nodes compute in the type that they say, or in that of all graphs.
+  void note_types(const executor::GraphWork& graph) {
+    std::set<DataType>& types = traits_.product_types.emplace(graph.look.types);
+    types.insert(graph.options.data_type);
+  }
+
   JobSetup setup_;
+  compute::WorkTraits traits_{.has_background = true,
+                              .vector_passes = std::set<std::string>{"add"}};
 };
 
 }  // namespace

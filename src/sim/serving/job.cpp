@@ -8,6 +8,7 @@
 #include "serving/sections.hpp"
 #include "serving/served/memory.hpp"
 #include "serving/served/tiers.hpp"
+#include "serving/traits.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/machine/partition/partition_tools.hpp"
@@ -82,6 +83,8 @@ class ServingReader final : public JobReader {
     traits_ = {.has_rows = serving->on_tiles && has_sequences,
                .names_vector_work = !serving->on_tiles,
                .has_fused_attention = serving->on_tiles && has_sequences};
+    settle_tiers(platform, *serving, workload);
+    traits_ = traits_of(*serving);
     auto job = std::make_unique<ServingJob>(std::move(serving));
     job->name = name;
     return job;

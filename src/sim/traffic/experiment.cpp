@@ -1,3 +1,4 @@
+#include <array>
 #include <utility>
 
 #include "tessera/config/key.hpp"
@@ -6,6 +7,7 @@
 #include "tessera/sim/experiment.hpp"
 #include "tessera/sim/traffic/traffic.hpp"
 #include "traffic/load.hpp"
+#include "traffic/unused_parts.hpp"
 
 namespace tessera::sim {
 namespace {
@@ -63,6 +65,13 @@ void read_rates(TrafficExperiment& experiment, Section& section) {
   }
 }
 
+// That a run of an experiment would read, or count in its energy.
+void note_unused(Section& machine_section, const machine::Machine& machine) {
+  note_unused_parts(machine_section, std::array<std::string_view, 3>{"memory", "host", "power"});
+  note_compute_of_other_work(machine_section);
+  note_parts_of_other_work(machine_section, machine);
+}
+
 const NameKey traffic_partition = NameKey(
                                       "partition", [] { return machine::partitioners().names(); },
                                       "as the topology says", "how the machine is cut over ranks")
@@ -97,6 +106,7 @@ TrafficExperiment read_traffic(const std::string& path, const std::vector<std::s
   for (const char* other : {"memory", "remote_memory", "coherence", "compute"}) {
     machine_section.raw(other);
   }
+  note_unused(machine_section, experiment.machine);
   Section traffic = section.section("traffic");
   read_load(experiment, traffic, *experiment.machine.topology, *experiment.network,
             nodes_of(*experiment.machine.topology));

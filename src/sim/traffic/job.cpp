@@ -95,6 +95,7 @@ class TrafficReader final : public JobReader {
     job->ideal_time = span;
     return job;
   }
+  compute::WorkTraits traits() const override { return compute::WorkTraits::nothing(); }
 
  private:
   bool read_work(TrafficWork& work, Section& workload, const machine::Topology& topology) {
