@@ -1,5 +1,6 @@
 #include "moved_bytes.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <functional>
@@ -101,10 +102,31 @@ std::optional<Work::Accessed> bytes_moved(const RankModels& models) {
   return Work::Accessed{moved[0], moved[1]};
 }
 
-// Counts of a run are not of tiles that others stand for.
+namespace {
+
+// All that cores of simulated tiles moved, as often as each stands for one, beside what programs of
+// all tiles access.
+std::uint64_t of_all(std::uint64_t moved, std::uint64_t simulated, std::uint64_t all,
+                     std::uint64_t each) {
+  return (moved - std::min(moved, simulated)) * each + all;
+}
+
+}  // namespace
+
 std::optional<Work::Accessed> bytes_of_memory(const RankModels& models) {
   const std::optional<Work::Accessed> asked = bytes_asked_for(models, Of::all);
-  return asked || models.work->stands_for_others() ? asked : bytes_moved(models);
+  if (asked) {
+    return asked;
+  }
+  const std::optional<Work::Accessed> moved = bytes_moved(models);
+  if (!moved || !models.work->stands_for_others()) {
+    return moved;
+  }
+  const std::optional<Work::StoodFor> own = models.work->stood_for();
+  return own ? std::optional(Work::Accessed{
+                   of_all(moved->read, own->simulated.read, own->all.read, own->each),
+                   of_all(moved->written, own->simulated.written, own->all.written, own->each)})
+             : std::nullopt;
 }
 
 Wide bytes_of_operands(const RankModels& models) {

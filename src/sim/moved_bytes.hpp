@@ -21,7 +21,8 @@ std::optional<Work::Accessed> bytes_asked_for(const RankModels& models, Of tiles
 std::optional<Work::Accessed> bytes_moved(const RankModels& models);
 
 // What the summary says of memories but operands in DRAM: bytes asked for, by all tiles; where
-// nobody counts these, bytes moved. None: not known.
+// nobody counts these, bytes moved, those of cores as often as their tile stands for one. None: not
+// known.
 std::optional<Work::Accessed> bytes_of_memory(const RankModels& models);
 
 // Of operands in DRAM (Work::operand_bytes), known beforehand or found.

@@ -174,6 +174,23 @@ def bytes_of_aggregated_plans_are_of_all_tiles(program):
 
 
 @check
+def bytes_of_aggregated_cores_are_of_all_tiles(program):
+    """They were not known, and neither was the power of memories."""
+    cores = "machine.compute={model: npu, array: [8, 8], vector_width: 64, scratchpad: 64 KiB, accumulator: 16 KiB}"
+    for strategy in ("{tensor: 4, micro_batch: 8}", "{pipeline: 2, tensor: 2, data: 2, micro_batch: 4}"):
+        for sram in ("64 KiB", "4 MiB"):
+            settings = (f"strategy={strategy}", cores, f"machine.tile.sram={sram}", "machine.memory={model: channel}",
+                        "workload.layers=2", "workload.hidden=64", "workload.sequence=32")
+            every = summary_of(program, STREAMS, *settings)
+            expect(every["memory_bytes"] > 0, every["memory_bytes"])
+            for one in ("tensor", "stage"):
+                found = summary_of(program, STREAMS, *settings, f"strategy.aggregation={one}")
+                for key in ("memory_read_bytes", "memory_written_bytes", "memory_bytes"):
+                    expect(found[key] == every[key], (strategy, sram, one, key, found[key], every[key]))
+                expect(not any("power" in note for note in found["notes"]), found["notes"])
+
+
+@check
 def memories_of_coherent_accesses_are_among_those_that_energy_knows(program):
     path = HERE.parent / "parallel" / "graph_coherent_dram.yaml"
     coherent = summary_of(program, path.read_text(), f"machine.power={MEMORY_ALONE}")

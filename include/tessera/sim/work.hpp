@@ -141,6 +141,14 @@ class Work {
   virtual std::optional<Accessed> accessed() const { return std::nullopt; }
   // Likewise by all tiles, those among them that others stand for; of one job.
   virtual std::optional<Accessed> accessed_by_all() const { return accessed(); }
+  // Where cores access memory by themselves and tiles stand for others: what programs of simulated
+  // tiles access beside that, what those of all tiles do, and for how many tiles each stands.
+  struct StoodFor {
+    Accessed simulated;
+    Accessed all;
+    std::uint64_t each = 1;
+  };
+  virtual std::optional<StoodFor> stood_for() const { return std::nullopt; }
   // What all tiles send in the whole run where some are stood for; none: not known. Of one job.
   virtual std::optional<executor::SentBytes> sent_by_all() const { return std::nullopt; }
   // Whether some are stood for, so that what is counted of a run is not of all.

@@ -208,6 +208,11 @@ class ProgramWork final : public Work {
     return has_cores() ? std::nullopt
                        : std::optional(accessed_by_tiles(all_tiles(), job_.iterations));
   }
+  std::optional<StoodFor> stood_for() const override {
+    return StoodFor{accessed_by_tiles(plan_, job_.iterations),
+                    accessed_by_tiles(all_tiles(), job_.iterations),
+                    plan_.stage_tiles() / plan_.simulated_tiles()};
+  }
   bool stands_for_others() const override {
     return plan_.strategy.aggregation != plan::Aggregation::none;
   }
