@@ -78,12 +78,6 @@ class ServingReader final : public JobReader {
       return nullptr;
     }
     uses_host_ = settle_tiers(platform, *serving, workload);
-    const bool has_sequences =
-        std::ranges::any_of(serving->tenants, &executor::ServedTenant::of_language);
-    traits_ = {.has_rows = serving->on_tiles && has_sequences,
-               .names_vector_work = !serving->on_tiles,
-               .has_fused_attention = serving->on_tiles && has_sequences};
-    settle_tiers(platform, *serving, workload);
     traits_ = traits_of(*serving);
     auto job = std::make_unique<ServingJob>(std::move(serving));
     job->name = name;
