@@ -44,7 +44,9 @@ JsonText json_of(const trace::Service& service) {
       .put("met", service.met)
       .put("met_per_s", service.met_per_s)
       .put("tokens", service.tokens)
-      .put("cost_a_million_tokens", service.cost_a_million_tokens)
+      .put("cost_a_million_tokens", service.cost_a_million_tokens
+                                        ? JsonText(*service.cost_a_million_tokens)
+                                        : JsonText::null())
       .put("first_token_p99_ps", service.first_token.p99)
       .put("between_tokens_p99_ps", service.between_tokens.p99)
       .put("latency_p99_ps", service.latency.p99);
@@ -164,7 +166,7 @@ std::string to_table(const CapacityOutcome& outcome) {
             rounded(100 * static_cast<double>(service.met) / served, 4),
             rounded(service.met_per_s, 4), milliseconds(service.first_token.p99),
             milliseconds(service.between_tokens.p99), milliseconds(service.latency.p99),
-            service.cost_a_million_tokens > 0 ? rounded(service.cost_a_million_tokens, 4) : "-"}) {
+            service.cost_a_million_tokens ? rounded(*service.cost_a_million_tokens, 4) : "-"}) {
         cells.push_back(cell);
       }
       table.add(std::move(cells));

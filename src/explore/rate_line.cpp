@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "line_fields.hpp"
@@ -36,7 +37,7 @@ std::string to_line(const CapacityRow& row) {
       parts.push_back(std::to_string(*count));
     }
     parts.push_back(format_number(service.met_per_s));
-    parts.push_back(format_number(service.cost_a_million_tokens));
+    parts.push_back(format_number(service.cost_a_million_tokens.value_or(0)));
   }
   for (const std::string& note : row.notes) {
     parts.push_back(std::string(note_head) + as_field(note));
@@ -69,7 +70,8 @@ CapacityRow capacity_row_from(const std::string& line) {
       *count = number_from<std::uint64_t>(parts[at++]);
     }
     service.met_per_s = number_from<double>(parts[at++]);
-    service.cost_a_million_tokens = number_from<double>(parts[at++]);
+    const auto cost = number_from<double>(parts[at++]);
+    service.cost_a_million_tokens = cost > 0 ? std::optional(cost) : std::nullopt;
   }
   return row;
 }

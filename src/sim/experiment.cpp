@@ -166,6 +166,11 @@ void read_jobs(Experiment& experiment, Section& section, Section& machine_sectio
           "work that copies nothing to hosts (strategy.offload, or tiers and adapters "
           "of served models)");
     }
+    if (experiment.coherence && !reader.uses_coherence() && !reader.traits().only_sends) {
+      config::note_without_effect(
+          machine_section, "coherence",
+          "work that accesses no memory by lines, as graphs with remote accesses do");
+    }
     note_unused_models(experiment, machine_section, reader.traits());
     section.finish();
     diagnostics.throw_if_any();

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -282,7 +283,7 @@ std::string services_text(const Summary& summary) {
     all.back().tenant += total.tenant.ends_with("]") ? "" : " (all replicas)";
   }
   const bool has_price = std::any_of(all.begin(), all.end(), [](const Service& service) {
-    return service.cost_a_million_tokens > 0;
+    return service.cost_a_million_tokens.has_value();
   });
   std::vector<std::string> head{"tenant",
                                 "requests",
@@ -309,21 +310,23 @@ std::string services_text(const Summary& summary) {
     const bool of_language = service.tokens > 0;
     const std::uint64_t things = of_language ? service.tokens : service.samples;
     const double rate = time_s > 0 ? static_cast<double>(things) / time_s : 0.0;
-    std::vector<std::string> row{service.tenant,
-                                 std::to_string(service.served),
-                                 rounded(rate, of_language ? "tokens/s" : "samples/s"),
-                                 quantiles_text(service.first_token),
-                                 quantiles_text(service.between_tokens),
-                                 quantiles_text(service.latency),
-                                 std::to_string(service.late_requests) + " requests, " +
-                                     std::to_string(service.late_tokens) + " tokens",
-                                 met_text(service)};
+    std::vector<std::string> row{
+        service.tenant,
+        std::to_string(service.served),
+        things == 0 ? "-" : rounded(rate, of_language ? "tokens/s" : "samples/s"),
+        quantiles_text(service.first_token),
+        quantiles_text(service.between_tokens),
+        quantiles_text(service.latency),
+        std::to_string(service.late_requests) + " requests, " +
+            std::to_string(service.late_tokens) + " tokens",
+        met_text(service)};
     if (scales) {
       row.push_back(
           service.on_s > 0 ? formatted(service.on_s / time_s, std::chars_format::general, 4) : "-");
     }
     if (has_price) {
-      row.push_back(formatted(service.cost_a_million_tokens, std::chars_format::general, 4));
+      const std::optional<double>& cost = service.cost_a_million_tokens;
+      row.push_back(cost ? formatted(*cost, std::chars_format::general, 4) : "-");
     }
     table.add(std::move(row));
   }

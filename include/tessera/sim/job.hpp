@@ -165,6 +165,8 @@ class JobReader {
   virtual void plan(Job& /*job*/) {}
   // Whether tensors go to the memory of hosts (machine.host).
   virtual bool uses_host() const { return false; }
+  // Whether it accesses memory by lines (machine.coherence). After `read`.
+  virtual bool uses_coherence() const { return false; }
   // For keys of compute models that are of some work alone. After `read`.
   virtual compute::WorkTraits traits() const { return {}; }
   // Why micro-batches of this job cannot be replayed; "" when they can.

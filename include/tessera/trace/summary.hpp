@@ -62,19 +62,22 @@ struct ServiceWindow {
 // How a tenant's requests were served.
 struct Service {
   std::string tenant;
-  std::uint64_t served = 0;          // requests
-  std::uint64_t samples = 0;         // of models that are no language models
-  std::uint64_t tokens = 0;          // given
-  std::uint64_t again = 0;           // times that a request gave its cache back
-  std::uint64_t late_requests = 0;   // whose first token, or end, came later than the target
-  std::uint64_t late_tokens = 0;     // that came later after the one before than the target
-  std::uint64_t cache_blocks = 0;    // most that were taken
-  std::uint64_t met = 0;             // requests that met all targets
-  std::uint64_t npus = 0;            // that served it
-  double met_per_s = 0;              // requests
-  double cost_a_million_tokens = 0;  // where a price is given
-  double on_s = 0;                   // that replicas were on, added up; of classes 0
-  Quantiles first_token;             // since the arrival
+  std::uint64_t served = 0;         // requests
+  std::uint64_t samples = 0;        // of models that are no language models
+  std::uint64_t tokens = 0;         // given
+  std::uint64_t again = 0;          // times that a request gave its cache back
+  std::uint64_t late_requests = 0;  // whose first token, or end, came later than the target
+  std::uint64_t late_tokens = 0;    // that came later after the one before than the target
+  std::uint64_t cache_blocks = 0;   // most that were taken
+  // Requests that met all targets; of a replica that computes prompts alone those that met the one
+  // of the first token.
+  std::uint64_t met = 0;
+  std::uint64_t npus = 0;  // that served it
+  double met_per_s = 0;    // requests
+  // None: no price is given, or there are no tokens.
+  std::optional<double> cost_a_million_tokens;
+  double on_s = 0;        // that replicas were on, added up; of classes 0
+  Quantiles first_token;  // since the arrival
   Quantiles between_tokens;
   Quantiles latency;  // from arrival to end
   // Over time, each as long.

@@ -48,15 +48,25 @@ class Fields {
   std::size_t size() const { return fields_.size(); }
   const TraceField& operator[](std::size_t place) const { return fields_[place]; }
   // Of a name in a head; none: it is not there.
-  std::optional<std::size_t> find(std::string_view name) const {
-    const auto found = std::find_if(fields_.begin(), fields_.end(),
-                                    [&](const TraceField& field) { return field.text == name; });
+  std::optional<std::size_t> find(std::string_view name) const { return find(name, 0); }
+  // Complains of a column that is there twice.
+  void need_once(const TextReader& text, std::string_view name) const {
+    const auto first = find(name);
+    if (const auto again = first ? find(name, *first + 1) : std::nullopt) {
+      throw text.error_at(fields_[*again].line, fields_[*again].column,
+                          "a column " + quoted(name) + " is there already");
+    }
+  }
+
+ private:
+  std::optional<std::size_t> find(std::string_view name, std::size_t from) const {
+    const auto found =
+        std::find_if(fields_.begin() + static_cast<std::ptrdiff_t>(from), fields_.end(),
+                     [&](const TraceField& field) { return field.text == name; });
     return found == fields_.end()
                ? std::nullopt
                : std::optional(static_cast<std::size_t>(found - fields_.begin()));
   }
-
- private:
   std::size_t read_plain(const std::string& line, int number, std::size_t at) {
     const std::size_t end = std::min(line.find(',', at), line.size());
     std::string_view field = std::string_view(line).substr(at, end - at);
@@ -156,6 +166,7 @@ class OwnTable {
  public:
   OwnTable(TextReader& text, TraceRows& rows, const Fields& head) : text_(text), rows_(rows) {
     for (const std::string_view name : own_columns) {
+      head.need_once(text, name);
       if (const auto place = head.find(name)) {
         places_[name] = *place;
       }
@@ -164,6 +175,10 @@ class OwnTable {
       if (!places_.contains(head[place].text)) {
         throw rows.error(head[place], "unknown column " + quoted(head[place].text));
       }
+    }
+    if (places_.contains("at") && places_.contains("at [s]")) {
+      throw rows.error(head[std::max(places_["at"], places_["at [s]"])],
+                       "'at' and 'at [s]' are both times of arrival; one is needed");
     }
   }
 
@@ -284,6 +299,7 @@ void read_csv(TextReader& text, TraceRows& rows) {
         if (!head.find(name)) {
           throw text.error_at(number, 1, std::string("no column '") + name + "'");
         }
+        head.need_once(text, name);
       }
       if (!rows.options().of_language) {
         throw text.error_at(number, 1,

@@ -67,6 +67,7 @@ class JsonReader {
   void pass_over();
 
   TextReader& text() { return text_; }
+  const TextReader& text() const { return text_; }
 
  private:
   void begin(char bracket, const char* expected);

@@ -3,9 +3,11 @@
 #include <array>
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include "requests/json_reader.hpp"
 #include "requests/trace/benchmark.hpp"
+#include "requests/trace/block_parents.hpp"
 #include "requests/trace/conversation.hpp"
 #include "requests/trace/json_number.hpp"
 #include "requests/trace/rows.hpp"
@@ -21,6 +23,49 @@ constexpr std::array<std::string_view, 7> prompt_names{
 constexpr std::array<std::string_view, 7> answer_names{
     "output_length", "output_tokens",    "completion_tokens", "output_len",
     "output_toks",   "generated_tokens", "response_tokens"};
+
+constexpr std::array<std::string_view, 7> other_names{"timestamp",  "hash_ids",   "conversations",
+                                                      "messages",   "input_lens", "output_lens",
+                                                      "start_times"};
+
+bool is_read(std::string_view name) {
+  return is_among(prompt_names, name) || is_among(answer_names, name) ||
+         is_among(other_names, name);
+}
+
+// A number that has one of several names.
+class NamedNumber {
+ public:
+  void forget() {
+    number_.reset();
+    misfit_.name.clear();
+  }
+  // Takes the value that comes next, or passes over one that is no number. Numbers of two names
+  // must be the same.
+  void take(JsonReader& json, std::string_view name) {
+    if (!is_number_next(json)) {
+      misfit_ = misfit_next(json, name);
+      json.pass_over();
+      return;
+    }
+    JsonNumber made = take_number(json, name);
+    if (number_ && number_->text != made.text) {
+      throw json.text().error_at(
+          made.line, made.column,
+          made.name + " is " + made.text + ", and " + number_->name + " is " + number_->text);
+    }
+    number_ = std::move(made);
+  }
+  // Whether it is there, as a number or as something else.
+  bool is_named() const { return number_ || !misfit_.name.empty(); }
+  const JsonNumber* operator->() const { return &*number_; }
+  explicit operator bool() const { return number_.has_value(); }
+  const Misfit& misfit() const { return misfit_; }
+
+ private:
+  std::optional<JsonNumber> number_;
+  Misfit misfit_;
+};
 
 class ObjectTrace {
  public:
@@ -52,10 +97,26 @@ class ObjectTrace {
     }
     rows_.trace().has_times = is_mooncake() || has_times_;
     rows_.finish(true);
+    note_moved_blocks();
   }
 
  private:
   bool is_mooncake() const { return format_ == "mooncake"; }
+  void note_moved_blocks() {
+    if (parents_.moved() > 0) {
+      rows_.trace().notes.push_back(
+          text_.path() + ": blocks stand " + std::to_string(parents_.moved()) +
+          " times behind another one than before (hash_ids), and count as the same wherever they "
+          "are, though keys and values depend on all that is before: more may be found in the "
+          "cache than could be");
+    }
+  }
+  // A request with its time, whose lengths may be no numbers, of which `add_timed` complains.
+  bool is_timed() const {
+    const bool has_lengths = prompt_ && answer_;
+    const bool names_them = prompt_.is_named() && answer_.is_named();
+    return time_ && (has_lengths || (names_them && !has_turns_ && !benchmark_.is_there()));
+  }
 
   void stop_when_full() {
     if (rows_.is_full()) {
@@ -66,16 +127,16 @@ class ObjectTrace {
   void take() {
     line_ = text_.line();
     column_ = text_.column();
-    prompt_.reset();
-    answer_.reset();
-    time_.reset();
+    prompt_.forget();
+    answer_.forget();
+    time_.forget();
+    names_.forget();
+    turns_name_.clear();
     pieces_.clear();
     has_pieces_ = has_turns_ = run_is_added_ = false;
     json_.object([this](std::string_view name) { member(name); });
     if (format_.empty()) {
-      format_ = time_ && prompt_ && answer_ ? "mooncake"
-                : benchmark_.is_there()     ? "vllm-bench"
-                                            : "sharegpt";
+      format_ = is_timed() ? "mooncake" : benchmark_.is_there() ? "vllm-bench" : "sharegpt";
     }
     if (is_mooncake()) {
       add_timed();
@@ -93,17 +154,19 @@ class ObjectTrace {
   }
 
   void member(std::string_view name) {
-    if (is_among(prompt_names, name) && is_number()) {
-      prompt_ = number(name);
-    } else if (is_among(answer_names, name) && is_number()) {
-      answer_ = number(name);
-    } else if (name == "timestamp" && is_number()) {
-      time_ = number(name);
+    if (is_read(name)) {
+      names_.see(json_, name);
+    }
+    if (is_among(prompt_names, name)) {
+      prompt_.take(json_, name);
+    } else if (is_among(answer_names, name)) {
+      answer_.take(json_, name);
+    } else if (name == "timestamp") {
+      time_.take(json_, name);
     } else if (name == "hash_ids") {
       read_pieces();
     } else if (name == "conversations" || name == "messages") {
-      has_turns_ = conversations_seen_ = true;
-      conversation_.read();
+      read_turns(name);
     } else if (!benchmark_.takes(name)) {
       json_.pass_over();
     } else if (benchmark_.is_whole() && (format_.empty() || format_ == "vllm-bench")) {
@@ -114,13 +177,26 @@ class ObjectTrace {
     }
   }
 
-  bool is_number() { return is_number_next(json_); }
-  JsonNumber number(std::string_view name) { return take_number(json_, name); }
+  // `null`: none.
+  void read_turns(std::string_view name) {
+    if (json_.first() == 'n' && has_turns_) {
+      json_.pass_over();
+      return;
+    }
+    if (!turns_name_.empty()) {
+      throw text_.error("a request with '" + turns_name_ + "' and '" + std::string(name) + "'");
+    }
+    if (json_.first() == '[') {
+      turns_name_ = name;
+    }
+    has_turns_ = conversations_seen_ = true;
+    conversation_.read();
+  }
 
   void read_pieces() {
     has_pieces_ = pieces_seen_ = true;
     json_.array([this] {
-      const JsonNumber one = number("hash_ids");
+      const JsonNumber one = take_number(json_, "hash_ids");
       // 0 is none in the cache.
       constexpr std::uint64_t most = std::numeric_limits<std::uint32_t>::max() - 1;
       pieces_.push_back(static_cast<std::uint32_t>(rows_.whole(one.field(), one.name, most) + 1));
@@ -130,16 +206,21 @@ class ObjectTrace {
   ConfigError complaint(const std::string& message) const {
     return text_.error_at(line_, column_, message);
   }
-  void need(bool there, const char* what) const {
-    if (!there) {
+  void need(const NamedNumber& number, const char* what) const {
+    const Misfit& misfit = number.misfit();
+    if (!number && !misfit.name.empty()) {
+      throw text_.error_at(misfit.line, misfit.column,
+                           misfit.name + ": " + misfit.what + "; it must be a number");
+    }
+    if (!number) {
       throw complaint(std::string("a request without ") + what);
     }
   }
 
   void add_timed() {
-    need(time_.has_value(), "'timestamp'");
-    need(prompt_.has_value(), "'input_length'");
-    need(answer_.has_value(), "'output_length'");
+    need(time_, "'timestamp'");
+    need(prompt_, "'input_length'");
+    need(answer_, "'output_length'");
     Request request;
     request.arrival = rows_.time(time_->field(), 1000);
     request.prompt = rows_.tokens(prompt_->field(), prompt_->name, 0);
@@ -150,13 +231,13 @@ class ObjectTrace {
                       std::to_string(blocks) + " blocks of 512, not " +
                       std::to_string(pieces_.size()) + " (hash_ids)");
     }
+    parents_.see(pieces_);
     rows_.add_logged(prompt_->field(), request, pieces_, mooncake_block);
   }
 
   void add_lengths() {
-    need(prompt_.has_value(), "a number of tokens of its prompt ('input_tokens', 'prompt_tokens')");
-    need(answer_.has_value(),
-         "a number of tokens of its answer ('output_tokens', 'completion_tokens')");
+    need(prompt_, "a number of tokens of its prompt ('input_tokens', 'prompt_tokens')");
+    need(answer_, "a number of tokens of its answer ('output_tokens', 'completion_tokens')");
     Request request;
     request.prompt = rows_.tokens(prompt_->field(), prompt_->name, 0);
     request.generate = rows_.tokens(answer_->field(), answer_->name, 0);
@@ -180,10 +261,13 @@ class ObjectTrace {
   std::string format_;
   int line_ = 0;
   int column_ = 0;
-  std::optional<JsonNumber> prompt_;
-  std::optional<JsonNumber> answer_;
-  std::optional<JsonNumber> time_;
+  NamedNumber prompt_;
+  NamedNumber answer_;
+  NamedNumber time_;
+  OnceNames names_;
+  std::string turns_name_;  // of the member whose list was read
   std::vector<std::uint32_t> pieces_;
+  BlockParents parents_;
   bool has_pieces_ = false;
   bool has_turns_ = false;
   bool pieces_seen_ = false;

@@ -44,12 +44,14 @@ class GraphsReader final : public JobReader {
       add_source(*graph, std::move(source), parts, workload, execution);
       note_types(*graph);
       use_coherence(setup_.platform, setup_.machine, *graph);
+      uses_coherence_ = graph->coherence.has_value();
       check_remote_access(*graph, execution.section("remote"));
     }
     auto job = std::make_unique<GraphsJob>(std::move(graph), samples);
     job->name = workload::title_key().read(workload, workload.get<std::string>("kind"));
     return job;
   }
+  bool uses_coherence() const override { return uses_coherence_; }
   compute::WorkTraits traits() const override { return traits_; }
   std::string replay_objection() const override {
     return "is for pipelines of micro-batches; this is a graph";
@@ -65,6 +67,7 @@ class GraphsReader final : public JobReader {
   JobSetup setup_;
   compute::WorkTraits traits_{.has_background = true,
                               .vector_passes = std::set<std::string>{"add"}};
+  bool uses_coherence_ = false;
 };
 
 }  // namespace

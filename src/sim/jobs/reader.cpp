@@ -118,6 +118,11 @@ bool JobsReader::uses_host() const {
                      [](const Reading& reading) { return reading.reader->uses_host(); });
 }
 
+bool JobsReader::uses_coherence() const {
+  return std::any_of(readings_.begin(), readings_.end(),
+                     [](const Reading& reading) { return reading.reader->uses_coherence(); });
+}
+
 compute::WorkTraits JobsReader::traits() const {
   compute::WorkTraits all = compute::WorkTraits::nothing();
   for (const Reading& reading : readings_) {

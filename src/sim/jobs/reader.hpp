@@ -23,6 +23,8 @@ class JobsReader {
   bool read();
   // Whether any of them keeps tensors in the memory of hosts.
   bool uses_host() const;
+  // Whether any of them accesses memory by lines.
+  bool uses_coherence() const;
   // What any of them has.
   compute::WorkTraits traits() const;
   // When the options of the run were read.

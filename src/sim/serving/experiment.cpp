@@ -273,6 +273,14 @@ std::optional<bool> read_kind_of_npus(ServingWork& work, const machine::Machine&
   return false;
 }
 
+std::size_t idle_npus_of(const ServingWork& work) {
+  std::set<std::uint32_t> busy;
+  for (const ServedTenant& tenant : work.tenants) {
+    busy.insert(tenant.npus.begin(), tenant.npus.end());
+  }
+  return work.npus.size() - busy.size();
+}
+
 // Tiles behind the last one that a model runs on have nothing to do.
 void drop_idle_npus(ServingWork& work) {
   std::size_t used = 1;
@@ -382,6 +390,7 @@ std::unique_ptr<executor::ServingWork> read_serving(Section& workload,
                    "more than " + std::to_string(most_tenants) + " tenants, each replica counted");
     return nullptr;
   }
+  work.idle_npus = idle_npus_of(work);
   if (work.on_tiles) {
     drop_idle_npus(work);
   }

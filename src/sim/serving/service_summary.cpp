@@ -1,6 +1,7 @@
 // How those fared whose requests were served, from the ranks that know to all.
 #include <algorithm>
 #include <bit>
+#include <optional>
 #include <utility>
 
 #include "results.hpp"
@@ -46,9 +47,9 @@ std::vector<std::uint64_t*> numbers_of(trace::Service& service) {
   return numbers;
 }
 
-// And those that are not whole.
+// And those that are not whole and always there.
 std::vector<double*> fractions_of(trace::Service& service) {
-  std::vector<double*> fractions{&service.cost_a_million_tokens, &service.on_s};
+  std::vector<double*> fractions{&service.on_s};
   for (trace::ServiceWindow& window : service.windows) {
     for (double* const fraction :
          {&window.running, &window.waiting, &window.cache_blocks, &window.replicas}) {
@@ -91,9 +92,10 @@ trace::Service service_of(const executor::Service& one, SimTime end) {
   const auto replicas = static_cast<double>(one.replicas);
   service.on_s = std::max(0.0, replicas * end.seconds() - one.off_s);
   const double off = one.off_s > 0 ? one.price / replicas * one.off_s : 0.0;
-  service.cost_a_million_tokens = one.tokens == 0 ? 0
-                                                  : (one.price * end.seconds() - off) / hour /
-                                                        static_cast<double>(one.tokens) * 1e6;
+  if (one.price > 0 && one.tokens > 0) {
+    service.cost_a_million_tokens =
+        (one.price * end.seconds() - off) / hour / static_cast<double>(one.tokens) * 1e6;
+  }
   service.first_token = quantiles_of(one.first_token);
   service.between_tokens = quantiles_of(one.between_tokens);
   service.latency = quantiles_of(one.latency);
@@ -124,6 +126,9 @@ std::vector<trace::Service> gathered(const RankModels& models,
     for (const double* const fraction : fractions_of(services[i])) {
       sums.push_back(std::bit_cast<std::uint64_t>(*fraction));
     }
+    const std::optional<double>& cost = services[i].cost_a_million_tokens;
+    sums.push_back(cost ? 1 : 0);
+    sums.push_back(std::bit_cast<std::uint64_t>(cost.value_or(0)));
   }
   models.communicator.reduce_sum(sums);
   std::size_t at = 0;
@@ -135,6 +140,9 @@ std::vector<trace::Service> gathered(const RankModels& models,
     for (double* const fraction : fractions_of(services[i])) {
       *fraction = std::bit_cast<double>(sums[at++]);
     }
+    const bool has_cost = sums[at++] > 0;
+    const auto cost = std::bit_cast<double>(sums[at++]);
+    services[i].cost_a_million_tokens = has_cost ? std::optional(cost) : std::nullopt;
     services[i].met_per_s =
         end > SimTime::zero() ? static_cast<double>(services[i].met) / end.seconds() : 0.0;
   }

@@ -5,6 +5,7 @@
 #include "library_note.hpp"
 #include "serving/job.hpp"
 #include "serving/kept_memory.hpp"
+#include "serving/npu_notes.hpp"
 #include "serving/prediction.hpp"
 #include "tessera/compute/timed.hpp"
 #include "tessera/npu/core/cores.hpp"
@@ -117,6 +118,7 @@ class ServedWork final : public Work {
     for (const executor::ServedTenant& tenant : work_.tenants) {
       note_streams(tenant, notes);
     }
+    note_npus(work_, notes);
     if (!data_type()) {
       notes.emplace_back("no peak is stated, as served models compute in several types of numbers");
     }

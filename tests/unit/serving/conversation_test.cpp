@@ -44,6 +44,9 @@ TEST_F(Conversations, OfTextsAreRefusedWhereNobodySaysWhatATokenIs) {
   EXPECT_EQ(complaint(texts),
             "3:32: file: a text without its number of tokens, which depends on the model's "
             "tokenizer: 'characters_per_token' says how many characters a token has in the mean");
+  // A file that is cut off is not mended by that key.
+  EXPECT_EQ(complaint(R"([{"conversations": [{"from": "human", "value": "a"})"),
+            "1:52: file: the file ends inside a list or an object");
   EXPECT_THAT(complaint(R"([{"conversations": [{"from": "human", "value": "\u12x4"}]}])",
                         ", characters_per_token: 4"),
               HasSubstr("1:53: file: expected four hexadecimal digits"));

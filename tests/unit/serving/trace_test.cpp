@@ -190,9 +190,10 @@ TEST_F(Traces, TakeSixteenBytesARequest) {
 
 TEST_F(Traces, ThatAreBrokenSayWhere) {
   const std::string vllm = "arrival_s,input_tokens,output_tokens\n";
-  EXPECT_THAT(complaint(""), HasSubstr("the file is empty"));
-  EXPECT_THAT(complaint(vllm), HasSubstr("there is no request in the file"));
-  EXPECT_THAT(complaint(vllm + "0,0,0\n"), HasSubstr("no request in the file has a prompt"));
+  EXPECT_EQ(complaint(""), "1:1: file: the file is empty");
+  EXPECT_EQ(complaint(vllm), "2:1: file: there is no request in the file");
+  EXPECT_EQ(complaint(vllm + "0,5,0\n1,0,7\n"),
+            "2:3: file: no request in the file has a prompt and an answer");
   EXPECT_EQ(complaint(vllm + "0,1,1\n0,1\n"), "3:1: file: expected 3 fields as in the head, not 2");
   EXPECT_EQ(complaint(vllm + "0,1,1\n0,12x,1\n"),
             "3:3: file: input_tokens: '12x' is no whole number");
@@ -261,6 +262,65 @@ TEST_F(Traces, OfObjectsThatAreBrokenSayWhere) {
   }
   EXPECT_THAT(complaint(deep), HasSubstr("more than 64 levels"));
   EXPECT_THAT(complaint(good, ", format: azure"), HasSubstr("is a table with a head"));
+}
+
+TEST_F(Traces, WithAColumnTwiceSayWhere) {
+  EXPECT_EQ(complaint("TIMESTAMP,ContextTokens,GeneratedTokens,ContextTokens\n"
+                      "2023-11-16 18:15:46.68,100,4,4000\n"),
+            "1:41: file: a column 'ContextTokens' is there already");
+  EXPECT_EQ(complaint("at [s],prompt,generate, prompt\n0,1,1,2\n"),
+            "1:25: file: a column 'prompt' is there already");
+  EXPECT_EQ(complaint("at,prompt,generate,at [s]\n0 s,1,1,2\n"),
+            "1:20: file: 'at' and 'at [s]' are both times of arrival; one is needed");
+  // What nobody reads may be there as often as it likes.
+  EXPECT_EQ(read("x,arrival_s,x,input_tokens,output_tokens\n7,0,8,3,4\n")->count(), 1U);
+}
+
+TEST_F(Traces, WithAKeyTwiceSayWhere) {
+  EXPECT_EQ(complaint(R"({"timestamp": 0, "input_length": 600, "input_length": 700})"),
+            "1:55: file: 'input_length' is there a second time");
+  EXPECT_EQ(complaint(R"({"timestamp": 0, "timestamp": 0})"),
+            "1:31: file: 'timestamp' is there a second time");
+  EXPECT_EQ(complaint(R"({"hash_ids": [1], "hash_ids": [1]})"),
+            "1:31: file: 'hash_ids' is there a second time");
+  EXPECT_EQ(complaint(R"({"input_lens": [1], "output_lens": [1], "input_lens": [1]})"),
+            "1:55: file: 'input_lens' is there a second time");
+  EXPECT_EQ(complaint(R"([{"conversations": [{"from": "human", "tokens": 1, "tokens": 2}]}])"),
+            "1:62: file: 'tokens' is there a second time");
+  EXPECT_EQ(complaint(R"([{"conversations": [], "messages": []}])"),
+            "1:36: file: a request with 'conversations' and 'messages'");
+  EXPECT_EQ(complaint(R"([{"input_tokens": 5, "prompt_tokens": 6, "output_tokens": 1}])"),
+            "1:39: file: prompt_tokens is 6, and input_tokens is 5");
+  const std::string alike =
+      R"([{"input_tokens": 5, "prompt_tokens": 5, "output_tokens": 1, "id": 1, "id": 2},
+          {"conversations": null, "messages": [{"from": "human", "tokens": 8},
+                                               {"from": "gpt", "tokens": 9}]}])";
+  const auto read_alike = read(alike, ", count: 2, rate: 10", language, "poisson");
+  EXPECT_EQ(read_alike->request(0).prompt, 5U);
+  EXPECT_EQ(read_alike->request(1).prompt, 8U);
+}
+
+TEST_F(Traces, WithTextsForNumbersSaySo) {
+  EXPECT_EQ(complaint(R"({"timestamp": 0, "input_length": "600", "output_length": 5})"),
+            "1:34: file: input_length: a text; it must be a number");
+  EXPECT_EQ(complaint(R"({"timestamp": 0, "input_length": 600, "output_length": [5]})"),
+            "1:56: file: output_length: a list; it must be a number");
+  EXPECT_EQ(complaint(R"([{"prompt_tokens": null, "completion_tokens": 5}])"),
+            "1:20: file: prompt_tokens: null; it must be a number");
+  const auto named = read(R"([{"timestamp": "today", "prompt_tokens": 7, "completion_tokens": 5}])",
+                          ", count: 1, rate: 10", language, "poisson");
+  EXPECT_EQ(named->request(0).prompt, 7U);
+}
+
+TEST_F(Traces, WithBlocksBehindOtherOnesSaySo) {
+  const auto line = [](const std::string& blocks) {
+    return R"({"timestamp": 0, "input_length": 1000, "output_length": 5, "hash_ids": [)" + blocks +
+           "]}\n";
+  };
+  EXPECT_THAT(read(line("1, 2") + line("1, 3") + line("1, 2"))->notes(), IsEmpty());
+  EXPECT_THAT(read(line("1, 2") + line("3, 2"))->notes(),
+              ElementsAre(HasSubstr("blocks stand 1 times behind another one than before")));
+  EXPECT_THAT(read(line("7, 7"))->notes(), ElementsAre(HasSubstr("(hash_ids)")));
 }
 
 TEST(TraceTimes, AreRoundedToPicoseconds) {

@@ -377,10 +377,11 @@ TEST(Scaling, FollowsRequests) {
   }
   EXPECT_NEAR(on, some.on_s, 1e-12);
   // An NPU for an hour costs 3.
-  EXPECT_NEAR(some.cost_a_million_tokens,
+  ASSERT_TRUE(some.cost_a_million_tokens && all.cost_a_million_tokens);
+  EXPECT_NEAR(*some.cost_a_million_tokens,
               3 * some.on_s / 3600 / static_cast<double>(some.tokens) * 1e6,
-              1e-9 * some.cost_a_million_tokens);
-  EXPECT_LT(some.cost_a_million_tokens, all.cost_a_million_tokens);
+              1e-9 * *some.cost_a_million_tokens);
+  EXPECT_LT(*some.cost_a_million_tokens, *all.cost_a_million_tokens);
   on = 0;
   for (const trace::ServiceWindow& window : some.windows) {
     on += window.replicas * static_cast<double>(some.window_ps) * 1e-12;

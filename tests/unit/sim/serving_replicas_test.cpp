@@ -118,8 +118,9 @@ TEST(Replicas, AreToldTogether) {
   EXPECT_EQ(total.latency.most, most);
   EXPECT_EQ(total.latency.count, 60U);
   const double hours = static_cast<double>(summary.simulated_time_ps) * 1e-12 / 3600;
-  EXPECT_NEAR(total.cost_a_million_tokens, 2 * 6 * hours * 1e6 / static_cast<double>(tokens),
-              1e-9 * total.cost_a_million_tokens);
+  ASSERT_TRUE(total.cost_a_million_tokens);
+  EXPECT_NEAR(*total.cost_a_million_tokens, 2 * 6 * hours * 1e6 / static_cast<double>(tokens),
+              1e-9 * *total.cost_a_million_tokens);
   trace::ServiceWindow all;
   for (const trace::ServiceWindow& window : total.windows) {
     all.arrived += window.arrived;

@@ -165,7 +165,7 @@ struct Service {
   std::uint64_t late_requests = 0;  // whose first token, or end, came later than wanted
   std::uint64_t late_tokens = 0;    // that came later after the one before than wanted
   std::uint64_t cache_blocks = 0;   // most that were taken
-  std::uint64_t met = 0;            // requests that met all targets
+  std::uint64_t met = 0;            // requests that met all targets; see trace::Service
   std::uint64_t npus = 0;           // that serve it
   std::uint64_t replicas = 0;       // of the model
   double price = 0;                 // of these together, an hour

@@ -124,6 +124,7 @@ struct ServingWork {
   bool whole_steps = false;
   npu::CoreConfig core;  // that the models refer to, of NPUs of cores
   std::vector<std::vector<EntityId>> npus;
+  std::size_t idle_npus = 0;  // that no model runs on, those left out of `npus` too
   std::vector<ServedTenant> tenants;
   serving::PolicyFactory policy;
   std::shared_ptr<const collective::Algorithm> all_reduce;

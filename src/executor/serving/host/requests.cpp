@@ -52,11 +52,11 @@ class ServingHost::Listener final : public serving::BatchListener {
   void hand_over(const serving::Carried& carried) {
     const std::uint32_t of_class = carried.what.of_class;
     const Targets& targets = served_.targets_of(of_class);
+    const SimTime first = carried.first - carried.what.arrival;
     ++state_.service.served;
+    state_.service.met += first <= targets.first_token ? 1 : 0;
     state_.service.again += carried.again;
-    host_.count(tenant_, of_class, [&](Service& service) {
-      serve_first(service, carried.first - carried.what.arrival, targets);
-    });
+    host_.count(tenant_, of_class, [&](Service& service) { serve_first(service, first, targets); });
     host_.begin_carry(context_, tenant_, carried);
   }
 

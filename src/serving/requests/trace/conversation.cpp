@@ -4,7 +4,6 @@
 #include <array>
 #include <optional>
 
-#include "requests/trace/json_number.hpp"
 #include "tessera/serving/language_model.hpp"
 
 namespace tessera::serving {
@@ -12,6 +11,7 @@ namespace {
 
 constexpr std::array<std::string_view, 3> number_names{"tokens", "token_count", "num_tokens"};
 constexpr std::array<std::string_view, 2> text_names{"value", "content"};
+constexpr std::array<std::string_view, 2> speaker_names{"from", "role"};
 constexpr std::array<std::string_view, 5> assistants{"gpt", "assistant", "chatgpt", "bard", "bing"};
 
 }  // namespace
@@ -33,9 +33,14 @@ void Conversation::read_turn() {
   std::optional<JsonNumber> tokens;
   std::optional<std::uint64_t> characters;
   TraceField text{{}, line, column};
+  names_.forget();
   json_.object([&](std::string_view name) {
+    if (is_among(number_names, name) || is_among(text_names, name) ||
+        is_among(speaker_names, name)) {
+      names_.see(json_, name);
+    }
     const bool is_text = json_.first() == '"';
-    if ((name == "from" || name == "role") && is_text) {
+    if (is_among(speaker_names, name) && is_text) {
       from = json_.string();
     } else if (is_among(number_names, name) && is_number_next(json_)) {
       tokens = take_number(json_, name);
@@ -52,7 +57,7 @@ void Conversation::read_turn() {
   }
   turns_.push_back({is_among(assistants, from), tokens
                                                     ? rows_.tokens(tokens->field(), tokens->name, 0)
-                                                    : rows_.tokens_of_text(text, *characters)});
+                                                    : rows_.tokens_of_turn(text, *characters)});
 }
 
 void Conversation::add(int line, int column) {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "requests/json_reader.hpp"
+#include "requests/trace/json_number.hpp"
 #include "requests/trace/rows.hpp"
 
 namespace tessera::serving {
@@ -36,6 +36,7 @@ class Conversation {
 
   JsonReader& json_;
   TraceRows& rows_;
+  OnceNames names_;
   std::vector<Turn> turns_;
   std::vector<std::uint32_t> blocks_;
   std::uint32_t last_block_ = 0;

@@ -20,6 +20,16 @@ std::string quoted(std::string_view text) {
   return "'" + std::string(text.substr(0, most)) + (text.size() > most ? "…'" : "'");
 }
 
+namespace {
+
+void keep_first(TraceField& first, const TraceField& place) {
+  if (first.line == 0) {
+    first = {{}, place.line, place.column};
+  }
+}
+
+}  // namespace
+
 TraceRows::TraceRows(const TextReader& text, const TraceOptions& options, Trace& trace)
     : text_(text), options_(options), trace_(trace), limit_(options.limit) {}
 
@@ -58,11 +68,23 @@ std::uint32_t TraceRows::counted(const TraceField& place, std::string_view name,
   return static_cast<std::uint32_t>(count);
 }
 
+ConfigError TraceRows::error_of_text(const TraceField& place) const {
+  return error(place,
+               "a text without its number of tokens, which depends on the model's tokenizer: "
+               "'characters_per_token' says how many characters a token has in the mean");
+}
+
+std::uint32_t TraceRows::tokens_of_turn(const TraceField& place, std::uint64_t characters) {
+  if (options_.characters_per_token > 0) {
+    return tokens_of_text(place, characters);
+  }
+  keep_first(first_uncounted_text_, place);
+  return characters > 0 ? 1 : 0;  // so that as many requests are read
+}
+
 std::uint32_t TraceRows::tokens_of_text(const TraceField& place, std::uint64_t characters) {
   if (options_.characters_per_token <= 0) {
-    throw error(place,
-                "a text without its number of tokens, which depends on the model's tokenizer: "
-                "'characters_per_token' says how many characters a token has in the mean");
+    throw error_of_text(place);
   }
   ++texts_;
   return counted(place, "tokens of a text",
@@ -103,9 +125,7 @@ std::optional<SimTime> TraceRows::time_of_log(const TraceField& field) {
 }
 
 void TraceRows::count_silent_turn(const TraceField& place) {
-  if (silent_turns_ == 0) {
-    first_silent_turn_ = {{}, place.line, place.column};
-  }
+  keep_first(first_silent_turn_, place);
   ++silent_turns_;
 }
 
@@ -116,6 +136,7 @@ void TraceRows::add(const TraceField& place, Request request, std::span<const st
   }
   const std::uint32_t prompt = request.prompt;
   if (!limit_.take(request)) {
+    keep_first(first_left_out_, place);
     return;
   }
   if (request.prompt < prompt) {
@@ -128,6 +149,7 @@ void TraceRows::add(const TraceField& place, Request request, std::span<const st
 void TraceRows::add_logged(const TraceField& place, const Request& request,
                            std::span<const std::uint32_t> pieces, std::uint32_t piece_tokens) {
   if (request.prompt == 0 || request.generate == 0) {
+    keep_first(first_empty_, place);
     ++empty_;
     return;
   }
@@ -139,11 +161,15 @@ void TraceRows::complain_of_none() const {
     throw error(first_silent_turn_,
                 "a turn without its text ('value') or its number of tokens ('tokens')");
   }
-  throw text_.error_at(0, 0,
-                       limit_.skipped() > 0 ? "all requests of the file are left out: they have "
-                                              "more tokens than the model takes (sequence)"
-                       : empty_ == 0        ? "there is no request in the file"
-                                            : "no request in the file has a prompt and an answer");
+  if (limit_.skipped() > 0) {
+    throw error(first_left_out_,
+                "all requests of the file are left out: they have more tokens than the model takes "
+                "(sequence)");
+  }
+  if (empty_ > 0) {
+    throw error(first_empty_, "no request in the file has a prompt and an answer");
+  }
+  throw text_.error("there is no request in the file");
 }
 
 void TraceRows::note(std::uint64_t count, const std::string& what) {
@@ -153,6 +179,9 @@ void TraceRows::note(std::uint64_t count, const std::string& what) {
 }
 
 void TraceRows::finish(bool from_first) {
+  if (first_uncounted_text_.line > 0) {
+    throw error_of_text(first_uncounted_text_);
+  }
   if (added_ == 0) {
     complain_of_none();
   }
@@ -198,7 +227,7 @@ Trace read_trace(const std::string& path, const TraceOptions& options) {
     first = text.peek();
   }
   if (first == TextReader::end) {
-    throw text.error_at(0, 0, "the file is empty");
+    throw text.error_at(1, 1, "the file is empty");
   }
   constexpr int escape = 0x1B;  // of a terminal's colours
   if (options.format == "vllm-log" || (options.format.empty() && first == escape)) {

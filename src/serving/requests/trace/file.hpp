@@ -44,7 +44,8 @@ struct Trace {
 };
 
 // Reads a file from its beginning to its end, once, keeping what RequestTable keeps. Throws
-// ConfigError with file, line and column for the first thing that is not what it should be.
+// ConfigError with file, line and column for the first thing that is not what it should be; with
+// line 0 where the file cannot be read.
 Trace read_trace(const std::string& path, const TraceOptions& options);
 
 }  // namespace tessera::serving

@@ -32,6 +32,8 @@ class TraceRows {
   std::uint32_t counted(const TraceField& place, std::string_view name, std::uint64_t count) const;
   // Of a text of so many characters; complains where texts are not counted.
   std::uint32_t tokens_of_text(const TraceField& place, std::uint64_t characters);
+  // The same, but complains at the end of the file: what is wrong with the file itself comes first.
+  std::uint32_t tokens_of_turn(const TraceField& place, std::uint64_t characters);
   std::uint64_t whole(const TraceField& field, std::string_view name, std::uint64_t most) const;
   // Of parts of a second as trace_time.hpp; not negative.
   SimTime time(const TraceField& field, std::int64_t parts) const;
@@ -57,6 +59,7 @@ class TraceRows {
 
  private:
   [[noreturn]] void complain_of_none() const;
+  ConfigError error_of_text(const TraceField& place) const;
   void note(std::uint64_t count, const std::string& what);
   void note_texts();
 
@@ -70,7 +73,11 @@ class TraceRows {
   std::uint64_t late_ = 0;
   std::uint64_t silent_turns_ = 0;
   std::uint64_t cut_conversations_ = 0;
-  TraceField first_silent_turn_;           // its place
+  // Places of the first such; line 0: there is none.
+  TraceField first_silent_turn_;
+  TraceField first_uncounted_text_;
+  TraceField first_empty_;
+  TraceField first_left_out_;
   std::optional<std::int64_t> log_begin_;  // [s]
 };
 

@@ -1,5 +1,6 @@
 // Requests of the log of a server (vLLM): each arrives when it was received; its answer is what
 // the log has of it, else as long as it may get (max_tokens).
+#include <algorithm>
 #include <array>
 #include <deque>
 #include <map>
@@ -79,7 +80,7 @@ class ServerLog {
       put_first();
     }
     if (!has_requests_) {
-      throw text_.error_at(says_none_line_, says_none_line_ > 0 ? 1 : 0,
+      throw text_.error_at(std::max(1, says_none_line_), 1,
                            "the log has no line 'Received request', which vLLM writes with "
                            "--enable-log-requests; other lines do not say how long requests are");
     }

@@ -1,4 +1,5 @@
 #include <filesystem>
+#include <set>
 #include <string_view>
 
 #include "experiment_parts.hpp"
@@ -37,9 +38,26 @@ std::vector<Field> fields_of(std::string_view whole) {
   }
 }
 
+constexpr std::string_view in_seconds = "at [s]";
+
+// Whether each column of a head is there once; complains of the first one that is not. Two columns
+// of times are one twice.
+bool names_columns_once(const std::vector<Field>& head, const config::Place& line,
+                        Diagnostics& diagnostics) {
+  const auto key = [](const Field& field) { return field.text == in_seconds ? "at" : field.text; };
+  std::set<std::string> seen;
+  for (const Field& field : head) {
+    if (!seen.insert(key(field)).second) {
+      diagnostics.error({line.file, line.line, field.column},
+                        "a column '" + key(field) + "' is there already");
+      return false;
+    }
+  }
+  return true;
+}
+
 // A list of requests; "at [s]" is `at` in seconds.
 Value parse_requests(const std::string& path, std::string_view text, Diagnostics& diagnostics) {
-  constexpr std::string_view in_seconds = "at [s]";
   Value list;
   list.kind = Value::Kind::sequence;
   list.place = {path, 1, 1};
@@ -54,6 +72,9 @@ Value parse_requests(const std::string& path, std::string_view text, Diagnostics
     }
     if (head.empty()) {
       head = fields;
+      if (!names_columns_once(head, {path, number, 1}, diagnostics)) {
+        return {};
+      }
       continue;
     }
     const config::Place place{path, number, 1};

@@ -1,0 +1,15 @@
+// What a run says of how served models lie on NPUs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tessera/executor/serving/serving.hpp"
+
+namespace tessera::sim {
+
+// Adds that some NPUs have no model, and that models which share some each pay for the whole of
+// them, where they have a price.
+void note_npus(const executor::ServingWork& work, std::vector<std::string>& notes);
+
+}  // namespace tessera::sim
