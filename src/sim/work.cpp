@@ -1,5 +1,7 @@
 #include "tessera/sim/work.hpp"
 
+#include "tessera/npu/core/cores.hpp"
+
 namespace tessera::sim {
 
 std::unique_ptr<compute::Compute> make_model_cores(const Platform& platform,
@@ -9,11 +11,26 @@ std::unique_ptr<compute::Compute> make_model_cores(const Platform& platform,
       {platform.machine, members, operations, compute_slot, memory_slot});
 }
 
-double sum_of_peaks(const machine::Machine& machine, std::span<const EntityId> tiles,
-                    DataType type) {
-  const auto peak_of = [type](const machine::Tile& tile) {
+namespace {
+
+double peak_of_array(const npu::CoreConfig& core, DataType type) {
+  const npu::Target one{core, 1, type};
+  return 2.0 * static_cast<double>(one.array_macs()) *
+         static_cast<double>(core.clock.frequency_hz());
+}
+
+}  // namespace
+
+double sum_of_peaks(const Platform& platform, std::span<const EntityId> tiles, DataType type) {
+  const machine::Machine& machine = platform.machine;
+  const auto peak_of = [&](const machine::Tile& tile) {
     const auto found = tile.peak.find(type);
-    return found == tile.peak.end() ? 0 : static_cast<double>(found->second.flops_per_second());
+    if (found != tile.peak.end()) {
+      return static_cast<double>(found->second.flops_per_second());
+    }
+    const npu::CoreConfig* const core =
+        platform.compute ? npu::core_of(platform.compute->of(tile)) : nullptr;
+    return core != nullptr && tile.peak.empty() ? peak_of_array(*core, type) : 0.0;
   };
   if (machine.types.empty()) {
     return static_cast<double>(tiles.size()) * peak_of(machine.tile);
@@ -25,17 +42,17 @@ double sum_of_peaks(const machine::Machine& machine, std::span<const EntityId> t
   return sum;
 }
 
-double mixed_peak(const machine::Machine& machine, std::span<const EntityId> tiles,
+double mixed_peak(const Platform& platform, std::span<const EntityId> tiles,
                   const std::map<DataType, double>& flops, DataType usual) {
   double all = 0;
   double seconds = 0;
   for (const auto& [type, count] : flops) {
     if (type != usual && count > 0) {
       all += count;
-      seconds += count / sum_of_peaks(machine, tiles, type);
+      seconds += count / sum_of_peaks(platform, tiles, type);
     }
   }
-  const double peak = sum_of_peaks(machine, tiles, usual);
+  const double peak = sum_of_peaks(platform, tiles, usual);
   if (all == 0) {
     return peak;  // to the bit
   }

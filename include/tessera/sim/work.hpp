@@ -188,12 +188,11 @@ std::unique_ptr<compute::Compute> make_model_cores(const Platform& platform,
                                                    std::span<const workload::Operation> operations,
                                                    std::span<const EntityId> members);
 
-// In FLOP/s.
-double sum_of_peaks(const machine::Machine& machine, std::span<const EntityId> tiles,
-                    DataType type);
+// In FLOP/s. Of cores without a peak of their tiles (model npu) that of their arrays.
+double sum_of_peaks(const Platform& platform, std::span<const EntityId> tiles, DataType type);
 // The same of work in several types of numbers: all FLOPs over the time that those of each type
 // take at its peak. Of no FLOPs, and of one type, the peak of that (`usual`).
-double mixed_peak(const machine::Machine& machine, std::span<const EntityId> tiles,
+double mixed_peak(const Platform& platform, std::span<const EntityId> tiles,
                   const std::map<DataType, double>& flops, DataType usual);
 
 }  // namespace tessera::sim

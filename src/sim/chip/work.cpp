@@ -23,10 +23,8 @@ class ChipsWork final : public Work {
   std::vector<EntityId> nodes() const override { return chip_.cores; }
   std::uint32_t iterations() const override { return job_.iterations; }
   std::uint64_t instructions() const override { return chip_.shares(); }
-  // What the machine says of its tiles, else what the arrays do.
   double peak_flops_per_s() const override {
-    const double of_tiles = sum_of_peaks(platform_.machine, chip_.cores, chip_.data_type);
-    return of_tiles > 0 ? of_tiles : flops_per_s_of_arrays();
+    return sum_of_peaks(platform_, chip_.cores, chip_.data_type);
   }
   std::uint64_t samples() const override { return 1; }
   double flops_of_sample() const override {
@@ -44,7 +42,10 @@ class ChipsWork final : public Work {
           "overheads of collectives (machine.network) have no effect on operators on a chip");
     }
     constexpr double likeness = 1.01;
-    const double of_arrays = flops_per_s_of_arrays();
+    const npu::Target target{chip_.core, chip_.cores.size(), chip_.data_type};
+    const double of_arrays = 2.0 * static_cast<double>(target.array_macs()) *
+                             static_cast<double>(chip_.core.clock.frequency_hz()) *
+                             static_cast<double>(chip_.cores.size());
     const double of_tiles = peak_flops_per_s();
     if (of_tiles > of_arrays * likeness) {
       const auto giga = [](double rate) { return std::to_string(std::llround(rate * 1e-9)); };
@@ -130,13 +131,6 @@ class ChipsWork final : public Work {
   bool tells_when_cores_begin() const override { return true; }
 
  private:
-  double flops_per_s_of_arrays() const {
-    const npu::Target target{chip_.core, chip_.cores.size(), chip_.data_type};
-    return 2.0 * static_cast<double>(target.array_macs()) *
-           static_cast<double>(chip_.core.clock.frequency_hz()) *
-           static_cast<double>(chip_.cores.size());
-  }
-
   // Of a core's share of an operator. One that is slowed has a clock of its own.
   SimTime least_share(EntityId core, std::uint32_t number) const {
     const machine::Machine& machine = platform_.machine;

@@ -43,8 +43,7 @@ class GraphsWork final : public Work {
     return graph_.look.nodes / graph_.source->iterations();
   }
   double peak_flops_per_s() const override {
-    return mixed_peak(platform_.machine, at_work_, graph_.look.flops_of_types,
-                      graph_.options.data_type);
+    return mixed_peak(platform_, at_work_, graph_.look.flops_of_types, graph_.options.data_type);
   }
   std::uint64_t samples() const override { return samples_; }
   double flops_of_sample() const override {

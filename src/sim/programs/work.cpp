@@ -84,7 +84,7 @@ class ProgramWork final : public Work {
   std::uint32_t iterations() const override { return job_.iterations; }
   std::uint64_t instructions() const override { return plan_.instructions(); }
   double peak_flops_per_s() const override {
-    return mixed_peak(platform_.machine, plan_.placement.tiles(), plan::flops_of_types(plan_),
+    return mixed_peak(platform_, plan_.placement.tiles(), plan::flops_of_types(plan_),
                       workload_.data_type);
   }
   std::uint64_t samples() const override { return workload_.samples; }

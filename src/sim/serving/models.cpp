@@ -87,6 +87,7 @@ void note_unused_scales(Section& batching, bool are_stored) {
                                 "a cache in the type that the model computes in");
   }
   if (batching.has(keys.cache_scale.key()) && !has_groups) {
+    batching.raw(keys.cache_scale.key());
     batching.error(keys.cache_scale.key(),
                    "is of a group of numbers, whose 'cache_group_size' is not given");
   }
@@ -119,8 +120,10 @@ std::pair<std::optional<StoredWeights>, std::optional<StoredWeights>> read_cache
                                 "both key_type and value_type, which are given");
   }
   note_unused_scales(batching, both + apart[0] + apart[1] > 0);
-  const CacheScales scales{keys.cache_group.read(batching).value_or(0),
-                           keys.cache_scale.read(batching)};
+  CacheScales scales{keys.cache_group.read(batching).value_or(0), Bytes()};
+  if (scales.group > 0) {
+    scales.scale = keys.cache_scale.read(batching);
+  }
   const auto stored_keys = stored_with(batching, apart[0] > 0 ? apart[0] : both, scales);
   return {stored_keys, apart[0] == apart[1]
                            ? stored_keys

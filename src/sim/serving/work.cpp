@@ -58,7 +58,7 @@ class ServedWork final : public Work {
     const auto type = data_type();
     double sum = 0;
     for (std::size_t npu = 0; type && npu < work_.npus.size(); ++npu) {
-      sum += sum_of_peaks(platform_.machine, work_.npus[npu], *type);
+      sum += sum_of_peaks(platform_, work_.npus[npu], *type);
     }
     return sum;
   }

@@ -33,7 +33,7 @@ class TrafficsWork final : public Work {
   std::uint32_t iterations() const override { return job_.iterations; }
   std::uint64_t instructions() const override { return traffic_.tiles.size() * traffic_.cycles; }
   double peak_flops_per_s() const override {
-    return sum_of_peaks(platform_.machine, traffic_.tiles, DataType::fp16);
+    return sum_of_peaks(platform_, traffic_.tiles, DataType::fp16);
   }
   std::uint64_t samples() const override { return 1; }
   double flops_of_sample() const override { return 0; }

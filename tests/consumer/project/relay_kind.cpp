@@ -117,7 +117,7 @@ class RelayWork final : public sim::Work {
   std::uint32_t iterations() const override { return iterations_; }
   std::uint64_t instructions() const override { return relay_.tiles.size() * relay_.laps; }
   double peak_flops_per_s() const override {
-    return sim::sum_of_peaks(platform_.machine, relay_.tiles, DataType::fp16);
+    return sim::sum_of_peaks(platform_, relay_.tiles, DataType::fp16);
   }
   std::uint64_t samples() const override { return 1; }
   double flops_of_sample() const override {
