@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <type_traits>
 #include <utility>
 
 namespace tessera::executor {
@@ -40,6 +41,7 @@ const collective::Step& CollectiveSteps::step_of(const TileCollective& of, std::
       looked_.self = member_of(instruction.group, of.tile.role);
     }
     looked_.at = step;
+    static_assert(std::is_trivially_destructible_v<collective::Step>);
     // Made where it is kept: a copy would read words whose parts have just been written.
     new (&looked_.step) collective::Step(plan_.step(instruction.group, instruction.collective,
                                                     looked_.self, Bytes(instruction.bytes), step));
