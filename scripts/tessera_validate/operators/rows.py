@@ -14,6 +14,7 @@ DEVICES = {"A100": ("operators_a100.csv", "a100_server", "fp16"),
 # Hidden size, width of the MLP, and that of all queries, of all keys.
 MODELS = {"7b": (4096, 11008, 4096, 4096), "70b": (8192, 28672, 8192, 1024), "8b": (4096, 14336, 4096, 1024)}
 PRODUCTS = ("qkv", "attention_output", "mlp_up", "mlp_down")
+HEADS = ("head_rtx_pro_6000.csv", 128256, "bf16")  # table, columns, type of data
 VECTORS = ("norm", "activation", "rotary", "add")
 # Class of kernel of each, as plans have it (workload/operation.hpp), and the key of its share of the memory.
 KERNELS = {"norm": "norm", "activation": "activation", "rotary": "rotary", "add": "sum"}
@@ -68,6 +69,13 @@ def measured(device, operators):
     line_of = product_line if operators is PRODUCTS else vector_line
     return [Measured(row, operator, float(row[operator]), line_of(operator, row, data_type))
             for row in rows_of(table) for operator in operators if row.get(operator)]
+
+
+def head_rows():
+    table, columns, data_type = HEADS
+    return [Measured(row, "head", float(row["head"]),
+                     f"{row['tokens']} {columns // int(row['tensor'])} {MODELS[row['model']][0]} {data_type}")
+            for row in rows_of(table)]
 
 
 def times_us(program, device, measurements, settings=()):

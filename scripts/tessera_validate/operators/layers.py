@@ -1,0 +1,94 @@
+"""Dense operators of decoder layers together, whole layers of them, and heads, beside measured ones."""
+
+from collections import defaultdict
+
+from operators.products import BOUND, SETS
+from operators.rows import DEVICES, HEAD, PRODUCTS, VECTORS, Errors, head_rows, measured, times_us
+from operators.vectors import RESOLUTION, beyond
+
+NORMS = 2  # of a layer; the tables have the time of one
+STEPS = SETS[1:]  # of decoding, of prefill
+
+
+def every(device, program):
+    """[(measurement, ours in us)] of all dense operators."""
+    rows = measured(device, PRODUCTS) + measured(device, VECTORS)
+    return list(zip(rows, times_us(program, device, rows)))
+
+
+def in_layers(pairs):
+    """[(tokens, relative error)] of the sums over a layer's operators, of those whose operators are all there."""
+    sums, counts = defaultdict(lambda: [0.0, 0.0]), defaultdict(set)
+    for each, ours in pairs:
+        layer = (each.row["model"], each.row["tensor"], each.tokens)
+        times = NORMS if each.operator == "norm" else 1
+        sums[layer][0] += times * each.us
+        sums[layer][1] += times * ours
+        counts[layer].add(each.operator)
+    most = max(len(there) for there in counts.values())
+    return [(layer[2], ours / theirs - 1) for layer, (theirs, ours) in sums.items() if len(counts[layer]) == most]
+
+
+def together(report, found):
+    report.say("### All dense operators together")
+    report.say()
+    report.say("The rows of both parts before, each operator by itself; beyond what the tables' rounding explains, as "
+               "of vector kernels.")
+    report.say()
+    table = []
+    for device, pairs in found.items():
+        for name, belongs in STEPS:
+            part = [pair for pair in pairs if belongs(pair[0].tokens)]
+            all_of = Errors(tuple(ours / each.us - 1 for each, ours in part))
+            rows, absolute, bias, worst = all_of.cells()
+            bound = report.at_most(beyond(part, RESOLUTION[device]), BOUND,
+                                   f"{device}, dense operators, {name}, mean absolute error beyond rounding [%]")
+            table.append([f"{device}, {name}", rows, absolute, bound, bias, worst])
+    report.table(["device and set", "rows", "mean absolute error", "beyond rounding", "mean error", "worst"], table)
+
+
+def layers(report, found):
+    report.say("### Whole layers")
+    report.say()
+    report.say("What a step waits for: the sum of a layer's dense operators, with two norms, at a number of tokens and a "
+               "tensor degree. Attention has a part of its own.")
+    report.say()
+    table = []
+    for device, pairs in found.items():
+        sums = in_layers(pairs)
+        for name, belongs in STEPS:
+            part = Errors(tuple(error for tokens, error in sums if belongs(tokens)))
+            rows, _, bias, worst = part.cells()
+            bound = report.at_most(part.absolute, BOUND, f"{device}, layers, {name}, mean absolute error [%]")
+            table.append([f"{device}, {name}", rows, bound, bias, worst])
+    report.table(["device and set", *HEAD], table)
+
+
+def heads(report, program):
+    report.say("### Heads")
+    report.say()
+    report.say("The product of the head of Llama-3.1-8B (128256 columns, half of them with tensor degree 2) with a row "
+               "for each sequence (`tests/validation/reference/head_rtx_pro_6000.csv`, LLMServingSim, MIT licence). No "
+               "constant is fitted to these rows. What takes a token from the logits (25 us for one sequence, 164 for "
+               "256 in the same profile) is no operator of ours: it belongs to `batching.host` "
+               "(`docs/manual/serving.md`).")
+    report.say()
+    device = "RTX PRO 6000"
+    rows = head_rows()
+    pairs = list(zip(rows, times_us(program, device, rows)))
+    table = []
+    for tensor in ("1", "2"):
+        part = Errors(tuple(ours / each.us - 1 for each, ours in pairs if each.row["tensor"] == tensor))
+        count, _, bias, worst = part.cells()
+        bound = report.at_most(part.absolute, BOUND, f"{device}, heads, tensor degree {tensor}, mean absolute error [%]")
+        table.append([device, tensor, count, bound, bias, worst])
+    report.table(["device", "tensor", *HEAD], table)
+
+
+def sections(report, program, _, __):
+    report.say("## Layers and heads")
+    report.say()
+    found = {device: every(device, program) for device in DEVICES}
+    together(report, found)
+    layers(report, found)
+    heads(report, program)
