@@ -8,6 +8,7 @@ from training_clusters.clusters import run_rows
 from training_clusters.sets import sets
 
 MOST_BIAS = 3    # of a set [%]
+TOGETHER = {"Megatron SC'21": 5, "llm-foundry, H100": 7}  # publications with several sets, and the bound [%]
 EVERY = 100      # one row in so many in the reduced form,
 QUICK = 3        # and so many of the sets: sharded weights over many servers take minutes
 
@@ -49,6 +50,24 @@ def degree(row):
     return next((row[name] for name in names if isinstance(row, dict) and name in row), None)
 
 
+def source(name):
+    return next((whole for whole in TOGETHER if name.startswith(whole)), None)
+
+
+def together(report, by_source):
+    report.say("Sets of one publication together:")
+    report.say()
+    table = []
+    for whole, bound in TOGETHER.items():
+        found = errors(by_source[whole])
+        rows, _, bias, worst = found.cells()
+        table.append([whole, rows, report.at_most(found.absolute, bound, f"{whole}, all sets: mean absolute error [%]"),
+                      f"{bias} (" + report.bound(abs(found.bias) <= MOST_BIAS,
+                                                 f"{whole}, all sets: mean error {found.bias:+.1f} %, at most {MOST_BIAS} %")
+                      + ")", worst])
+    report.table(["source", *HEAD], table)
+
+
 def sections(report, program, folder, setting):
     report.say("## Training with the constants of devices")
     report.say()
@@ -58,7 +77,7 @@ def sections(report, program, folder, setting):
                "kernels of attention, fused losses, FP8 products, prefetch, and the host of vTrain's stack. Bounds are "
                "those of `sets.py`, and 3 % of the mean error, whichever its sign.")
     report.say()
-    table, by_degree = [], defaultdict(list)
+    table, by_degree, by_source = [], defaultdict(list), defaultdict(list)
     chosen = sets()[:QUICK if setting.reduced else None]
     for number, each in enumerate(chosen):
         name, rows = each.name, each.rows
@@ -68,6 +87,7 @@ def sections(report, program, folder, setting):
         whole = errors([(Iteration(row, measured), ours) for row, ours, measured in found])
         print(f"run     {name}: {whole.absolute:.1f} %, {whole.bias:+.1f} %", flush=True)
         for row, ours, measured in found:
+            by_source[source(name)].append((Iteration(row, measured), ours))
             if degree(row):
                 by_degree[name, int(degree(row))].append((Iteration(row, measured), ours))
         cells = whole.cells()
@@ -77,6 +97,8 @@ def sections(report, program, folder, setting):
                                             f"{name}: mean error {whole.bias:+.1f} %, at most {MOST_BIAS} %") + ")"
         table.append([name, each.machine, *cells])
     report.table(["set", "machine", *HEAD], table)
+    if not setting.reduced:
+        together(report, by_source)
     report.say("By tensor degree:")
     report.say()
     order = [each.name for each in sets()]
