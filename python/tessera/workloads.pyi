@@ -360,6 +360,8 @@ class Transformer(Workload):
     """the head uses the word embedding's weights; boolean; default: true"""
     biases: bool | None
     """the products of attention and MLP have biases; boolean; default: true"""
+    query_key_norms: bool | None
+    """self-attention has norms of each head's queries and keys, before positions (Qwen 3, Gemma 3); boolean; default: false"""
     dropout: bool | None
     """in training, masks of dropout are computed and kept; boolean; default: true"""
     loss: Literal["plain", "fused", "eager"] | None
@@ -417,6 +419,7 @@ class Transformer(Workload):
         head: Literal["language_model", "bert", "pooler", "none"] | None = ...,
         tie_embeddings: bool | None = ...,
         biases: bool | None = ...,
+        query_key_norms: bool | None = ...,
         dropout: bool | None = ...,
         loss: Literal["plain", "fused", "eager"] | None = ...,
         loss_metrics: int | None = ...,

@@ -20,11 +20,12 @@ LanguageModel::LanguageModel(const LanguageSetup& setup)
 std::uint32_t LanguageModel::parts_named() const {
   const bool shares = shape_.experts && shape_.experts->shared > 0;
   const bool turns = shapes_.sources().has(rotary);
-  return shape_.window > 0 || shape_.ssm || turns || setup_.core == nullptr ? part_count
-         : setup_.expert > 1                                                ? local_attention
-         : setup_.adapter_slots > 0                                         ? swap_tokens
-         : shape_.latent.has_value() || shares                              ? qkv_shrink
-                                                                            : latent_down;
+  return shapes_.sources().has(query_key_norm)                                ? part_count
+         : shape_.window > 0 || shape_.ssm || turns || setup_.core == nullptr ? query_key_norm
+         : setup_.expert > 1                                                  ? local_attention
+         : setup_.adapter_slots > 0                                           ? swap_tokens
+         : shape_.latent.has_value() || shares                                ? qkv_shrink
+                                                                              : latent_down;
 }
 
 void LanguageModel::count_mixers() {

@@ -161,7 +161,9 @@ TileOperation LayerOperations::stream(Part part, std::uint64_t rows) const {
   made.operation.flops = Flops(narrow(vector_flops(part, rows, adds_skipped)));
   made.operation.bytes = Bytes(narrow(elements * element.count()));
   if (made.operation.kernel != workload::Kernel::plain) {
-    made.operation.row = Bytes(quotient_up(made.operation.bytes.count(), spec.rows));
+    const std::uint64_t of_token =
+        part == query_key_norm ? shapes_.heads() + shapes_.kv_heads() : 1;
+    made.operation.row = Bytes(quotient_up(made.operation.bytes.count(), spec.rows * of_token));
   }
   return made;
 }

@@ -38,8 +38,9 @@ void LayerOperators::place_operands() {
       begins_[part] = npu::place_operands(*make(part, shape, setup.cores), layer_bytes_);
     }
   };
-  for (const Part part : {norm_in, qkv, out, norm_mid, up, down, gate, router, expert_up,
-                          expert_gate, expert_down, shared_up, shared_gate, shared_down, rotary}) {
+  for (const Part part :
+       {norm_in, qkv, out, norm_mid, up, down, gate, router, expert_up, expert_gate, expert_down,
+        shared_up, shared_gate, shared_down, rotary, query_key_norm}) {
     place(part, rows);
   }
   const auto keys = static_cast<std::uint32_t>(model.sequence);

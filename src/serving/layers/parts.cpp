@@ -15,8 +15,9 @@ const std::vector<std::string>& part_names() {
       names.push_back(std::string(product) + "_shrink");
       names.push_back(std::string(product) + "_expand");
     }
-    for (const char* const name : {"swap_tokens", "local_attention", "ssm_input", "ssm_convolution",
-                                   "ssm_scan", "ssm_gate", "ssm_output", "rotary", "cache_write"}) {
+    for (const char* const name :
+         {"swap_tokens", "local_attention", "ssm_input", "ssm_convolution", "ssm_scan", "ssm_gate",
+          "ssm_output", "rotary", "cache_write", "query_key_norm"}) {
       names.emplace_back(name);
     }
     return names;

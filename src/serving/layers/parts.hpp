@@ -67,27 +67,47 @@ enum Part : std::uint32_t {
   // Rotary positions of queries and keys; and, on tiles, new keys and values put into the cache.
   rotary,
   cache_write,
+  // Norms of queries and keys, before the positions.
+  query_key_norm,
   part_count
 };
-// Cores that share an operator begin with another one by its number, so that those of models
-// without windows and states are what they are without these: others are numbered behind all of
-// them.
-inline constexpr std::uint32_t parts = 36;
-inline constexpr std::uint32_t later_parts = part_count - parts;
-inline constexpr std::uint32_t first_later = (most_layers + 1) * parts;
-static_assert(local_attention == parts);
-static_assert(first_later + most_layers * later_parts <= 1U << OperatorName::op_bits);
+// Cores that share an operator begin with another one by its number, so that those of a model are
+// what they are without parts that it does not have: parts that came later are numbered in ranges
+// of their own, each behind all layers of the one before.
+struct PartRange {
+  std::uint32_t first;  // part
+  std::uint32_t end;
+  std::uint32_t begin;  // number of the first layer's first
+  constexpr std::uint32_t count() const { return end - first; }
+};
+inline constexpr PartRange first_parts{0, local_attention, 0};
+inline constexpr PartRange second_parts{local_attention, query_key_norm, (most_layers + 1) * 36};
+inline constexpr PartRange third_parts{query_key_norm, part_count,
+                                       second_parts.begin + most_layers* second_parts.count()};
+static_assert(first_parts.count() == 36);
+static_assert(third_parts.begin + most_layers * third_parts.count() <= 1U << OperatorName::op_bits);
 
+constexpr const PartRange& range_of_part(std::uint32_t part) {
+  return part < second_parts.first  ? first_parts
+         : part < third_parts.first ? second_parts
+                                    : third_parts;
+}
+constexpr const PartRange& range_of_op(std::uint32_t op) {
+  return op < second_parts.begin  ? first_parts
+         : op < third_parts.begin ? second_parts
+                                  : third_parts;
+}
 constexpr std::uint32_t op_of(std::uint64_t layer, std::uint32_t part) {
-  return static_cast<std::uint32_t>(
-      part < parts ? layer * parts + part : first_later + layer * later_parts + (part - parts));
+  const PartRange& range = range_of_part(part);
+  return static_cast<std::uint32_t>(range.begin + layer * range.count() + (part - range.first));
 }
 constexpr Part part_of(std::uint32_t op) {
-  return static_cast<Part>(op < first_later ? op % parts
-                                            : parts + (op - first_later) % later_parts);
+  const PartRange& range = range_of_op(op);
+  return static_cast<Part>(range.first + (op - range.begin) % range.count());
 }
 constexpr std::uint32_t layer_of(std::uint32_t op) {
-  return op < first_later ? op / parts : (op - first_later) / later_parts;
+  const PartRange& range = range_of_op(op);
+  return (op - range.begin) / range.count();
 }
 
 const std::vector<std::string>& part_names();

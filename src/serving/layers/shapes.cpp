@@ -149,6 +149,22 @@ npu::StreamSpec LayerShapes::norm(std::uint64_t rows, Part part, bool skip) cons
   return spec;
 }
 
+// Of the queries and keys of the unit's heads, which share two gains.
+npu::StreamSpec LayerShapes::head_norms(std::uint64_t rows) const {
+  const std::vector<workload::Operator>& norms = sources_.others_of(query_key_norm);
+  std::uint64_t parameters = 0;
+  for (const workload::Operator& op : norms) {
+    parameters += op.parameters;
+  }
+  npu::StreamSpec spec;
+  spec.rows = rows;
+  spec.columns = (heads_ + kv_heads_) * shape_.head_width;
+  spec.work = vector_work(norms.front().kind);
+  spec.inputs = {{"input", 0, spec.columns, 1, 1, false},
+                 {"gains", 0, spec.columns, parameters, spec.columns, true}};
+  return spec;
+}
+
 // Half of the columns of the product before it times what the function makes of the others.
 npu::StreamSpec LayerShapes::gate_of(std::uint64_t rows, Part product) const {
   const std::uint64_t columns = sources_.products_of(product).front().shard_columns(tensor_) / 2;
@@ -180,6 +196,8 @@ npu::StreamSpec LayerShapes::stream_of(Part part, std::uint64_t rows) const {
       return norm(rows, part, tensor_ > 1 || (part == norm_in && shape_.experts));
     case latent_norm:
       return norm(rows, part, false);
+    case query_key_norm:
+      return head_norms(rows);
     case gate:
       return gate_of(rows, up);
     case expert_gate:

@@ -85,6 +85,7 @@ class LayerShapes {
   npu::ProductSpec expert_product(std::uint64_t rows, std::uint64_t columns,
                                   std::uint64_t depth) const;
   npu::StreamSpec norm(std::uint64_t rows, Part part, bool skip) const;
+  npu::StreamSpec head_norms(std::uint64_t rows) const;
   npu::ProductSpec absorbed(Part part, std::uint64_t rows) const;
   std::optional<npu::VectorWork> work_behind(Part part) const;
   npu::StreamSpec turned(std::uint64_t rows) const;

@@ -33,6 +33,7 @@ const std::vector<Source>& sources() {
       {latent_norm, {"q_norm", "kv_norm"}},
       {query_up, {"q", "q_up"}},
       {absorb, {"kv_up"}},
+      {query_key_norm, {"query_norm", "key_norm"}},
       {rotary, {"rotary", "rotary_key"}},
       {attention, {"attention"}},
       {value_up, {"kv_up"}},

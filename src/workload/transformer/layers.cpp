@@ -200,6 +200,10 @@ class Builder {
     if (shape_.join_gradients) {
       operators.push_back(join("qkv_join", tokens_ * (q + 2 * kv)));
     }
+    if (shape_.query_key_norms) {
+      operators.push_back(head_norm("query_norm", attention.query_elements()));
+      operators.push_back(head_norm("key_norm", attention.key_elements()));
+    }
     if (shape_.positions == Positions::rotary) {
       const std::uint64_t turned = attention.query_elements() + attention.key_elements();
       operators.push_back(
@@ -294,6 +298,11 @@ class Builder {
                                shape_.biases);
     op.stored_cut += make_.bytes(op.output_elements);
     return op;
+  }
+
+  // Of each head's vectors, whose gain all heads share.
+  Operator head_norm(std::string name, std::uint64_t elements) const {
+    return make_.norm(std::move(name), shape_.norm, Sharding::heads, elements, shape_.head_width);
   }
 
   // Backward, gradients that were made one by one are read and written into one tensor.

@@ -25,6 +25,11 @@
 // the key that all heads share; each head keeps a copy of it beside its own part, as the attention
 // kernels of frameworks take it.
 //
+// Norms of queries and keys (Dehghani et al., arXiv:2302.05442, section 2; Qwen3 technical report,
+// arXiv:2505.09388, section 2) are of each head's vectors behind the product that makes them, with
+// one gain for all heads of a layer. Deviation: shards of a tensor group keep a part of the gains,
+// where each has all of them, 2 head_width elements a layer, and do not add up their gradients.
+//
 // Local layers (Beltagy et al., Longformer, arXiv:2004.05150; Mistral 7B, arXiv:2310.06825) see a
 // window of w tokens, w s - w (w - 1) / 2 pairs for s >= w.
 //

@@ -144,6 +144,9 @@ const Key<bool> causal{"causal", false, "flash attention of decoders skips the m
 const Key<bool> tie_embeddings{"tie_embeddings", true,
                                "the head uses the word embedding's weights"};
 const Key<bool> biases{"biases", true, "the products of attention and MLP have biases"};
+const Key<bool> query_key_norms{
+    "query_key_norms", false,
+    "self-attention has norms of each head's queries and keys, before positions (Qwen 3, Gemma 3)"};
 const ChoiceKey<Loss> loss{
     "loss",
     {{"plain", Loss::plain}, {"fused", Loss::fused}, {"eager", Loss::eager}},
@@ -181,6 +184,17 @@ const ChoiceKey<DataType> product_type =
         .derived();
 const Key<bool> dropout{"dropout", true, "in training, masks of dropout are computed and kept"};
 
+void read_query_key_norms(config::Section& section, TransformerShape& shape) {
+  shape.query_key_norms = query_key_norms.read(section);
+  if (shape.query_key_norms && shape.latent) {
+    section.error(query_key_norms.key(), "latent attention has norms of its own");
+  } else if (shape.query_key_norms && !has_attention(shape)) {
+    config::note_without_effect(section, query_key_norms.key(),
+                                "layers none of which is attention");
+    shape.query_key_norms = false;
+  }
+}
+
 void read_names(config::Section& section, TransformerShape& shape) {
   shape.positions = positions.read(section);
   shape.norm = normalisation.read(section);
@@ -197,6 +211,7 @@ void read_names(config::Section& section, TransformerShape& shape) {
   }
   shape.tie_embeddings = tie_embeddings.read(section);
   shape.biases = biases.read(section);
+  read_query_key_norms(section, shape);
   shape.dropout = dropout.read(section);
   shape.loss_kernels = loss.read(section);
   shape.loss_metrics = loss_metrics.read(section);
@@ -404,11 +419,11 @@ std::optional<Workload> read_transformer(config::Section& section) {
 
 std::vector<ParameterInfo> transformer_parameters() {
   std::vector<ParameterInfo> list{
-      architecture,   layers,         encoder_layers,   hidden_key,  heads_key,   kv_heads,
-      head_width,     sequence,       encoder_sequence, vocabulary,  token_types, positions,
-      normalisation,  norm_after,     attention,        causal,      mlp,         ffn,
-      head,           tie_embeddings, biases,           dropout,     loss,        loss_metrics,
-      join_gradients, bias_gradients, layout_copies,    product_type};
+      architecture,  layers,         encoder_layers,   hidden_key,      heads_key,   kv_heads,
+      head_width,    sequence,       encoder_sequence, vocabulary,      token_types, positions,
+      normalisation, norm_after,     attention,        causal,          mlp,         ffn,
+      head,          tie_embeddings, biases,           query_key_norms, dropout,     loss,
+      loss_metrics,  join_gradients, bias_gradients,   layout_copies,   product_type};
   for (std::vector<ParameterInfo> more :
        {mixer_parameters(), expert_parameters(), training_parameters()}) {
     std::move(more.begin(), more.end(), std::back_inserter(list));

@@ -65,6 +65,12 @@ TransformerShape windowed() {
   return shape;
 }
 
+TransformerShape normed_heads() {
+  TransformerShape shape = grouped();
+  shape.query_key_norms = true;
+  return shape;
+}
+
 TransformerShape states() {
   TransformerShape shape = grouped();
   shape.pattern = {LayerKind{Mixer::ssm, false}, LayerKind{Mixer::attention, true}};
@@ -73,9 +79,13 @@ TransformerShape states() {
 }
 
 std::vector<std::pair<std::string, TransformerShape>> family() {
-  return {{"dense", dense()},     {"grouped queries", grouped()},
-          {"latent", latent()},   {"experts", shared_experts()},
-          {"window", windowed()}, {"states", states()}};
+  return {{"dense", dense()},
+          {"grouped queries", grouped()},
+          {"latent", latent()},
+          {"experts", shared_experts()},
+          {"window", windowed()},
+          {"states", states()},
+          {"norms of queries and keys", normed_heads()}};
 }
 
 Batch prompt() {
@@ -169,6 +179,19 @@ TEST(OneTransformer, TurnsQueriesAndKeys) {
     EXPECT_EQ(rotary.front().operation.bytes, Bytes(2 * 2 * tokens * turned));
     EXPECT_EQ(rotary.front().operation.row, Bytes(2 * 2 * turned));
   }
+}
+
+// A norm of each head's vector, before the positions; a unit goes through one head at a time.
+TEST(OneTransformer, NormsQueriesAndKeys) {
+  EXPECT_TRUE(named(*make_language_model({grouped()}), "query_key_norm").empty());
+  const auto served = make_language_model({normed_heads()});
+  const std::vector<TileOperation> norms = named(*served, "query_key_norm");
+  const std::uint64_t normed = (8 + 2) * 32;
+  ASSERT_EQ(norms.size(), normed_heads().layers);
+  EXPECT_EQ(norms.front().operation.kernel, workload::Kernel::norm);
+  EXPECT_EQ(norms.front().weights, Bytes(2 * 2 * 32));
+  EXPECT_EQ(norms.front().operation.bytes, Bytes(2 * (2 * tokens * normed + 2 * 32)));
+  EXPECT_EQ(norms.front().operation.row, Bytes(2 * 2 * 32 + 1));
 }
 
 // Keys and values are read in the model's type and written in the cache's; attention writes none.

@@ -71,7 +71,11 @@ const std::vector<Published> published{
     // Jiang et al., arXiv:2310.06825: the published weights.
     {"mistral_7b", 7.241732096, 5e-10, 512},
     // Gemma Team, arXiv:2503.19786: the published weights, with norms that the file names.
-    {"gemma3_27b", 27.009346304, 7e-4, 128},
+    {"gemma3_27b", 27.009346304, 6.7e-4, 128},
+    // Qwen Team, arXiv:2505.09388: the published weights.
+    {"qwen3_8b", 8.190735360, 5e-10, 128},
+    {"qwen3_32b", 32.762123264, 5e-10, 128},
+    {"qwen3_30b_a3b", 30.532122624, 5e-10, 128},
     // Dao and Gu, arXiv:2405.21060; NVIDIA, arXiv:2504.03624: the published weights.
     {"mamba2_2_7b", 2.702599680, 5e-10, 512},
     {"nemotron_h_8b", 8.100852736, 5e-10, 768},

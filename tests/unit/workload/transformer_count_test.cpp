@@ -64,6 +64,9 @@ TEST(Parameters, OptionsAddAndRemoveWhatTheySay) {
   EXPECT_EQ(transformer(odd, "positions: none\n").parameters(), full - odd.sequence * h);
   EXPECT_EQ(transformer(odd, "tie_embeddings: false\n").parameters(), full + odd.vocabulary * h);
   EXPECT_EQ(transformer(odd, "biases: false\n").parameters(), full - odd.layers * 9 * h);
+  EXPECT_EQ(
+      transformer(odd, "query_key_norms: true\nnormalisation: rms_norm\n").parameters(),
+      transformer(odd, "normalisation: rms_norm\n").parameters() + odd.layers * 2 * h / odd.heads);
   EXPECT_EQ(transformer(odd, "ffn: 100\n").parameters(),
             full - odd.layers * (2 * h + 1) * (4 * h - 100));
 }

@@ -125,6 +125,8 @@ TEST(LatentAttention, MayTakeQueriesFromTheStream) {
 TEST(LatentAttention, IsChecked) {
   EXPECT_THAT(read(latent + "kv_heads: 2\n").complaints,
               ElementsAre(AllOf(HasSubstr("w.yaml:13:"), HasSubstr("follows from 'latent'"))));
+  EXPECT_THAT(read(latent + "query_key_norms: true\n").complaints,
+              ElementsAre(AllOf(HasSubstr("query_key_norms"), HasSubstr("norms of its own"))));
   EXPECT_THAT(read("heads: 6\nlatent: {kv_rank: 32}\n").complaints,
               ElementsAre(HasSubstr("latent.nope_width")));
   EXPECT_THAT(read(latent + "architecture: encoder\n").complaints,

@@ -137,6 +137,8 @@ struct TransformerShape {
   bool dropout = true;
   bool tie_embeddings = true;
   bool biases = true;  // of the products; layer norm always has gain and shift
+  // Norms of the queries and keys of each head, before positions.
+  bool query_key_norms = false;
   bool loss = true;
   Loss loss_kernels = Loss::plain;
   // Losses over the same logits that are computed beside in training, without gradients.
