@@ -180,6 +180,7 @@ class OwnTable {
       throw rows.error(head[std::max(places_["at"], places_["at [s]"])],
                        "'at' and 'at [s]' are both times of arrival; one is needed");
     }
+    note_columns_of_others();
   }
 
   void read(std::size_t columns) {
@@ -202,6 +203,17 @@ class OwnTable {
   }
 
  private:
+  // Of models of the other kind.
+  void note_columns_of_others() {
+    const bool of_language = rows_.options().of_language;
+    for (const auto& [name, place] : places_) {
+      if (name != "at" && name != "at [s]" && (name == "samples") == of_language) {
+        rows_.trace().notes.push_back(text_.path() + ": the column '" + std::string(name) +
+                                      "' has no effect with a model that is " +
+                                      (of_language ? "a language model" : "no language model"));
+      }
+    }
+  }
   const TraceField* field(const Fields& fields, std::string_view name) const {
     const auto place = places_.find(name);
     return place == places_.end() || fields[place->second].text.empty() ? nullptr
@@ -239,6 +251,9 @@ class OwnTable {
   void read_prefix(const Fields& fields, Request& request) {
     const TraceField* const name = field(fields, "prefix");
     if (name == nullptr) {
+      if (const TraceField* const tokens = field(fields, "prefix_tokens")) {
+        throw rows_.error(*tokens, "prefix_tokens: no prefix on this line");
+      }
       return;
     }
     request.prefix = prefixes_.emplace(name->text, static_cast<std::uint32_t>(prefixes_.size() + 1))

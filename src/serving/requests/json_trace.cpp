@@ -10,6 +10,7 @@
 #include "requests/trace/block_parents.hpp"
 #include "requests/trace/conversation.hpp"
 #include "requests/trace/json_number.hpp"
+#include "requests/trace/named_number.hpp"
 #include "requests/trace/rows.hpp"
 
 namespace tessera::serving {
@@ -32,40 +33,6 @@ bool is_read(std::string_view name) {
   return is_among(prompt_names, name) || is_among(answer_names, name) ||
          is_among(other_names, name);
 }
-
-// A number that has one of several names.
-class NamedNumber {
- public:
-  void forget() {
-    number_.reset();
-    misfit_.name.clear();
-  }
-  // Takes the value that comes next, or passes over one that is no number. Numbers of two names
-  // must be the same.
-  void take(JsonReader& json, std::string_view name) {
-    if (!is_number_next(json)) {
-      misfit_ = misfit_next(json, name);
-      json.pass_over();
-      return;
-    }
-    JsonNumber made = take_number(json, name);
-    if (number_ && number_->text != made.text) {
-      throw json.text().error_at(
-          made.line, made.column,
-          made.name + " is " + made.text + ", and " + number_->name + " is " + number_->text);
-    }
-    number_ = std::move(made);
-  }
-  // Whether it is there, as a number or as something else.
-  bool is_named() const { return number_ || !misfit_.name.empty(); }
-  const JsonNumber* operator->() const { return &*number_; }
-  explicit operator bool() const { return number_.has_value(); }
-  const Misfit& misfit() const { return misfit_; }
-
- private:
-  std::optional<JsonNumber> number_;
-  Misfit misfit_;
-};
 
 class ObjectTrace {
  public:
@@ -208,9 +175,9 @@ class ObjectTrace {
   }
   void need(const NamedNumber& number, const char* what) const {
     const Misfit& misfit = number.misfit();
-    if (!number && !misfit.name.empty()) {
-      throw text_.error_at(misfit.line, misfit.column,
-                           misfit.name + ": " + misfit.what + "; it must be a number");
+    const bool is_other = misfit.what == "a list";  // tokens themselves, as some programs name them
+    if (number ? misfit.is_something() && !is_other : !misfit.name.empty()) {
+      throw text_.error_at(misfit.line, misfit.column, misfit.complaint("a number"));
     }
     if (!number) {
       throw complaint(std::string("a request without ") + what);

@@ -55,6 +55,34 @@ TEST_F(Conversations, OfTextsAreRefusedWhereNobodySaysWhatATokenIs) {
               HasSubstr("1:21: file: a turn without its text ('value')"));
 }
 
+// What is neither a number nor a text was passed over, and the turn counted by its text, or left
+// out.
+TEST_F(Conversations, WithValuesOfAnotherKindSayWhere) {
+  const auto of = [this](const std::string& turn) {
+    return complaint(R"([{"conversations": [{"from": "human", "tokens": 3}, {)" + turn + "}]}]",
+                     ", characters_per_token: 4");
+  };
+  EXPECT_EQ(of(R"("from": "gpt", "value": "abc", "tokens": "12")"),
+            "1:95: file: tokens: a text; it must be a number");
+  EXPECT_EQ(of(R"("from": "gpt", "num_tokens": [12])"),
+            "1:83: file: num_tokens: a list; it must be a number");
+  EXPECT_EQ(of(R"("from": "gpt", "value": 5)"), "1:78: file: value: a number; it must be a text");
+  EXPECT_EQ(of(R"("role": "assistant", "content": [{"type": "text"}])"),
+            "1:86: file: content: a list; it must be a text");
+  EXPECT_EQ(of(R"("from": true, "tokens": 5)"),
+            "1:62: file: from: a truth value; it must be a text");
+  EXPECT_EQ(of(R"("from": "gpt", "tokens": 5, "token_count": 6)"),
+            "1:97: file: token_count is 6, and tokens is 5");
+  EXPECT_EQ(of(R"("from": "gpt", "value": "a", "content": "b")"),
+            "1:94: file: content: the turn has a text already");
+  EXPECT_EQ(of(R"("from": "gpt", "role": "user", "tokens": 5)"),
+            "1:77: file: role is 'user', but the turn is of 'gpt' already");
+  const auto made = read(R"([{"conversations": [{"from": "human", "tokens": 3}, {"from": "gpt",
+      "role": "assistant", "tokens": 5, "value": [], "token_count": null}]}])",
+                         ", count: 1, rate: 10", language, "poisson");
+  EXPECT_EQ(made->request(0).generate, 5U);
+}
+
 // As published lists have them here and there; the others are read.
 TEST_F(Conversations, MayHaveTurnsWithoutTextsAndNone) {
   const std::string list = R"([

@@ -195,6 +195,10 @@ TEST_F(ServerLogs, ThatAreBrokenSayWhere) {
               HasSubstr("2:54: file: expected a request's name and ':'"));
   EXPECT_THAT(complaint(banner + received("10-01 18:43:27", "a", "None", "600000", "[1]")),
               HasSubstr("max_tokens: 600000 is more than 524287"));
+  for (const char* const most : {"4.5", "many", "'4'"}) {
+    EXPECT_THAT(complaint(banner + received("10-01 18:43:27", "a", "None", most, "[1]")),
+                HasSubstr("max_tokens: expected a whole number, or None"));
+  }
   EXPECT_THAT(complaint(received("10-09 18:43:27", "a", "None", "4", "[1]") +
                         received("10-01 18:43:27", "a", "None", "4", "[1]")),
               HasSubstr("2:1: file: more than 100 days behind, or a day before"));
@@ -250,6 +254,10 @@ TEST_F(Benchmarks, ThatAreBrokenSayWhere) {
             "1:57: file: start_times: '-3' is no time in seconds, without an exponent");
   EXPECT_THAT(complaint(R"({"input_lens": [1], "output_lens": [4], "start_times": [1.5e2]})"),
               HasSubstr("'1.5e2' is no time in seconds, without an exponent"));
+  EXPECT_EQ(complaint(R"({"input_lens": [1], "output_lens": [4], "start_times": 3})"),
+            "1:56: file: start_times: a number; it must be a list");
+  EXPECT_EQ(complaint(R"({"input_lens": "1", "output_lens": [4]})"),
+            "1:16: file: input_lens: a text; it must be a list");
   EXPECT_THAT(complaint(run + R"({"input_lens": [1], "output_lens": [4]})"),
               HasSubstr("some runs have 'start_times', and others do not"));
 }

@@ -307,9 +307,23 @@ TEST_F(Traces, WithTextsForNumbersSaySo) {
             "1:56: file: output_length: a list; it must be a number");
   EXPECT_EQ(complaint(R"([{"prompt_tokens": null, "completion_tokens": 5}])"),
             "1:20: file: prompt_tokens: null; it must be a number");
+  EXPECT_EQ(
+      complaint(R"({"timestamp": 0, "input_length": 600, "input_len": "7", "output_length": 5})"),
+      "1:52: file: input_len: a text; it must be a number");
   const auto named = read(R"([{"timestamp": "today", "prompt_tokens": 7, "completion_tokens": 5}])",
                           ", count: 1, rate: 10", language, "poisson");
   EXPECT_EQ(named->request(0).prompt, 7U);
+}
+
+TEST_F(Traces, OfOurOwnWithColumnsThatNothingTakesSaySo) {
+  EXPECT_EQ(complaint("at [s],prompt,generate,prefix,prefix_tokens\n0,8,2,,4\n"),
+            "2:8: file: prefix_tokens: no prefix on this line");
+  EXPECT_THAT(read("at [s],prompt,generate,samples\n0,8,2,x\n")->notes(),
+              ElementsAre(HasSubstr("the column 'samples' has no effect with a model that is a "
+                                    "language model")));
+  EXPECT_THAT(read("at [s],samples,prompt\n0,2,8\n", "", {false, false, 0})->notes(),
+              ElementsAre(HasSubstr("the column 'prompt' has no effect with a model that is no "
+                                    "language model")));
 }
 
 TEST_F(Traces, WithBlocksBehindOtherOnesSaySo) {

@@ -1,6 +1,5 @@
 #include "requests/trace/benchmark.hpp"
 
-#include "requests/trace/json_number.hpp"
 #include "tessera/serving/trace_time.hpp"
 
 namespace tessera::serving {
@@ -18,7 +17,11 @@ void Benchmark::read(List<Value>& list, Take take) {
 bool Benchmark::takes(std::string_view name) {
   const bool is_prompts = name == "input_lens";
   has_sums_ = has_sums_ || name == "total_input_tokens";
-  if (json_.first() != '[' || !(is_prompts || name == "output_lens" || name == "start_times")) {
+  if (!is_prompts && name != "output_lens" && name != "start_times") {
+    return false;
+  }
+  if (json_.first() != '[') {
+    misfit_ = misfit_.is_something() ? misfit_ : misfit_next(json_, name);
     return false;
   }
   if (name == "start_times") {
@@ -66,6 +69,9 @@ void Benchmark::need(const List<Value>& list, const char* name, int line, int co
 }
 
 void Benchmark::add(int line, int column) {
+  if (misfit_.is_something()) {
+    throw rows_.error({{}, misfit_.line, misfit_.column}, misfit_.complaint("a list"));
+  }
   need(prompts_, "input_lens", line, column);
   need(answers_, "output_lens", line, column);
   if (times_.is_there) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "requests/json_reader.hpp"
+#include "requests/trace/json_number.hpp"
 #include "requests/trace/rows.hpp"
 
 namespace tessera::serving {
@@ -48,6 +49,7 @@ class Benchmark {
   List<std::uint32_t> answers_;
   List<std::int64_t> times_;           // [ps] from a second of the first one on
   std::optional<std::int64_t> begin_;  // [s]
+  Misfit misfit_;                      // in place of one of them
   bool has_sums_ = false;              // what it says of all requests together
 };
 

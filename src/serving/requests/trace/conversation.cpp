@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
+#include <string>
 
 #include "tessera/serving/language_model.hpp"
 
@@ -27,37 +27,67 @@ void Conversation::read() {
 
 void Conversation::read_turn() {
   json_.first();
-  const int line = json_.text().line();
-  const int column = json_.text().column();
-  std::string from;
-  std::optional<JsonNumber> tokens;
-  std::optional<std::uint64_t> characters;
-  TraceField text{{}, line, column};
+  turn_ = {};
+  turn_.place = {{}, json_.text().line(), json_.text().column()};
+  tokens_.forget();
   names_.forget();
-  json_.object([&](std::string_view name) {
-    if (is_among(number_names, name) || is_among(text_names, name) ||
-        is_among(speaker_names, name)) {
-      names_.see(json_, name);
+  json_.object([&](std::string_view name) { read_member(name); });
+  tokens_.refuse_misfit(json_.text());
+  if (!tokens_ && !turn_.characters) {
+    if (turn_.misfit.is_something()) {
+      throw rows_.error({{}, turn_.misfit.line, turn_.misfit.column},
+                        turn_.misfit.complaint("a text"));
     }
-    const bool is_text = json_.first() == '"';
-    if (is_among(speaker_names, name) && is_text) {
-      from = json_.string();
-    } else if (is_among(number_names, name) && is_number_next(json_)) {
-      tokens = take_number(json_, name);
-    } else if (is_among(text_names, name) && is_text) {
-      text = {{}, json_.text().line(), json_.text().column()};
-      characters = json_.characters();
-    } else {
-      json_.pass_over();
-    }
-  });
-  if (!tokens && !characters) {
-    rows_.count_silent_turn(text);
+    rows_.count_silent_turn(turn_.place);
     return;
   }
-  turns_.push_back({is_among(assistants, from), tokens
-                                                    ? rows_.tokens(tokens->field(), tokens->name, 0)
-                                                    : rows_.tokens_of_turn(text, *characters)});
+  turns_.push_back({is_among(assistants, turn_.from),
+                    tokens_ ? rows_.tokens(tokens_->field(), tokens_->name, 0)
+                            : rows_.tokens_of_turn(turn_.place, *turn_.characters)});
+}
+
+void Conversation::read_member(std::string_view name) {
+  const bool is_text = is_among(text_names, name);
+  const bool is_speaker = is_among(speaker_names, name);
+  const bool is_number = is_among(number_names, name);
+  if (!is_text && !is_speaker && !is_number) {
+    json_.pass_over();
+    return;
+  }
+  names_.see(json_, name);
+  if (is_number) {
+    tokens_.take(json_, name);
+  } else if (json_.first() == '"') {
+    is_text ? read_text(name) : read_speaker(name);
+  } else {
+    const Misfit misfit = misfit_next(json_, name);
+    if (is_speaker && misfit.is_something()) {
+      throw rows_.error({{}, misfit.line, misfit.column}, misfit.complaint("a text"));
+    }
+    turn_.misfit = is_text ? misfit : turn_.misfit;
+    json_.pass_over();
+  }
+}
+
+// Of two texts both would count, or neither.
+void Conversation::read_text(std::string_view name) {
+  const TraceField place{{}, json_.text().line(), json_.text().column()};
+  if (turn_.characters) {
+    throw rows_.error(place, std::string(name) + ": the turn has a text already");
+  }
+  turn_.place = place;
+  turn_.characters = json_.characters();
+}
+
+void Conversation::read_speaker(std::string_view name) {
+  const TraceField place{{}, json_.text().line(), json_.text().column()};
+  const std::string from = json_.string();
+  if (!turn_.from.empty() && is_among(assistants, turn_.from) != is_among(assistants, from)) {
+    throw rows_.error(place, std::string(name) + " is " + quoted(std::string_view(from)) +
+                                 ", but the turn is of " + quoted(std::string_view(turn_.from)) +
+                                 " already");
+  }
+  turn_.from = from;
 }
 
 void Conversation::add(int line, int column) {

@@ -3,9 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
-#include "requests/trace/json_number.hpp"
+#include "requests/trace/named_number.hpp"
 #include "requests/trace/rows.hpp"
 
 namespace tessera::serving {
@@ -19,7 +22,7 @@ class Conversation {
   Conversation(JsonReader& json, TraceRows& rows) : json_(json), rows_(rows) {}
 
   // Takes a list of turns, or null; turns of the conversation before are forgotten. A turn without
-  // a text and a number of tokens has none of them.
+  // a text and a number of tokens, or with null for them, is none. Complains of other values.
   void read();
   // Each answer is a request, whose prompt is all that was said before. Blocks of it are those of
   // the request before as far as that went. Turns behind what a prompt can have are left out.
@@ -32,11 +35,24 @@ class Conversation {
     std::uint32_t tokens = 0;
   };
 
+  // What is read of a turn; its place is that of its text, if it has one.
+  struct Read {
+    std::string from;
+    std::optional<std::uint64_t> characters;
+    TraceField place;
+    Misfit misfit;  // in place of the text
+  };
+
   void read_turn();
+  void read_member(std::string_view name);
+  void read_text(std::string_view name);
+  void read_speaker(std::string_view name);
 
   JsonReader& json_;
   TraceRows& rows_;
   OnceNames names_;
+  Read turn_;
+  NamedNumber tokens_;  // of the turn that is read
   std::vector<Turn> turns_;
   std::vector<std::uint32_t> blocks_;
   std::uint32_t last_block_ = 0;

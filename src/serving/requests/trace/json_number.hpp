@@ -38,22 +38,30 @@ class OnceNames {
   std::size_t count_ = 0;
 };
 
-// What stands where a number should, for complaints; its place is that of the value.
+// What stands where something else should, for complaints; its place is that of the value.
 struct Misfit {
   std::string name;  // of the member; empty: there is none
   std::string what;  // "a text"
   int line = 0;
   int column = 0;
+
+  // There is one, and it is not `null`, which stands for nothing.
+  bool is_something() const { return !name.empty() && what != "null"; }
+  std::string complaint(const std::string& expected) const {
+    return name + ": " + what + "; it must be " + expected;
+  }
 };
 
 // Of the value that comes next, which is left where it is.
 inline Misfit misfit_next(JsonReader& json, std::string_view name) {
   const int byte = json.first();
-  const char* const what = byte == '"'   ? "a text"
-                           : byte == '[' ? "a list"
-                           : byte == '{' ? "an object"
-                           : byte == 'n' ? "null"
-                                         : "no number";
+  const char* const what = byte == '"'                                   ? "a text"
+                           : byte == '['                                 ? "a list"
+                           : byte == '{'                                 ? "an object"
+                           : byte == 'n'                                 ? "null"
+                           : byte == 't' || byte == 'f'                  ? "a truth value"
+                           : byte == '-' || (byte >= '0' && byte <= '9') ? "a number"
+                                                                         : "no number";
   return {std::string(name), what, json.text().line(), json.text().column()};
 }
 

@@ -243,18 +243,29 @@ class Parser {
       made.is_pooled = true;
     } else if (go_behind("SamplingParams(")) {
       if (take("n=")) {
-        made.answers = take_number().value_or(1);
+        made.answers = take_parameter("n").value_or(1);
       }
       // Behind texts that end an answer, which may be anything.
       const std::size_t stops = line_.find("include_stop_str_in_output=", at_);
       at_ = stops == std::string_view::npos ? at_ : stops;
       if (go_behind("max_tokens=")) {
-        made.most_tokens = take_number();
+        made.most_tokens = take_parameter("max_tokens");
       }
     } else {
       throw error("a request without its parameters (SamplingParams)");
     }
     take_ids(made.text, "prompt_token_ids: ");
+  }
+
+  // A whole number or None, and nothing else before the next one.
+  std::optional<std::uint64_t> take_parameter(const std::string& name) {
+    const std::size_t begin = at_;
+    const auto number = take("None") ? std::nullopt : take_number();
+    if (at_ == begin || (at_ < line_.size() && line_[at_] != ',' && line_[at_] != ')')) {
+      at_ = begin;
+      throw error(name + ": expected a whole number, or None");
+    }
+    return number;
   }
 
   std::optional<std::uint64_t> take_number() {
