@@ -165,6 +165,7 @@ class PlanSource final : public workload::GraphSource {
               static_cast<double>(operation.flops.count()) * static_cast<double>(tiles);
           look.flops += flops;
           look.flops_of_types[operation.data_type] += flops;
+          look.has_vector_work = look.has_vector_work || !operation.is_matrix_product();
         } else if (instruction.action == Action::read || instruction.action == Action::write) {
           look.local_accesses += tiles;
         } else if (instruction.action == Action::collective ||

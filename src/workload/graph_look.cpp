@@ -55,6 +55,12 @@ bool takes_no_time(const GraphNode& node) {
   return !node.recorded_duration && (node.on_host || !has_work);
 }
 
+bool has_vector_work(const GraphNode& node) {
+  const bool has_work = node.flops.count() > 0 || node.bytes.count() > 0;
+  const bool is_product = node.shape && node.shape->product.count > 0;
+  return has_work && !node.on_host && !is_product;
+}
+
 // Of the nodes of a graph, one after the other.
 class Reach {
  public:
@@ -218,6 +224,7 @@ class Look {
         if (node.shape && node.shape->data_type) {
           look_.types.insert(*node.shape->data_type);
         }
+        look_.has_vector_work = look_.has_vector_work || has_vector_work(node);
         look_.computed_bytes[npu] += node.on_host ? 0 : node.bytes.count();
         look_.without_work += takes_no_time(node) ? 1 : 0;
         look_.without_shape +=

@@ -183,8 +183,10 @@ void note_keys_without_effect(config::Section& section, const CoreConfig& core,
       config::note_without_effect(
           latencies, one.key.key(),
           "operations of programs and graphs, whose work without a product is additions");
-    } else if (names_vector_work && passes && !passes->contains(std::string(one.key.key()))) {
-      config::note_without_effect(latencies, one.key.key(), "operators that have no such passes");
+    } else if (passes && !passes->contains(std::string(one.key.key()))) {
+      config::note_without_effect(latencies, one.key.key(),
+                                  names_vector_work ? "operators that have no such passes"
+                                                    : "operations that are all products");
     }
   }
 }

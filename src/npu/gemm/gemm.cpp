@@ -80,9 +80,7 @@ class TiledProduct final : public TiledOperator {
     return spec_.shape.count * rows_.parts() * columns_.parts();
   }
   std::uint64_t steps() const override { return depth_.parts(); }
-  VectorWork vector_passes() const override {
-    return multiplications(1) + spec_.then.value_or(VectorWork());
-  }
+  VectorWork vector_passes() const override { return spec_.then.value_or(VectorWork()); }
 
   Tile tile(std::uint64_t group, std::uint64_t step) const override {
     const std::uint64_t column = group % columns_.parts();

@@ -42,7 +42,7 @@ class GraphsReader final : public JobReader {
         read_graph_source(workload, parts, graph->nodes, setup_.load);
     if (source) {
       add_source(*graph, std::move(source), parts, workload, execution);
-      note_types(*graph);
+      note_operations(*graph);
       use_coherence(setup_.platform, setup_.machine, *graph);
       uses_coherence_ = graph->coherence.has_value();
       check_remote_access(*graph, execution.section("remote"));
@@ -58,10 +58,14 @@ class GraphsReader final : public JobReader {
   }
 
  private:
-  // Nodes compute in the type that they say, or in that of all graphs.
-  void note_types(const executor::GraphWork& graph) {
+  // Nodes compute in the type that they say, or in that of all graphs; what is no product is
+  // additions.
+  void note_operations(const executor::GraphWork& graph) {
     std::set<DataType>& types = traits_.product_types.emplace(graph.look.types);
     types.insert(graph.options.data_type);
+    if (!graph.look.has_vector_work) {
+      traits_.vector_passes->clear();
+    }
   }
 
   JobSetup setup_;

@@ -6,8 +6,9 @@
 
 namespace tessera::sim {
 
-// Types of products are known of language models, which compute in one; vector passes of those on
-// NPU cores, without adapters and states.
+// Types of products are that of a language model, and those of the operators of other models with
+// the fewest and the most samples; so are vector passes of NPU cores. Those of language models are
+// of typical steps. On NPU cores no model has adapters or states.
 compute::WorkTraits traits_of(const executor::ServingWork& work);
 
 }  // namespace tessera::sim

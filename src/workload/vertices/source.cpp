@@ -318,6 +318,8 @@ class VertexSource final : public GraphSource {
       if (vertex.kind == Vertex::Kind::compute) {
         look_.flops += static_cast<double>(vertex.flops.count()) * static_cast<double>(times);
         note_computed(number);
+        look_.has_vector_work =
+            look_.has_vector_work || vertex.flops > Flops() || vertex.bytes > Bytes();
         look_.without_work +=
             vertex.flops == Flops() && vertex.bytes == Bytes() ? times : std::uint64_t{0};
       } else if (vertex.kind == Vertex::Kind::collective) {

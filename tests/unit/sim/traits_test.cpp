@@ -44,6 +44,36 @@ Files graph() {
                   "GFLOP}]}\n"}};
 }
 
+// A small network of convolutions on NPU cores, or on tiles of another model.
+Files network(const std::string& compute, const std::string& type) {
+  return {
+      {"lab/experiment.yaml",
+       "machine:\n  topology: {kind: mesh, rows: 2, columns: 2, bandwidth: 64 GB/s, latency: 10 "
+       "ns}\n  tile: {peak: {fp16: 1 TFLOP/s, int8: 2 TFLOP/s}, operands: dram}\n"
+       "  dram: {at: each, bandwidth: 32 GB/s, latency: 100 ns, capacity: 1 GB}\n  compute: {" +
+           compute + "}\nrun: {trace: none}\nworkload:\n  kind: serving\n" +
+           (compute.find("npu") == std::string::npos ? "" : "  npu_cores: 2\n") +
+           "  tenants:\n    - onnx: {model: " TESSERA_ONNX_MODELS
+           "/pp_ocr_v2_cls.onnx, optimize: extended, data_type: " +
+           type +
+           ", dimensions: {p2o.DynamicDimension.0: 1, p2o.DynamicDimension.1: 48, "
+           "p2o.DynamicDimension.2: 32}}\n"
+           "      requests: {arrivals: closed, count: 1}\n"}};
+}
+const std::string cores =
+    "model: npu, array: [32, 32], vector_width: 64, scratchpad: 256 KiB, accumulator: 64 KiB";
+
+// One node that computes, or one that sends.
+Files vertices(const std::string& more) {
+  Files files = graph();
+  std::string& text = files.at("lab/experiment.yaml");
+  text.replace(text.find("model: systolic, array: [8, 8]"), 30,
+               "model: npu, array: [8, 8], vector_width: 16, scratchpad: 64 KiB, accumulator: 16 "
+               "KiB");
+  text.replace(text.find("flops: 1 GFLOP"), 14, more);
+  return files;
+}
+
 // Whether a run has the note of the key; where it has, the key must change nothing.
 bool is_noted(const Files& files, const std::string& key, const std::string& value,
               const std::string& with, const std::vector<std::string>& more = {}) {
@@ -59,11 +89,11 @@ bool is_noted(const Files& files, const std::string& key, const std::string& val
   return noted;
 }
 
-std::string noted_latencies(const std::string& layers) {
+std::string noted_latencies(const Files& files) {
   std::string names;
   for (const std::string name :
        {"add", "mul", "exp", "div", "gelu", "tree", "scalar_mul", "scalar_sqrt"}) {
-    names += is_noted(served(layers), "machine.compute.latencies." + name, "900",
+    names += is_noted(files, "machine.compute.latencies." + name, "900",
                       "operators that have no such passes")
                  ? name + " "
                  : "";
@@ -72,8 +102,28 @@ std::string noted_latencies(const std::string& layers) {
 }
 
 TEST(Traits, LatenciesOfPassesThatServedModelsDoNotHaveAreNoted) {
-  EXPECT_EQ(noted_latencies("mlp: gelu"), "");
-  EXPECT_EQ(noted_latencies("mlp: relu"), "gelu ");
+  EXPECT_EQ(noted_latencies(served("mlp: gelu")), "");
+  EXPECT_EQ(noted_latencies(served("mlp: relu")), "gelu ");
+}
+
+TEST(Traits, LatenciesOfPassesThatServedNetworksDoNotHaveAreNoted) {
+  EXPECT_EQ(noted_latencies(network(cores, "fp16")), "gelu scalar_mul scalar_sqrt ");
+}
+
+TEST(Traits, TypesThatServedNetworksDoNotComputeInAreNoted) {
+  for (const std::string& compute : {cores, std::string("model: systolic, array: [8, 8]")}) {
+    const std::string key = "machine.compute.macs_per_pe.int8";
+    const std::string with = "work without products of int8";
+    EXPECT_TRUE(is_noted(network(compute, "fp16"), key, "2", with)) << compute;
+    EXPECT_FALSE(is_noted(network(compute, "int8"), key, "2", with)) << compute;
+  }
+}
+
+TEST(Traits, LatenciesOfGraphsWithoutVectorWorkAreNoted) {
+  const std::string key = "machine.compute.latencies.add";
+  const std::string with = "operations that are all products";
+  EXPECT_FALSE(is_noted(vertices("flops: 1 MFLOP, bytes: 1 kB"), key, "900", with));
+  EXPECT_TRUE(is_noted(vertices("collective: all-reduce, bytes: 1 kB"), key, "900", with));
 }
 
 TEST(Traits, TypesThatServedModelsDoNotComputeInAreNoted) {
