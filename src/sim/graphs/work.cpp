@@ -59,6 +59,12 @@ class GraphsWork final : public Work {
     if (const std::string ignored = ignored_nodes(graph_.look); !ignored.empty()) {
       notes.push_back(ignored);
     }
+    if (platform_.machine.power && platform_.machine.power->link_w > 0) {
+      notes.emplace_back(
+          "machine.power.link: an NPU that waits for memory and a collective at once waits for "
+          "memory, and one that waits for a message uses its links, whether it is sent or not; a "
+          "plan that is no graph counts otherwise");
+    }
     if (graph_.look.without_shape > 0 && platform_.compute->uses_shapes()) {
       notes.push_back(std::to_string(graph_.look.without_shape) +
                       " nodes compute products of unknown shape, which machine.compute takes for "

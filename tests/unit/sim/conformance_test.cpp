@@ -383,5 +383,67 @@ TEST(Conformance, ServedFlopsAreThoseOfAPlan) {
   }
 }
 
+// Energy of plans and of their graphs, whose links draw so much.
+std::pair<double, double> energies(const std::string& strategy, const std::string& sram, int link) {
+  const std::vector<std::string> keys{
+      "machine.tile.sram=" + sram,
+      "machine.power={idle: 100, compute: 400, memory: 50, link: " + std::to_string(link) + "}"};
+  const std::string text =
+      machine_of("model: packet") + model + "strategy: {" + strategy + "}\n" + no_trace;
+  return {summary_of(text, keys).energy_j_per_iteration,
+          summary_of(text + flat, keys).energy_j_per_iteration};
+}
+
+// What waits for collectives alone is the same in both. Graphs count what waits for memory and a
+// collective as memory, and know of no message whether it has been sent.
+TEST(Conformance, EnergyOfPlansAsGraphs) {
+  for (const std::string strategy :
+       {"tensor: 4", "data: 8, zero: 3", "data: 4, overlap_gradients: true",
+        "tensor: 2, data: 2, zero: 1"}) {
+    const auto [plan, graphs] = energies(strategy, "64 MB", 30);
+    EXPECT_DOUBLE_EQ(plan, graphs) << strategy;
+    const auto [plan_in_dram, graphs_in_dram] = energies(strategy, "10 kB", 30);
+    EXPECT_GT(plan_in_dram, graphs_in_dram) << strategy;
+    const auto [without_links, graphs_without] = energies(strategy, "10 kB", 0);
+    EXPECT_DOUBLE_EQ(without_links, graphs_without) << strategy;
+  }
+  for (const std::string strategy : {"pipeline: 4", "pipeline: 2, tensor: 2"}) {
+    const auto [plan, graphs] = energies(strategy, "64 MB", 30);
+    EXPECT_LT(plan, graphs) << strategy;
+    const auto [without_links, graphs_without] = energies(strategy, "10 kB", 0);
+    EXPECT_DOUBLE_EQ(without_links, graphs_without) << strategy;
+  }
+}
+
+TEST(Conformance, GraphsSayWhatTheirLinksCount) {
+  const std::string text =
+      machine_of("model: packet") + model + "strategy: {tensor: 4}\n" + no_trace;
+  const std::string note =
+      "machine.power.link: an NPU that waits for memory and a collective at once waits for memory";
+  const auto has_note = [&](const std::string& of, const std::string& link) {
+    const trace::Summary summary =
+        summary_of(of, {"machine.power={idle: 100, link: " + link + "}"});
+    return std::ranges::any_of(summary.notes,
+                               [&](const std::string& one) { return one.starts_with(note); });
+  };
+  EXPECT_TRUE(has_note(text + flat, "30"));
+  EXPECT_FALSE(has_note(text + flat, "0"));
+  EXPECT_FALSE(has_note(text, "30"));
+}
+
+// The closed form counts tiles that are not whole too.
+TEST(Conformance, SystolicArraysInClosedFormAndSteppedHaveOneDigest) {
+  for (const std::string dataflow : {"tpu", "non-stationary", "ws", "is", "os"}) {
+    const auto digest = [&](const std::string& array) {
+      return summary_of(machine_of("model: analytical") + "  compute: {" + array + ", dataflow: " +
+                        dataflow + "}\n" + model + "strategy: {tensor: 2}\n" + no_trace)
+          .result_digest;
+    };
+    EXPECT_EQ(digest("model: systolic, array: [7, 5]"),
+              digest("model: systolic-cycle, array: [7, 5]"))
+        << dataflow;
+  }
+}
+
 }  // namespace
 }  // namespace tessera::sim::conformance_test
