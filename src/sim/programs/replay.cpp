@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -98,6 +99,72 @@ void note_whole_peaks(const Experiment& experiment, std::uint32_t micro_batches,
   }
 }
 
+// Tries of an iteration with fewer micro-batches than it has.
+class Trials {
+ public:
+  // All must outlive it.
+  Trials(Experiment& experiment, comm::Communicator& communicator, const RunRequest& request)
+      : experiment_(experiment),
+        communicator_(communicator),
+        request_(request),
+        whole_(experiment.plan().strategy.micro_batches) {}
+
+  std::uint32_t whole() const { return whole_; }
+  // Three runs, the first with `few` micro-batches or a few more, each with `step` more than the
+  // one before. What is to be said where they grow evenly, or one came to no end; else none.
+  std::optional<trace::Summary> run_three(std::uint32_t few, std::uint32_t step) {
+    few += (whole_ - few) % step;
+    std::array<trace::Summary, 2> before;
+    RunRequest trial;
+    trial.hooks = request_.hooks;
+    trial.cut = request_.cut;
+    for (std::uint32_t i = 0; i < before.size(); ++i) {
+      before[i] = run_with(few + i * step, trial);
+      if (before[i].status != "finished") {
+        before[i].message += "; run.replay: exact leaves nothing to go on with";
+        return before[i];
+      }
+    }
+    bool settled = false;
+    const std::uint32_t replayed = whole_ - few - 2 * step;
+    RunRequest last = request_;
+    last.complete_summary = [&](trace::Summary& summary) {
+      settled = grows_evenly(before, summary);
+      if (settled) {
+        go_on_evenly(before[1], replayed / step, replayed, experiment_, summary);
+        note_whole_peaks(experiment_, whole_, summary);
+      }
+      return settled;
+    };
+    trace::Summary summary = run_with(few + 2 * step, last);
+    const bool is_said = settled || summary.status != "finished";
+    return is_said ? std::optional(std::move(summary)) : std::nullopt;
+  }
+  trace::Summary run_whole() {
+    use_micro_batches(experiment_, whole_);
+    return run(experiment_, communicator_, request_);
+  }
+
+ private:
+  trace::Summary run_with(std::uint32_t count, const RunRequest& request) {
+    use_micro_batches(experiment_, count);
+    if (request_.hooks.on_note && communicator_.rank() == 0) {
+      request_.hooks.on_note("simulating " + std::to_string(count) + " of " +
+                             std::to_string(whole_) + " micro-batches, to see whether they repeat");
+    }
+    return run(experiment_, communicator_, request);
+  }
+
+  Experiment& experiment_;
+  comm::Communicator& communicator_;
+  const RunRequest& request_;
+  std::uint32_t whole_;
+};
+
+// Work beside collectives may repeat after some micro-batches, each of which takes another time:
+// once, twelve at a time are looked at, which finds that they repeat after 2, 3, 4, 6 or 12.
+constexpr std::uint32_t long_step = 12;
+
 trace::Summary run_all(Experiment& experiment, comm::Communicator& communicator,
                        const RunRequest& given) {
   if (!experiment.options.replay) {
@@ -113,52 +180,23 @@ trace::Summary run_all(Experiment& experiment, comm::Communicator& communicator,
   if (!strategy.order.empty()) {
     throw ConfigError("run.replay: exact needs a schedule by name, not strategy.order");
   }
-  const std::uint32_t whole = strategy.micro_batches;
   const std::uint32_t stages = strategy.degrees.pipeline;
   const std::uint32_t step = strategy.chunks > 1 ? stages : 1;
-  const auto note = [&](std::uint32_t count) {
-    if (request.hooks.on_note && communicator.rank() == 0) {
-      request.hooks.on_note("simulating " + std::to_string(count) + " of " + std::to_string(whole) +
-                            " micro-batches, to see whether they repeat");
-    }
-  };
   std::uint32_t few = stages * strategy.chunks + 2;
-  for (std::uint32_t left = request.replay_trials; left > 0 && few + 2 * step < whole / 2; --left) {
-    few += (whole - few) % step;
-    std::array<trace::Summary, 2> before;
-    RunRequest trial;
-    trial.hooks = request.hooks;
-    trial.cut = request.cut;
-    for (std::uint32_t i = 0; i < before.size(); ++i) {
-      use_micro_batches(experiment, few + i * step);
-      note(few + i * step);
-      before[i] = run(experiment, communicator, trial);
-      if (before[i].status != "finished") {
-        before[i].message += "; run.replay: exact leaves nothing to go on with";
-        return before[i];
-      }
+  Trials trials(experiment, communicator, request);
+  const std::uint32_t most = trials.whole() / 2;
+  for (std::uint32_t trial = 1; trial <= request.replay_trials && few + 2 * step < most; ++trial) {
+    if (auto summary = trials.run_three(few, step)) {
+      return *summary;
     }
-    bool settled = false;
-    const std::uint32_t replayed = whole - few - 2 * step;
-    RunRequest last = request;
-    last.complete_summary = [&](trace::Summary& summary) {
-      settled = grows_evenly(before, summary);
-      if (settled) {
-        go_on_evenly(before[1], replayed / step, replayed, experiment, summary);
-        note_whole_peaks(experiment, whole, summary);
-      }
-      return settled;
-    };
-    use_micro_batches(experiment, few + 2 * step);
-    note(few + 2 * step);
-    trace::Summary summary = run(experiment, communicator, last);
-    if (settled || summary.status != "finished") {
-      return summary;
+    few += (trials.whole() - few) % step;
+    const bool is_long = trial == 2 && few + 3 * long_step * step < most;
+    if (auto summary = is_long ? trials.run_three(few, long_step * step) : std::nullopt) {
+      return *summary;
     }
     few *= 2;
   }
-  use_micro_batches(experiment, whole);
-  return run(experiment, communicator, request);
+  return trials.run_whole();
 }
 
 // Ranks without a processor, which will be idle, do not take the others' to find what those find.

@@ -13,8 +13,9 @@ namespace tessera::sim {
 // more than fill the pipeline, with a multiple of p left to the whole number. When
 // the second takes as much longer than the first as the third than the second, in all and in each
 // activity of each stage, the pipeline has settled, and every further p micro-batches add the same
-// again: times of the whole iteration follow. Else m grows, and when it has become too large to be
-// worth it, or has been tried RunRequest::replay_trials times, everything is simulated.
+// again: times of the whole iteration follow. Else m grows, once also with steps of twelve times p
+// (work beside collectives may repeat every few micro-batches only), and when it has become too
+// large to be worth it, or has been tried RunRequest::replay_trials times, everything is simulated.
 // Summary::replayed_micro_batches says how many were not simulated; events, messages, digest and
 // the run folder's trace are of the longest run that was. What a later micro-batch changes is not
 // seen; docs/design/0009 tells of one such case. Where run.partition is `auto` and fewer ranks are
