@@ -82,6 +82,7 @@ void ServingCore::save(pdes::StateWriter& writer) const {
   writer.put(since);
   writer.put(busy_ps);
   writer.put(exchange_ps);
+  writer.put(host_free);
   exchanges.save(writer);
 }
 
@@ -94,6 +95,7 @@ void ServingCore::restore(pdes::StateReader& reader) {
   since = reader.get<SimTime>();
   busy_ps = reader.get<std::int64_t>();
   exchange_ps = reader.get<std::int64_t>();
+  host_free = reader.get<std::array<SimTime, 2>>();
   exchanges.restore(reader);
 }
 

@@ -66,6 +66,8 @@ struct ServingCore {
   SimTime since;  // of the last change
   std::int64_t busy_ps = 0;
   std::int64_t exchange_ps = 0;  // in which nothing else went on
+  // Each way of its link to the memory of its host, in and out, does one copy after the other.
+  std::array<SimTime, 2> host_free{};
 
  private:
   void book(SimTime now);

@@ -397,7 +397,7 @@ class ServingExecutor final : public Executor, public FindsFlops {
 
   void move(pdes::Context& context, std::uint16_t slot, const network::Arrival& what) {
     const std::uint32_t core = core_of_[context.index()];
-    if (go_on_moving(context, setup_, slot, what, core == no_core ? 0 : cores_[core].place.npu)) {
+    if (go_on_moving(context, setup_, slot, what, core == no_core ? nullptr : &cores_[core])) {
       moved_ += MoveOf::from(what.word).bytes;
       tell_host(context, slot);
     }

@@ -12,10 +12,22 @@ EntityId memory_of(const ServedTenant& tenant, std::uint32_t npu) {
   return tenant.behind[static_cast<std::size_t>(unit)];
 }
 
+// From now on, with the copies of the same way that were asked for before.
+SimTime time_behind(const pdes::Context& context, const ServingSetup& setup, const MoveOf& move,
+                    ServingCore& core) {
+  const SimTime time = setup.remote_time(Bytes(move.bytes));
+  if (!setup.copies_to_hosts) {
+    return time;
+  }
+  SimTime& free = core.host_free[move.out ? 1 : 0];
+  free = std::max(free, context.now()) + time;
+  return free - context.now();
+}
+
 }  // namespace
 
 bool go_on_moving(pdes::Context& context, const ServingSetup& setup, std::uint16_t slot,
-                  const network::Arrival& what, std::uint32_t npu) {
+                  const network::Arrival& what, ServingCore* core) {
   MoveOf move = MoveOf::from(what.word);
   const pdes::Port port(setup.slot, serving_moved_kind);
   const auto send = [&](EntityId target, bool data) {
@@ -28,11 +40,11 @@ bool go_on_moving(pdes::Context& context, const ServingSetup& setup, std::uint16
       const ServedTenant& tenant = setup.work.tenants[move.tenant];
       if (!tenant.behind.empty()) {
         move.stage = MoveOf::Stage::asked;
-        send(memory_of(tenant, npu), move.out);
+        send(memory_of(tenant, core->place.npu), move.out);
         return false;
       }
       move.stage = MoveOf::Stage::over;
-      context.send_self(setup.remote_time(Bytes(move.bytes)), port,
+      context.send_self(time_behind(context, setup, move, *core), port,
                         network::Arrival{context.self(), 0, move.word()}, slot);
       return false;
     }

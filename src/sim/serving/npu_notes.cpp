@@ -46,7 +46,8 @@ void note_shared_costs(const ServingWork& work,
   if (has_price) {
     notes.push_back(enumeration(sharers) + " share " + std::to_string(shared) +
                     (work.on_tiles ? " tiles" : " NPUs") +
-                    ": what a million tokens cost counts the whole of these for each of them");
+                    ": what a million tokens cost counts of these its share of the time in which "
+                    "they have work");
   }
 }
 

@@ -91,10 +91,9 @@ trace::Service service_of(const executor::Service& one, SimTime end) {
   constexpr double hour = 3600;
   const auto replicas = static_cast<double>(one.replicas);
   service.on_s = std::max(0.0, replicas * end.seconds() - one.off_s);
-  const double off = one.off_s > 0 ? one.price / replicas * one.off_s : 0.0;
   if (one.price > 0 && one.tokens > 0) {
     service.cost_a_million_tokens =
-        (one.price * end.seconds() - off) / hour / static_cast<double>(one.tokens) * 1e6;
+        (one.price * end.seconds() - one.unpaid) / hour / static_cast<double>(one.tokens) * 1e6;
   }
   service.first_token = quantiles_of(one.first_token);
   service.between_tokens = quantiles_of(one.between_tokens);

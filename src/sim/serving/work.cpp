@@ -245,6 +245,7 @@ class ServedWork final : public Work {
                       ? platform.remote_memory->access_time(bytes, memory::InSwitch::none)
                       : platform.machine.host.copy_time(bytes);
          },
+         platform.remote_memory == nullptr,
          executor::serving_promises(work_) ? outlook : executor::OutlookSetup{}});
   }
   bool knows_pairs() const override { return job_promises(platform_, work_); }

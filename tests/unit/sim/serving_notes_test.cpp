@@ -78,14 +78,46 @@ TEST(ServedNpus, SayWhatIsSharedAndIdle) {
       run_of(machine_of(four_tiles), tenant("a", "      replicas: 2\n" + priced) +
                                          tenant("b", "      tensor: 2\n" + priced));
   EXPECT_THAT(both.notes,
-              Contains("a and b share 2 tiles: what a million tokens cost counts the whole of "
-                       "these for each of them"));
+              Contains("a and b share 2 tiles: what a million tokens cost counts of these its "
+                       "share of the time in which they have work"));
   EXPECT_THAT(both.notes, Contains(HasSubstr("2 of 4 tiles have nothing to do")));
   const trace::Summary apart = run_of(
       machine_of(four_tiles), tenant("a", "      replicas: 2\n" + priced) +
                                   tenant("b", "      tensor: 2\n      npus: [2, 3]\n" + priced));
   EXPECT_THAT(apart.notes, Not(Contains(HasSubstr("a million tokens"))));
   EXPECT_THAT(apart.notes, Not(Contains(HasSubstr("nothing to do"))));
+}
+
+// It had been the whole of the tiles for each of them.
+TEST(ServiceCost, OfModelsThatShareTilesIsThatOfTheTiles) {
+  const std::string priced = "      price: 3\n" + requests;
+  const auto paid = [](const trace::Summary& summary) {
+    double sum = 0;
+    for (const trace::Service& service : summary.services) {
+      sum += service.cost_a_million_tokens.value() * static_cast<double>(service.tokens) / 1e6;
+    }
+    return sum * 3600 / (SimTime::from_ps(summary.simulated_time_ps).seconds() * 3);
+  };
+  const std::string a = tenant("a", "      replicas: 2\n" + priced);
+  const trace::Summary both =
+      run_of(machine_of(four_tiles), a + tenant("b", "      tensor: 2\n" + priced));
+  EXPECT_NEAR(paid(both), 2, 1e-9);
+  const trace::Summary partly = run_of(
+      machine_of(four_tiles), a + tenant("b", "      tensor: 2\n      npus: [1, 2]\n" + priced));
+  EXPECT_NEAR(paid(partly), 3, 1e-9);
+  // The same tokens one after the other: steps of the larger model take longer.
+  const auto at = [](const std::string& time) {
+    return "      price: 3\n      requests: {arrivals: list, list: [{at: " + time +
+           ", prompt: 64, generate: 20}]}\n";
+  };
+  const std::string small =
+      "    - name: small\n      language_model: {layers: 1, hidden: 64, heads: 4, sequence: 512, "
+      "vocabulary: 64}\n";
+  const trace::Summary unlike =
+      run_of(machine_of(four_tiles), tenant("large", at("0 ms")) + small + at("100 ms"));
+  EXPECT_NEAR(paid(unlike), 1, 1e-9);
+  EXPECT_GT(*unlike.services.at(0).cost_a_million_tokens,
+            1.3 * *unlike.services.at(1).cost_a_million_tokens);
 }
 
 TEST(ServiceCost, IsNoneWhereThereIsNone) {

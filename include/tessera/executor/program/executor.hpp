@@ -168,8 +168,9 @@ struct Service {
   std::uint64_t met = 0;            // requests that met all targets; see trace::Service
   std::uint64_t npus = 0;           // that serve it
   std::uint64_t replicas = 0;       // of the model
-  double price = 0;                 // of these together, an hour
+  double price = 0;                 // of these together, an hour; of shared ones its shares
   double off_s = 0;                 // that replicas were off, added up
+  double unpaid = 0;                // of the price, for that time [price an hour x s]
   TimeDistribution first_token;
   TimeDistribution between_tokens;
   TimeDistribution latency;

@@ -171,6 +171,7 @@ struct ServingSetup {
   // Of an access to the remote memory of the machine, or to that of the hosts, by all units of a
   // model.
   std::function<SimTime(Bytes bytes)> remote_time{};
+  bool copies_to_hosts = false;  // it is that of the hosts
   // Of work that promises, on several ranks; else empty.
   OutlookSetup outlook{};
   // Of the executor's own parts: told of each message that goes out, where it has an outlook.

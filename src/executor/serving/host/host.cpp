@@ -20,6 +20,7 @@ ServingHost::ServingHost(const ServingSetup& setup)
       work_(setup.work),
       policy_(work_.policy()),
       running_(work_.npus.size() * work_.tenants.size()),
+      use_(work_),
       unserved_(work_.requests()) {
   for (const ServedTenant& tenant : work_.tenants) {
     TenantState& state = tenants_.emplace_back();
@@ -205,7 +206,7 @@ bool ServingHost::begin_part(pdes::Context& context, const Ready& ready, const S
       tell(context, work_.npus[npu][place], slot, number, share.word());
     }
   }
-  count_running(step, part, 1);
+  count_running(context.now(), step, part, 1);
   return true;
 }
 
@@ -238,7 +239,7 @@ void ServingHost::begin_walk(pdes::Context& context, const Ready& ready, const S
     }
     parts_told_ += model.walk(unit, sums).size();
   }
-  count_running(step, part, 1);
+  count_running(context.now(), step, part, 1);
 }
 
 void ServingHost::begin_whole(pdes::Context& context, const Ready& ready) {
@@ -257,7 +258,7 @@ void ServingHost::begin_whole(pdes::Context& context, const Ready& ready) {
   context.send_self(whole.over, pdes::Port(setup_.slot, serving_whole_kind), std::uint32_t{0},
                     slot);
   calls_.add(HostCall::whole, context.now() + whole.over);
-  count_running(step, step.parts[ready.part], 1);
+  count_running(context.now(), step, step.parts[ready.part], 1);
   tell_spent(context, step.tenant, ready.step);
 }
 
@@ -296,8 +297,10 @@ void ServingHost::tell_spent_of(pdes::Context& context, std::uint32_t tenant) {
 }
 
 // Of NPUs of cores those of the part, of tiles all that the step goes through.
-void ServingHost::count_running(const StepState& step, const StepPart& part, int change) {
+void ServingHost::count_running(SimTime now, const StepState& step, const StepPart& part,
+                                int change) {
   const auto count = [&](std::uint32_t npu) {
+    use_.advance(npu, now, running_at(npu));
     running_[npu * tenants_.size() + step.tenant] += static_cast<std::uint32_t>(change);
   };
   if (!work_.on_tiles) {
@@ -406,7 +409,7 @@ void ServingHost::hear(pdes::Context& context, std::uint16_t slot) {
   const StepState& step = steps_.at(over.step);
   const StepPart& part = step.parts[over.part];
   if (!part.exchanges) {
-    count_running(step, part, -1);
+    count_running(context.now(), step, part, -1);
   }
   end_part(context, over);
   go_on(context);

@@ -6,11 +6,13 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "serving/counts.hpp"
 #include "serving/host/calls.hpp"
+#include "serving/npu_use.hpp"
 #include "serving/prefix_routes.hpp"
 #include "serving/replica_scaling.hpp"
 #include "serving/whole_steps.hpp"
@@ -193,7 +195,12 @@ class ServingHost {
                   std::optional<std::uint32_t> step = {});
   void tell_spent_of(pdes::Context& context, std::uint32_t tenant);
   void make_ready(std::uint32_t number, const StepState& step);
-  void count_running(const StepState& step, const serving::StepPart& part, int change);
+  void count_running(SimTime now, const StepState& step, const serving::StepPart& part, int change);
+  std::span<const std::uint32_t> running_at(std::uint32_t npu) const {
+    return std::span(running_).subspan(npu * tenants_.size(), tenants_.size());
+  }
+  // Of the units of a tenant by its shares, until the last event.
+  void put_price(std::uint32_t tenant, Service& service) const;
   void begin_exchange(pdes::Context& context, const Ready& ready);
   void tell(pdes::Context& context, EntityId core, std::uint16_t slot, std::uint64_t number,
             std::uint64_t share);
@@ -222,8 +229,9 @@ class ServingHost {
   std::vector<Running> slots_;
   std::vector<std::uint16_t> free_slots_;
   std::vector<std::uint32_t> running_;  // [NPUs x tenants] parts
-  std::uint64_t unserved_ = 0;          // requests of tenants that are not in the background
-  std::uint64_t served_ = 0;            // of these
+  NpuUse use_;
+  std::uint64_t unserved_ = 0;  // requests of tenants that are not in the background
+  std::uint64_t served_ = 0;    // of these
   std::uint64_t parts_told_ = 0;
   std::map<std::uint32_t, Carry> carries_;       // under way
   std::map<std::uint32_t, LayerCarry> layered_;  // of these

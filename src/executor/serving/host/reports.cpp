@@ -37,15 +37,33 @@ std::vector<std::string> ServingHost::waiting(std::size_t most) const {
   return lines;
 }
 
+void ServingHost::put_price(std::uint32_t tenant, Service& service) const {
+  const ServedTenant& served = work_.tenants[tenant];
+  const double off_s = off_seconds(tenant);
+  std::size_t alone = 0;
+  double shares = 0;
+  for (const std::uint32_t npu : served.npus) {
+    if (use_.is_shared(npu)) {
+      NpuUse until_now = use_;
+      until_now.advance(npu, last_, running_at(npu));
+      shares += until_now.share(npu, tenant);
+    } else {
+      ++alone;
+    }
+  }
+  service.off_s += off_s;
+  service.price += served.price * (static_cast<double>(alone) + shares);
+  service.unpaid += served.price * static_cast<double>(alone) * off_s;
+}
+
 std::vector<Service> ServingHost::services() const {
   std::vector<Service> all;
   for (std::size_t tenant = 0; tenant < tenants_.size(); ++tenant) {
     Service& service = all.emplace_back(tenants_[tenant].service);
     service.cache_blocks = tenants_[tenant].batcher->most_blocks();
     service.npus = work_.tenants[tenant].npus.size();
-    service.price = work_.tenants[tenant].price * static_cast<double>(service.npus);
     service.replicas = 1;
-    service.off_s = off_seconds(static_cast<std::uint32_t>(tenant));
+    put_price(static_cast<std::uint32_t>(tenant), service);
   }
   return all;
 }
@@ -62,9 +80,8 @@ std::vector<Service> ServingHost::service_totals() const {
       total.cache_blocks += tenants_[replica].batcher->most_blocks();
       total.again += tenants_[replica].service.again;
       total.npus += work_.tenants[replica].npus.size();
-      total.off_s += off_seconds(replica);
+      put_price(replica, total);
     }
-    total.price = served.price * static_cast<double>(total.npus);
     total.replicas = served.replicas;
     if (served.replicas > 1) {
       all.push_back(total);

@@ -67,6 +67,7 @@ void ServingHost::save(pdes::StateWriter& writer) const {
   writer.put_all(slots_);
   writer.put_all(free_slots_);
   writer.put_all(running_);
+  use_.save(writer);
   writer.put(unserved_);
   writer.put(parts_told_);
   writer.put(begin_);
@@ -133,6 +134,7 @@ void ServingHost::restore(pdes::StateReader& reader) {
   slots_ = reader.get_all<Running>();
   free_slots_ = reader.get_all<std::uint16_t>();
   running_ = reader.get_all<std::uint32_t>();
+  use_.restore(reader);
   unserved_ = reader.get<std::uint64_t>();
   parts_told_ = reader.get<std::uint64_t>();
   begin_ = reader.get<SimTime>();
