@@ -98,6 +98,7 @@ class TiledAttention final : public TiledOperator {
   }
   std::uint64_t groups() const override { return spec_.batch * spec_.kv_heads * queries_.parts(); }
   std::uint64_t steps() const override { return keys_.parts(); }
+  double vector_flops() const override { return flops_of_scores(spec_); }
   VectorWork vector_passes() const override {
     return vector_work("softmax") + vector_work("mul") + vector_work("div");
   }

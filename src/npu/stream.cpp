@@ -40,6 +40,9 @@ class TiledStream final : public TiledOperator {
   }
   std::uint64_t groups() const override { return rows_.parts() * columns_.parts(); }
   VectorWork vector_passes() const override { return spec_.work; }
+  double vector_flops() const override {
+    return static_cast<double>(spec_.rows * spec_.columns) * static_cast<double>(spec_.work.flops);
+  }
 
   Tile tile(std::uint64_t group, std::uint64_t) const override {
     const Place place = place_of(group);

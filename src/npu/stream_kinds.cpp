@@ -127,6 +127,7 @@ Made make_pool(config::Section& section, const Target& target) {
   spec.rows = images * rows;
   spec.columns = columns * channels;
   spec.work.adds = window;
+  spec.work.flops = window;
   spec.work.muls = is_average ? 1 : 0;
   StreamInput input = whole("input", spec.columns);
   input.per = height * width;

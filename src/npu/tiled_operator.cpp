@@ -13,6 +13,18 @@ Registry<OperatorMaker>& operators() {
   return registry;
 }
 
+double flops_behind(std::uint64_t elements, std::uint64_t residuals,
+                    const std::optional<VectorWork>& then) {
+  return static_cast<double>(elements) * static_cast<double>(residuals + (then ? then->flops : 0));
+}
+
+double flops_of_scores(const AttentionSpec& spec) {
+  const std::uint64_t scores = spec.batch * spec.heads * spec.queries * spec.keys;
+  return static_cast<double>(scores) *
+         static_cast<double>(vector_work("softmax").flops + vector_work("mul").flops +
+                             vector_work("add").flops);
+}
+
 Bytes TiledOperator::least_traffic() const {
   Bytes all;
   for (const Operand& operand : operands()) {

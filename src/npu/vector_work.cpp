@@ -23,26 +23,28 @@ std::uint64_t tree_passes(const CoreConfig& core, std::uint64_t elements) {
   return core.vector_width > 1 ? sum : elements;
 }
 
-// Counts of elementary passes for each element, from the formulas.
+// Counts of elementary passes for each element, from the formulas; FLOPs as of the operators of
+// ONNX by these names.
 const std::map<std::string, VectorWork>& table() {
   static const std::map<std::string, VectorWork> works{
-      {"add", {.adds = 1}},
-      {"mul", {.muls = 1}},
+      {"add", {.adds = 1, .flops = 1}},
+      {"mul", {.muls = 1, .flops = 1}},
       {"copy", {.adds = 1}},
-      {"relu", {.adds = 1}},
-      {"exp", {.exps = 1}},
-      {"div", {.divs = 1}},
-      {"sqrt", {.divs = 1}},
-      {"gelu", {.gelus = 1}},
+      {"relu", {.adds = 1, .flops = 1}},
+      {"exp", {.exps = 1, .flops = 1}},
+      {"div", {.divs = 1, .flops = 1}},
+      {"sqrt", {.divs = 1, .flops = 1}},
+      {"gelu", {.gelus = 1, .flops = 5}},
       // 1 / (1 + exp(-x)); x times that; 2 sigmoid(2x) - 1
-      {"sigmoid", {.adds = 1, .exps = 1, .divs = 1}},
-      {"silu", {.adds = 1, .muls = 1, .exps = 1, .divs = 1}},
-      {"tanh", {.adds = 2, .muls = 2, .exps = 1, .divs = 1}},
+      {"sigmoid", {.adds = 1, .exps = 1, .divs = 1, .flops = 4}},
+      {"silu", {.adds = 1, .muls = 1, .exps = 1, .divs = 1, .flops = 5}},
+      {"tanh", {.adds = 2, .muls = 2, .exps = 1, .divs = 1, .flops = 1}},
       // Largest and sum of a row; difference, exponential, scaling.
-      {"softmax", {.adds = 1, .muls = 1, .exps = 1, .trees = 2}},
+      {"softmax", {.adds = 1, .muls = 1, .exps = 1, .trees = 2, .flops = 5}},
       // Mean and variance; difference, square, scaling, gain, bias (ONNXim: 2 add, 3 mul).
-      {"layer_norm", {.adds = 2, .muls = 3, .trees = 2, .scalar_muls = 2, .scalar_sqrts = 1}},
-      {"rms_norm", {.muls = 3, .trees = 1, .scalar_muls = 1, .scalar_sqrts = 1}}};
+      {"layer_norm",
+       {.adds = 2, .muls = 3, .trees = 2, .scalar_muls = 2, .scalar_sqrts = 1, .flops = 7}},
+      {"rms_norm", {.muls = 3, .trees = 1, .scalar_muls = 1, .scalar_sqrts = 1, .flops = 4}}};
   return works;
 }
 
@@ -56,7 +58,8 @@ VectorWork operator+(const VectorWork& a, const VectorWork& b) {
           a.gelus + b.gelus,
           a.trees + b.trees,
           a.scalar_muls + b.scalar_muls,
-          a.scalar_sqrts + b.scalar_sqrts};
+          a.scalar_sqrts + b.scalar_sqrts,
+          a.flops + b.flops};
 }
 
 std::vector<std::string> vector_names() {

@@ -49,6 +49,7 @@ class WholeHeads final : public TiledOperator {
     return groups() * spec_.queries * spec_.keys * (spec_.width + spec_.value_width);
   }
   std::uint64_t groups() const override { return spec_.batch * spec_.heads; }
+  double vector_flops() const override { return flops_of_scores(spec_); }
   VectorWork vector_passes() const override { return vector_work("softmax"); }
 
   Tile tile(std::uint64_t group, std::uint64_t) const override {

@@ -30,6 +30,7 @@ struct ChipOperator {
   std::unique_ptr<npu::TiledOperator> tiles;
   std::vector<std::uint32_t> after;           // operators before it in the list
   std::optional<std::uint32_t> first_core{};  // that has its first tiles; none: by its number
+  std::optional<Flops> flops{};  // of the model that it is a part of; none: those of its tiles
 };
 
 struct ChipWork {

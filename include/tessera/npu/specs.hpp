@@ -87,6 +87,12 @@ struct AttentionSpec {
   std::uint64_t sharing() const { return heads / kv_heads; }
 };
 
+// FLOPs behind the sums of each element of an output: residuals that are added, and more work.
+double flops_behind(std::uint64_t elements, std::uint64_t residuals,
+                    const std::optional<VectorWork>& then);
+// Scale, mask and softmax of all scores.
+double flops_of_scores(const AttentionSpec& spec);
+
 // What is loaded for some columns of the output.
 struct StreamInput {
   std::string name;

@@ -61,6 +61,8 @@ class TiledOperator {
   virtual std::array<std::uint64_t, output_dimensions> output() const = 0;
   virtual std::uint64_t depth() const { return 1; }
   virtual std::uint64_t macs() const { return 0; }
+  // FLOPs of all elements beside those sums (VectorWork::flops).
+  virtual double vector_flops() const { return 0; }
   // Passes of the vector unit that its programs have, each kind of them once at least; or more.
   virtual VectorWork vector_passes() const { return any_vector_work(); }
   virtual std::uint64_t groups() const = 0;

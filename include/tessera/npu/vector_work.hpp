@@ -21,6 +21,9 @@ struct VectorWork {
   std::uint64_t trees = 0;  // of each row
   std::uint64_t scalar_muls = 0;
   std::uint64_t scalar_sqrts = 0;
+  // FLOPs of an element, as models count them (onnx/work.hpp): moves do none, and a function that
+  // takes several passes as many as its formula has.
+  std::uint64_t flops = 0;
   friend VectorWork operator+(const VectorWork& a, const VectorWork& b);
   friend bool operator==(const VectorWork&, const VectorWork&) = default;
 };

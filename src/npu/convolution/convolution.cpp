@@ -58,6 +58,11 @@ class TiledConvolution final : public TiledOperator {
   }
   std::uint64_t groups() const override { return layout_.groups(); }
   std::uint64_t steps() const override { return layout_.steps(); }
+  double vector_flops() const override {
+    const auto extents = output();
+    return flops_behind(extents[0] * extents[1] * extents[2] * extents[3], layout_.spec().residuals,
+                        layout_.spec().then);
+  }
   VectorWork vector_passes() const override {
     return multiplications(1) + layout_.spec().then.value_or(VectorWork());
   }

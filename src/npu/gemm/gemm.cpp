@@ -80,6 +80,10 @@ class TiledProduct final : public TiledOperator {
     return spec_.shape.count * rows_.parts() * columns_.parts();
   }
   std::uint64_t steps() const override { return depth_.parts(); }
+  double vector_flops() const override {
+    const ProductShape& s = spec_.shape;
+    return flops_behind(s.count * s.rows * s.columns, spec_.residuals, spec_.then);
+  }
   VectorWork vector_passes() const override { return spec_.then.value_or(VectorWork()); }
 
   Tile tile(std::uint64_t group, std::uint64_t step) const override {

@@ -30,7 +30,8 @@ class ChipsWork final : public Work {
   double flops_of_sample() const override {
     double sum = 0;
     for (const executor::ChipOperator& op : chip_.operators) {
-      sum += 2 * static_cast<double>(op.tiles->macs());
+      sum += op.flops ? static_cast<double>(op.flops->count())
+                      : 2 * static_cast<double>(op.tiles->macs()) + op.tiles->vector_flops();
     }
     return sum;
   }

@@ -27,6 +27,7 @@ std::vector<executor::ChipOperator> Lowering::lower() {
     } else {
       std::visit(*this, onnx::work_of(graph_, node));
     }
+    count_flops(made);
     if (options_.drain && made_.size() > made) {
       drained_ = last_;
     }
@@ -37,6 +38,15 @@ std::vector<executor::ChipOperator> Lowering::lower() {
     }
   }
   return std::move(made_);
+}
+
+// The first operator of a node stands for all of its FLOPs; those of free ones are not done.
+void Lowering::count_flops(std::size_t first) {
+  for (std::size_t number = first; number < made_.size(); ++number) {
+    made_[number].flops = number == first && !options_.free.contains(node_->op)
+                              ? onnx::cost_of(graph_, *node_).flops()
+                              : Flops();
+  }
 }
 
 void Lowering::begin(const Node& node) {

@@ -96,6 +96,7 @@ class Lowering {
   };
 
   void begin(const Node& node);
+  void count_flops(std::size_t first);
 
   const Tensor* input(std::size_t at) const { return tensor(node_->inputs, at); }
   const Tensor* tensor(const std::vector<TensorIndex>& list, std::size_t at) const {
