@@ -15,7 +15,8 @@ struct MachineAndWork {
   workload::Workload workload;
 };
 
-// Reads both and nothing else, so that it works where the strategy does not fit. Throws ConfigError
+// Reads both and nothing else, so that it works where the strategy does not fit. Of a list of one
+// job on the whole machine the work is that job's. Throws ConfigError
 // and IoError as sim::read_experiment.
 MachineAndWork read_machine_and_work(const std::string& path,
                                      const std::vector<std::string>& overrides,

@@ -241,15 +241,30 @@ class Planner {
 
 }  // namespace
 
-bool is_service(const std::string& experiment, const std::vector<std::string>& overrides,
-                const config::TextLoader& load) {
-  const config::Value root = sim::read_configuration(experiment, overrides, load);
+namespace {
+
+bool has_service(const config::Value& root) {
   const config::Value* const tenants = value_at(root, "workload.tenants");
   // Others share the machine for work of their own.
   return tenants != nullptr &&
          std::any_of(tenants->items.begin(), tenants->items.end(), [](const config::Value& tenant) {
            return tenant.find("target") != nullptr || tenant.find("workload") == nullptr;
          });
+}
+
+}  // namespace
+
+bool is_service(const std::string& experiment, const std::vector<std::string>& overrides,
+                const config::TextLoader& load) {
+  if (has_service(sim::read_configuration(experiment, overrides, load))) {
+    return true;
+  }
+  if (has_service(sim::read_single_job(experiment, overrides, {}, load))) {
+    throw ConfigError(tenant_path +
+                      "workload: the layout of a service is planned where it is the workload of "
+                      "the experiment, not one of a list; give it an experiment of its own");
+  }
+  return false;
 }
 
 std::optional<ServicePlanRequest> service_request_in(const std::string& folder) {

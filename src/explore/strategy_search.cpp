@@ -121,7 +121,7 @@ class Search {
   // Keys that stay, and those that follow from the strategy as the file has it.
   void find_kept() {
     const config::Value root =
-        sim::read_configuration(request_.experiment, request_.overrides, cache_.loader());
+        sim::read_single_job(request_.experiment, request_.overrides, {}, cache_.loader());
     const config::Value::Member* const strategy = root.find("strategy");
     limits_.own = own_candidate(strategy == nullptr ? config::Value() : strategy->value,
                                 limits_.layouts.front());
@@ -421,9 +421,8 @@ class Search {
 
   // With all its defaults, below the heading. Where its roles lie is given when it was looked for.
   std::string strategy_of(const Proposal& proposal) {
-    std::vector<std::string> settings = request_.overrides;
     const std::vector<std::string> own = proposal.candidate->settings();
-    settings.insert(settings.end(), own.begin(), own.end());
+    std::vector<std::string> settings = own;
     const plan::Strategy& base = simulator_.base();
     if (base.overlap_passes && !proposal.candidate->strategy(base, 1).overlap_passes) {
       settings.emplace_back("strategy.overlap_passes=false");
@@ -432,7 +431,8 @@ class Search {
       settings.push_back("strategy.placement={layout: given, tiles: " + proposal.tiles + "}");
     }
     settings.insert(settings.end(), {"strategy.order=[]", "run.trace=none", "run.weights=none"});
-    const sim::Experiment best = sim::read_experiment(request_.experiment, settings, loader());
+    const sim::Experiment best = sim::read_single_job_experiment(
+        request_.experiment, request_.overrides, settings, loader());
     written_notes_ = notes_about_others(best.notes, own);
     config::Diagnostics diagnostics;
     const config::Value root = config::parse("resolved", best.resolved, diagnostics);

@@ -69,6 +69,16 @@ bool names_a_part(const std::string& assignment) {
   return std::find(experiment_parts.begin(), experiment_parts.end(), key) != experiment_parts.end();
 }
 
+// Its parts in place of those of the experiment.
+void put_in_place(Value job, Value& root) {
+  for (const char* const key : {"workload", "strategy", "execution"}) {
+    std::erase_if(root.members, [&](const Value::Member& entry) { return entry.key == key; });
+    if (Value::Member* const own = member(job, key)) {
+      root.members.push_back(std::move(*own));
+    }
+  }
+}
+
 }  // namespace
 
 config::Value read_configuration(const std::string& path, const std::vector<std::string>& overrides,
@@ -96,6 +106,25 @@ config::Value read_configuration(const std::string& path, const std::vector<std:
   for (Value* const job : jobs_in(root)) {
     include_parts(*job, load, diagnostics);
     include_files_of(*job, load, diagnostics);
+  }
+  diagnostics.throw_if_any();
+  return root;
+}
+
+config::Value read_single_job(const std::string& path, const std::vector<std::string>& overrides,
+                              const std::vector<std::string>& settings,
+                              const config::TextLoader& load) {
+  Value root = read_configuration(path, overrides, load);
+  const std::vector<Value*> jobs = jobs_in(root);
+  if (jobs.size() != 1) {
+    std::vector<std::string> all = overrides;
+    all.insert(all.end(), settings.begin(), settings.end());
+    return settings.empty() ? root : read_configuration(path, all, load);
+  }
+  put_in_place(std::move(*jobs.front()), root);
+  Diagnostics diagnostics;
+  for (const std::string& assignment : settings) {
+    config::apply_override(root, assignment, diagnostics);
   }
   diagnostics.throw_if_any();
   return root;

@@ -17,7 +17,7 @@
 #include "tessera/sim/cuts/cuts.hpp"
 #include "tessera/sim/cuts/weights.hpp"
 #include "tessera/sim/experiment_keys.hpp"
-#include "traffic/unused_parts.hpp"
+#include "unused_parts.hpp"
 
 namespace tessera::sim {
 namespace {
@@ -181,9 +181,9 @@ void read_jobs(Experiment& experiment, Section& section, Section& machine_sectio
   diagnostics.throw_if_any();
 }
 
-Experiment read_experiment(const std::string& path, const std::vector<std::string>& overrides,
-                           MeasuredWeights measured, const config::TextLoader& load) {
-  const Value root = read_configuration(path, overrides, load);
+// `root` is as read_configuration gives it.
+Experiment read_whole(const std::string& path, const Value& root, MeasuredWeights measured,
+                      const config::TextLoader& load) {
   Diagnostics diagnostics;
   Experiment experiment;
   Section section(root, "", diagnostics);
@@ -225,8 +225,16 @@ Job* Experiment::only_job() {
   return jobs.size() == 1 && jobs.front().name.empty() ? jobs.front().job.get() : nullptr;
 }
 
+const Job* Experiment::single_job() const {
+  return jobs.size() == 1 ? jobs.front().job.get() : nullptr;
+}
+
+Job* Experiment::single_job() {
+  return jobs.size() == 1 ? jobs.front().job.get() : nullptr;
+}
+
 const PlannedWork* Experiment::planned() const {
-  const Job* const job = only_job();
+  const Job* const job = single_job();
   return job == nullptr ? nullptr : job->planned();
 }
 
@@ -259,7 +267,15 @@ std::string Experiment::configuration_hash() const {
 
 Experiment read_experiment(const std::string& path, const std::vector<std::string>& overrides,
                            const config::TextLoader& load) {
-  return read_experiment(path, overrides, MeasuredWeights::read, load);
+  return read_whole(path, read_configuration(path, overrides, load), MeasuredWeights::read, load);
+}
+
+Experiment read_single_job_experiment(const std::string& path,
+                                      const std::vector<std::string>& overrides,
+                                      const std::vector<std::string>& settings,
+                                      const config::TextLoader& load) {
+  return read_whole(path, read_single_job(path, overrides, settings, load), MeasuredWeights::read,
+                    load);
 }
 
 namespace {
@@ -310,9 +326,11 @@ Experiment read_run_folder(const std::string& folder, const config::TextLoader& 
   } catch (const IoError& error) {
     throw ConfigError(folder + ": is no run to go on with: " + error.what());
   }
+  const config::TextLoader loader = [&](const std::string& name) {
+    return name == path ? text : load(name);
+  };
   Experiment experiment =
-      read_experiment(path, {}, MeasuredWeights::leave,
-                      [&](const std::string& name) { return name == path ? text : load(name); });
+      read_whole(path, read_configuration(path, {}, loader), MeasuredWeights::leave, loader);
   if (experiment.resolved != text) {
     const std::vector<std::string> added = keys_added(path, text, experiment.resolved);
     if (added.empty()) {
@@ -340,7 +358,7 @@ void use_partition(Experiment& experiment, const std::string& name) {
 
 void use_micro_batches(Experiment& experiment, std::uint32_t micro_batches) {
   ensure(experiment.planned() != nullptr, "an experiment whose work a strategy cuts");
-  PlannedWork& planned = *experiment.only_job()->planned();
+  PlannedWork& planned = *experiment.single_job()->planned();
   plan::Strategy strategy = planned.plan.strategy;
   strategy.micro_batches = micro_batches;
   planned.plan = plan_of(experiment, planned.workload, strategy);

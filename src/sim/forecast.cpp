@@ -2,8 +2,8 @@
 #include <utility>
 #include <vector>
 
+#include "jobs/joint_work.hpp"
 #include "notes.hpp"
-#include "tenants/joint_work.hpp"
 #include "tessera/executor/program/executor.hpp"
 #include "tessera/pdes/engine.hpp"
 #include "tessera/sim/cuts/cuts.hpp"

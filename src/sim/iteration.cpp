@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "tenants/joint_work.hpp"
+#include "jobs/joint_work.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/executor/program/executor.hpp"
 #include "tessera/sim/work.hpp"

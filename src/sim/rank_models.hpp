@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
+#include "jobs/joint_work.hpp"
 #include "recorder.hpp"
-#include "tenants/joint_work.hpp"
 #include "tessera/comm/communicator.hpp"
 #include "tessera/executor/program/executor.hpp"
 #include "tessera/machine/partition/partition.hpp"

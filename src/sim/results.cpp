@@ -107,6 +107,9 @@ void fill_peak_memory(const RankModels& models, trace::Summary& summary) {
       summary.peak_memory.push_back(peak_row(parts[number].name, peak));
     }
   }
+  for (const StagePeak& stage : models.work->known_peaks()) {
+    summary.peak_memory.push_back(peak_row(stage.name, stage.peak));
+  }
 }
 
 // Results leave each data-parallel replica's last stage one micro-batch at a time (PALM, section
@@ -155,10 +158,7 @@ void fill_tenants(const RankModels& models, bool complete, trace::Summary& summa
     const std::int64_t time = static_cast<std::int64_t>(ends[i]) - result.start_ps;
     if (complete && time > 0) {
       result.end_ps = static_cast<std::int64_t>(ends[i]);
-      result.iteration_time_ps = (time + result.iterations - 1) / result.iterations;
-      const double a_second = result.iterations / SimTime::from_ps(time).seconds();
-      result.throughput_samples_per_s = static_cast<double>(share.samples) * a_second;
-      result.achieved_flops_per_s = share.flops * a_second;
+      note_times(result);
     }
   }
 }
@@ -279,6 +279,14 @@ void fill_digest(const RankModels& models, trace::Summary& summary) {
 }
 
 }  // namespace
+
+void note_times(trace::TenantResult& tenant) {
+  const std::int64_t time = tenant.end_ps - tenant.start_ps;
+  tenant.iteration_time_ps = (time + tenant.iterations - 1) / tenant.iterations;
+  const double a_second = tenant.iterations / SimTime::from_ps(time).seconds();
+  tenant.throughput_samples_per_s = static_cast<double>(tenant.samples_per_iteration) * a_second;
+  tenant.achieved_flops_per_s = tenant.flops_per_iteration * a_second;
+}
 
 trace::PeakMemory peak_row(const std::string& name, const plan::MemoryWalk::Peak& peak) {
   trace::PeakMemory row;

@@ -14,6 +14,9 @@ namespace tessera::sim {
 // Of a part of the work.
 trace::PeakMemory peak_row(const std::string& name, const plan::MemoryWalk::Peak& peak);
 
+// Fills in times and rates of a tenant that has come to its end, by when that was.
+void note_times(trace::TenantResult& tenant);
+
 // Fills in the results up to `end`, and the costs of all `segments`, the last of which is this one;
 // tells the recorder the totals. A run that did not come to its end has no time of an iteration.
 // Collective.

@@ -17,7 +17,6 @@
 #include "tessera/plan/strategy.hpp"
 #include "tessera/sim/experiment.hpp"
 #include "tessera/sim/job.hpp"
-#include "tessera/sim/traffic/traffic.hpp"
 
 namespace tessera::sim {
 namespace {
@@ -105,14 +104,10 @@ SectionInfo experiment_file() {
   return experiment;
 }
 
-SectionInfo traffic_file() {
-  SectionInfo file = plain("Tessera traffic", "", {title()});
-  SectionInfo traffic = plain("traffic", "synthetic load", traffic_parameters());
-  for (ParameterInfo& own : pattern_and_process_parameters()) {
-    traffic.parameters.push_back(std::move(own));
-  }
-  file.sections = {machine_section(), std::move(traffic)};
-  return file;
+SectionInfo file_of_work(const WorkFile& file) {
+  SectionInfo whole = plain("Tessera " + file.name, "", {title()});
+  whole.sections = {machine_section(), file.section()};
+  return whole;
 }
 
 SectionInfo strategy_section() {
@@ -122,15 +117,28 @@ SectionInfo strategy_section() {
   return strategy;
 }
 
-const std::map<std::string, std::function<SectionInfo()>>& files() {
-  static const std::map<std::string, std::function<SectionInfo()>> list{
-      {"experiment", experiment_file},
-      {"machine", machine_section},
-      {"workload", [] { return workload_section(JobLists::allowed); }},
-      {"strategy", strategy_section},
-      {"dram", [] { return plain("Tessera DRAM", "", memory::dram_parameters()); }},
-      {"traffic", traffic_file}};
-  return list;
+using FileMakers = std::map<std::string, std::function<SectionInfo()>>;
+
+// Beside those that kinds of work have.
+FileMakers own_files() {
+  return {{"experiment", experiment_file},
+          {"machine", machine_section},
+          {"workload", [] { return workload_section(JobLists::allowed); }},
+          {"strategy", strategy_section},
+          {"dram", [] { return plain("Tessera DRAM", "", memory::dram_parameters()); }}};
+}
+
+const FileMakers& files() {
+  static const FileMakers all = [] {
+    FileMakers makers = own_files();
+    for (const std::string& kind : work_kind_names()) {
+      for (const WorkFile& file : find_work_kind(kind)->files) {
+        makers.emplace(file.name, [&file] { return file_of_work(file); });
+      }
+    }
+    return makers;
+  }();
+  return all;
 }
 
 }  // namespace

@@ -32,7 +32,8 @@ def plan_says_where_its_input_is_wrong(program):
             (program.scratch / "nowhere.yaml", [], "cannot read .*nowhere.yaml: No such file"),
             (program.scratch, [], "cannot read .*: Is a directory"),
             (CONFIGS / "experiments" / "tenants_wafer.yaml", [],
-             "tenants_wafer.yaml:9:3: error: workload.kind: 'tenants' is no work that a strategy cuts, as layers, onnx, "),
+             "tenants_wafer.yaml:9:3: error: workload.kind: a strategy is searched for one workload, and these are 4 "
+             "tenants: "),
             (small(program), ["--devices", "-1"], "--devices: must be between 1 and 4294967295; got -1"),
             (small(program), ["--devices", "many"], "--devices: expected a whole number; got 'many'"),
             (small(program), ["--top", "0"], "--top: must be between 1"),
@@ -145,3 +146,67 @@ strategy:
         expect(done.returncode == 0, done.stderr_text)
         times.append(json.loads((folder / "summary.json").read_text(encoding="utf-8"))["iteration_time_ps"])
     expect(times[0] == times[1], f"{times[1]} ps in place of {times[0]}")
+
+
+JOB = """{kind: transformer, layers: 2, hidden: 32, heads: 4, sequence: 16, vocabulary: 50, batch: 4}"""
+
+
+def listed(tenants):
+    head = SMALL.partition("workload:")[0]
+    return head + "workload:\n  kind: tenants\n  tenants:\n" + "".join("    - %s\n" % tenant for tenant in tenants)
+
+
+def tenant(name, tiles, workload=JOB, more=", strategy: {pipeline: 2}"):
+    return "{name: %s, tiles: %s, workload: %s%s}" % (name, tiles, workload, more)
+
+
+@check
+def plan_takes_the_only_job_of_a_list(program):
+    best = program.scratch / "best.yaml"
+    found = []
+    for text in (SMALL + "strategy: {pipeline: 2}\n", listed([tenant("only", "all")]), listed([tenant("only", "0-3")])):
+        folder = program.scratch / ("found%d" % len(found))
+        call = program.call("plan", small(program, text), "-q", "--json", "--folder", folder, "-o", best)
+        expect(call.returncode == 0, call.stderr_text)
+        found.append([(row["strategy"], row["iteration_time_ps"]) for row in json.loads(call.stdout_text)["proposals"]])
+        lines = best.read_text(encoding="utf-8").splitlines()
+        found[-1].append([line for line in lines if not line.startswith("#")])
+    expect(found[0] == found[1] == found[2] and len(found[0]) > 2, "%s" % found)
+
+
+@check
+def plan_says_why_a_list_is_none_for_it(program):
+    for tenants, complaint in (
+            ([tenant("a", "0-1"), tenant("b", "2-3")],
+             "small.yaml:6:3: error: workload.kind: a strategy is searched for one workload, and these are 2 tenants: "
+             "a, b; keep one of them"),
+            ([tenant("a", "0-1")], "small.yaml:8:[0-9]+: error: workload.tenants.0..tiles: a strategy is searched for a "
+             "whole machine, and these are 2 of its 4 tiles"),
+            ([tenant("a", "[3, 2, 1, 0]")], "workload.tenants.0..tiles: .* have an order of their own"),
+            ([tenant("a", "all", "{kind: collective, collective: all-reduce, size: 1 kB}", "")],
+             "workload.tenants.0..workload.kind: 'collective' is no work that a strategy cuts, as layers, onnx, "),
+            ([tenant("a", "all", more=", execution: {}, strategy: {}")],
+             "workload.tenants.0..execution: strategies are compared by their programs")):
+        expect_refusal(program.call(*words_of(program, small(program, listed(tenants)))), 2, complaint)
+    both = small(program, listed([tenant("a", "all")]) + "strategy: {tensor: 2}\n")
+    expect_refusal(program.call(*words_of(program, both)), 2, "strategy: each tenant has its own, beside its workload")
+
+
+@check
+def traces_of_one_of_several_tenants(program):
+    several = small(program, listed([tenant("a", "0-1"), tenant("b", "2-3")]))
+    words = ["export", several, "--format", "chakra", "-o", program.scratch / "traces" / "b"]
+    expect_refusal(program.call(*words), 2, "these are 2; choose one by --tenant: a, b")
+    expect_refusal(program.call(*words, "--tenant", "c"), 2, "unknown tenant 'c'")
+    expect(program.call(*words, "--tenant", "b").returncode == 0, "no traces of b")
+    expect(len(list((program.scratch / "traces").glob("b.*.et"))) == 2, "its tiles are its NPUs")
+    one = small(program, listed([tenant("a", "0-3")]))
+    alone = program.scratch / "alone.yaml"
+    alone.write_text(SMALL + "strategy: {pipeline: 2}\n", encoding="utf-8")
+    for subject, name in ((one, "one"), (alone, "alone")):
+        call = program.call("export", subject, "--format", "chakra", "-o", program.scratch / name / "t")
+        expect(call.returncode == 0, call.stderr_text)
+    for trace in (program.scratch / "alone").glob("*.et"):
+        expect(trace.read_bytes() == (program.scratch / "one" / trace.name).read_bytes(), "%s differs" % trace.name)
+    expect_refusal(program.call("export", alone, "--format", "chakra", "-o", "x", "--tenant", "a"), 2,
+                   "--tenant: there are no tenants, but one workload")

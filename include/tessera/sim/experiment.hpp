@@ -76,7 +76,10 @@ struct Experiment : Platform {
   // The job that has the machine alone; null: jobs have names and share it.
   const Job* only_job() const;
   Job* only_job();
-  // What a strategy made of it; null: it is other work.
+  // The job that is the only one there is, alone or a list of one; null: there are several.
+  const Job* single_job() const;
+  Job* single_job();
+  // What a strategy made of the single job; null: it is other work, or there are several.
   const PlannedWork* planned() const;
   // Throws InternalError where there is none.
   const plan::Plan& plan() const;
@@ -93,12 +96,25 @@ struct Experiment : Platform {
 config::Value read_configuration(const std::string& path, const std::vector<std::string>& overrides,
                                  const config::TextLoader& load);
 
+// The same, and a list of one job becomes that job as an experiment of its own: its workload,
+// strategy and execution stand where those of an experiment do, and its name, tiles and start are
+// gone. `settings` apply to what that gives.
+config::Value read_single_job(const std::string& path, const std::vector<std::string>& overrides,
+                              const std::vector<std::string>& settings,
+                              const config::TextLoader& load);
+
 // Reads an experiment file and the files it names (`machine`, `workload` and `strategy` may each be
 // a path, relative to the file that names it, or stand inline), applies `overrides`
 // ("key.path=value", in order), checks everything and makes the plan. Throws ConfigError with every
 // complaint found, also that a file cannot be read.
 Experiment read_experiment(const std::string& path, const std::vector<std::string>& overrides,
                            const config::TextLoader& load);
+
+// As read_single_job puts it together.
+Experiment read_single_job_experiment(const std::string& path,
+                                      const std::vector<std::string>& overrides,
+                                      const std::vector<std::string>& settings,
+                                      const config::TextLoader& load);
 
 // Reads back the experiment of a run folder, `resolved` as it stands there. Keys that it lacks
 // because an older program wrote it are at their defaults, and noted. Throws ConfigError when the

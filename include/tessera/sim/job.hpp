@@ -72,6 +72,12 @@ struct JobDescription {
   std::vector<Peak> peaks{};  // of stages, when a tile of them holds most
 };
 
+// What a device of a stage holds when it holds most.
+struct StagePeak {
+  std::string name;  // of the stage
+  plan::MemoryWalk::Peak peak;
+};
+
 // Of nodes that a job says nothing of.
 inline constexpr std::uint32_t no_owner = std::numeric_limits<std::uint32_t>::max();
 
@@ -184,6 +190,18 @@ struct JobEntry {
   config::Section section;                  // has `workload`, and what it needs beside
 };
 
+// Parts of a kind of work that users may look up (`tessera list NAME`), beside its own keys.
+struct PartList {
+  std::string name;
+  std::function<std::vector<PartInfo>()> parts;
+};
+
+// A kind of files that a kind of work has beside experiments: a machine, and a section of its own.
+struct WorkFile {
+  std::string name;
+  std::function<SectionInfo()> section;
+};
+
 // A kind of work: how `workload: {kind: NAME, ...}` is read.
 struct WorkKind {
   // Parts that the mapping of a job must have.
@@ -208,6 +226,9 @@ struct WorkKind {
   // the smaller. May be empty.
   std::vector<std::string> measures{};
   std::string smallest_is_best{};
+  // May be empty. Kinds of one family say the same.
+  std::vector<PartList> lists{};
+  std::vector<WorkFile> files{};
 };
 
 // By the name of `workload.kind`. Kinds that others make (workload::workloads(), which a strategy
@@ -216,6 +237,8 @@ Registry<WorkKind>& work_kinds();
 // All there are.
 std::vector<std::string> work_kind_names();
 std::vector<PartInfo> work_kind_infos();
+// What all of them list, in order of names, each once.
+std::vector<PartList> work_part_lists();
 // Null: no such kind.
 const WorkKind* find_work_kind(const std::string& name);
 // The kind that a workload names; "" where it names none.

@@ -153,6 +153,8 @@ class Work {
   virtual std::optional<executor::SentBytes> sent_by_all() const { return std::nullopt; }
   // Whether some are stood for, so that what is counted of a run is not of all.
   virtual bool stands_for_others() const { return false; }
+  // Of stages, where these are known beforehand and its executor follows none.
+  virtual std::vector<StagePeak> known_peaks() const { return {}; }
   // The works of several jobs, in the order of executor::Executor::visit_jobs; of one job itself.
   virtual void visit_jobs(const std::function<void(const Work& work)>& visit) const {
     visit(*this);

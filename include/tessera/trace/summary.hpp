@@ -29,6 +29,7 @@ struct PeakMemory {
   std::uint64_t micro_batch = 0;
   std::uint64_t chunk = 0;
   std::vector<std::pair<std::string, std::uint64_t>> parts;  // [B]; their sum is `bytes`
+  friend bool operator==(const PeakMemory&, const PeakMemory&) = default;
 };
 
 // Of some times [ps]: quantiles by nearest rank. All 0 when there are none.
@@ -147,7 +148,7 @@ struct Summary {
   // Of all devices in an iteration, and in the mean what one draws; 0: not known.
   double energy_j_per_iteration = 0;
   double power_w_per_tile = 0;
-  std::vector<PeakMemory> peak_memory;  // of each stage of programs and each service; none: unknown
+  std::vector<PeakMemory> peak_memory;  // of each stage of a plan and each service; none: unknown
   std::vector<TenantResult> tenants;    // none: one job had all of the machine
   std::vector<Service> services;        // of tenants whose requests are served
   std::vector<Service> service_totals;  // of models with replicas, of all of them

@@ -26,6 +26,7 @@ Options export_options() {
            "file to write (default: DIR/trace.json.gz); chakra: prefix of PREFIX.<npu>.et and "
            "PREFIX.json",
            text_value(), "FILE")
+      .add("tenant", "chakra: of this tenant, where there are several", text_value(), "NAME")
       .add("stage", "only this pipeline stage (repeatable)", texts_value(), "N")
       .add("tile", "only this tile, by node number (repeatable)", texts_value(), "N")
       .add("from", "from this simulated time on, e.g. '2 ms'", text_value(), "TIME")
@@ -62,16 +63,35 @@ void export_chrome(const Options& options) {
   std::cout << std::endl;
 }
 
+// The only one, or the one that is asked for.
+const sim::Job& job_of(const sim::Experiment& experiment, const Options& options) {
+  const bool is_asked = options.has("tenant");
+  if (!is_asked && experiment.single_job() != nullptr) {
+    return *experiment.single_job();
+  }
+  std::vector<std::string> names;
+  for (const sim::PlacedJob& placed : experiment.jobs) {
+    if (is_asked && placed.name == options.text("tenant")) {
+      return *placed.job;
+    }
+    names.push_back(placed.name);
+  }
+  if (experiment.only_job() != nullptr) {
+    throw ConfigError("--tenant: there are no tenants, but one workload");
+  }
+  throw ConfigError(is_asked ? "--tenant: " + unknown_name("tenant", options.text("tenant"), names)
+                             : "execution traces are of one workload, and these are " +
+                                   std::to_string(names.size()) +
+                                   "; choose one by --tenant: " + join(names));
+}
+
 void export_chakra(const Options& options) {
   if (!options.has("output")) {
     throw ConfigError("--output: the prefix of the traces is needed");
   }
   const sim::Experiment experiment =
       sim::read_experiment(options.subject(), options.settings(), config::load_text_file);
-  if (experiment.only_job() == nullptr) {
-    throw ConfigError("tenants are no one Chakra graph; export the workload of one of them");
-  }
-  const auto source = experiment.only_job()->graphs(experiment);
+  const auto source = job_of(experiment, options).graphs(experiment);
   make_folder_of(options.text("output"));
   workload::write_chakra(*source, options.text("output"));
   std::cout << workload::chakra_path(options.text("output"), 0) << " … for " << source->npus()

@@ -18,62 +18,35 @@
 #include "tessera/memory/memory.hpp"
 #include "tessera/migration/format.hpp"
 #include "tessera/network/network.hpp"
-#include "tessera/network/traffic/traffic.hpp"
-#include "tessera/npu/tiled_operator.hpp"
-#include "tessera/onnx/description.hpp"
 #include "tessera/pdes/sync_policy.hpp"
 #include "tessera/plan/placement/placement.hpp"
 #include "tessera/plan/plan.hpp"
 #include "tessera/plan/schedule/schedule.hpp"
-#include "tessera/serving/policy.hpp"
-#include "tessera/serving/request.hpp"
 #include "tessera/sim/cuts/cuts.hpp"
 #include "tessera/sim/experiment.hpp"
 #include "tessera/sim/experiment_keys.hpp"
 #include "tessera/sim/job.hpp"
-#include "tessera/sim/serving/serving.hpp"
-#include "tessera/sim/traffic/traffic.hpp"
 #include "tessera/trace/parts_json.hpp"
-#include "tessera/workload/graph_workload.hpp"
-#include "tessera/workload/workload.hpp"
 
 namespace tessera::cli {
 namespace {
 
 using Parts = std::vector<PartInfo>;
 
-const std::map<std::string, std::function<Parts()>>& kinds() {
-  static const std::map<std::string, std::function<Parts()>> list{
+using PartMakers = std::map<std::string, std::function<Parts()>>;
+
+// Beside those that kinds of work have.
+PartMakers own_kinds() {
+  return {
       {"topologies", [] { return machine::topologies().infos(); }},
       {"partitions", [] { return sim::partition_infos(); }},
-      {"workloads", [] { return workload::workloads().infos(); }},
-      {"graphs", [] { return workload::graph_workloads().infos(); }},
       {"kinds", [] { return sim::work_kind_infos(); }},
       {"experiment",
        [] {
          return Parts{{"experiment", "a machine and its work", sim::experiment_parameters()}};
        }},
-      {"execution",
-       [] {
-         return Parts{{"execution", "how graphs are executed", sim::execution_parameters()}};
-       }},
-      {"operators", [] { return npu::operators().infos(); }},
       {"formats", [] { return migration::formats().infos(); }},
-      {"arrivals", [] { return serving::arrivals().infos(); }},
-      {"policies", [] { return serving::policies().infos(); }},
-      {"serving",
-       [] {
-         return Parts{{"serving", "workload of requests", sim::serving_parameters()},
-                      {"served", "one of the tenants that requests are to",
-                       sim::served_tenant_parameters()}};
-       }},
       {"networks", [] { return network::networks().infos(); }},
-      {"traffic",
-       [] {
-         return Parts{{"traffic", "load of `tessera traffic`", sim::traffic_parameters()}};
-       }},
-      {"patterns", [] { return network::traffic_patterns().infos(); }},
-      {"processes", [] { return network::injection_processes().infos(); }},
       {"memories", [] { return memory::memories().infos(); }},
       {"dram-presets", [] { return memory::dram_presets().infos(); }},
       {"dram-schedulers", [] { return memory::dram_schedulers().infos(); }},
@@ -109,11 +82,6 @@ const std::map<std::string, std::function<Parts()>>& kinds() {
          return Parts{{"campaign", "a training of weeks, for tessera campaign",
                        explore::campaign_parameters()}};
        }},
-      {"models",
-       [] {
-         return Parts{
-             {"onnx", "a model of ONNX, for tessera import", onnx::description_parameters()}};
-       }},
       {"strategy",
        [] {
          return Parts{
@@ -123,15 +91,20 @@ const std::map<std::string, std::function<Parts()>>& kinds() {
        [] {
          return Parts{{"sweep", "one experiment at many points", explore::sweep_parameters()}};
        }},
-      {"tenants",
-       [] {
-         return Parts{{"tenants", "workloads at the same time, each on tiles of its own",
-                       sim::tenant_parameters()}};
-       }},
       {"run", [] {
          return Parts{{"run", "how an experiment is simulated", sim::run_parameters()}};
        }}};
-  return list;
+}
+
+const PartMakers& kinds() {
+  static const PartMakers all = [] {
+    PartMakers makers = own_kinds();
+    for (const sim::PartList& list : sim::work_part_lists()) {
+      makers.emplace(list.name, list.parts);
+    }
+    return makers;
+  }();
+  return all;
 }
 
 // "1 to 32", "at least 1 B", or the names that it may be; "-": any.

@@ -40,9 +40,8 @@ std::string text_in(const config::Value& mapping, const char* key, const std::st
 }
 
 // Settings under which the strategy's other keys are read.
-std::vector<std::string> smallest(const SearchRequest& request) {
-  std::vector<std::string> settings = request.overrides;
-  settings.insert(settings.end(), usual_settings.begin(), usual_settings.end());
+std::vector<std::string> smallest() {
+  std::vector<std::string> settings(usual_settings.begin(), usual_settings.end());
   for (const char* setting :
        {"strategy.pipeline=1", "strategy.data=1", "strategy.context=1", "strategy.expert=1",
         "strategy.sequence_parallel=false", "strategy.micro_batch=1", "strategy.chunks=1",
@@ -77,10 +76,10 @@ std::string tiles_of(const plan::Placement& placement) {
 }  // namespace
 
 Simulator::Simulator(const SearchRequest& request, const config::TextLoader& load) {
-  const config::Value root = sim::read_configuration(request.experiment, request.overrides, load);
+  const config::Value root = sim::read_single_job(request.experiment, request.overrides, {}, load);
   const config::Value* const strategy = member_of(root, "strategy");
   const config::Value* const machine = member_of(root, "machine");
-  std::vector<std::string> settings = smallest(request);
+  std::vector<std::string> settings = smallest();
   if (strategy == nullptr) {
     settings.emplace_back("strategy.tensor=1");
   }
@@ -89,7 +88,8 @@ Simulator::Simulator(const SearchRequest& request, const config::TextLoader& loa
       text_in(*strategy, "schedule", "") != "streaming") {
     settings.emplace_back("strategy.schedule=1f1b");
   }
-  experiment_ = sim::read_experiment(request.experiment, settings, load);
+  experiment_ =
+      sim::read_single_job_experiment(request.experiment, request.overrides, settings, load);
   ensure(experiment_.planned() != nullptr, "an experiment whose work a strategy cuts");
   base_ = experiment_.plan().strategy;
   base_.overlap_passes =
@@ -140,9 +140,9 @@ Proposal Simulator::simulate(Proposal proposal, const std::function<bool()>& sto
 Proposal Simulator::simulate_own(const SearchRequest& request, const config::TextLoader& load) {
   Proposal proposal;
   try {
-    std::vector<std::string> settings = request.overrides;
-    settings.insert(settings.end(), usual_settings.begin(), usual_settings.end());
-    sim::Experiment own = sim::read_experiment(request.experiment, settings, load);
+    const std::vector<std::string> settings(usual_settings.begin(), usual_settings.end());
+    sim::Experiment own =
+        sim::read_single_job_experiment(request.experiment, request.overrides, settings, load);
     if (own.planned() == nullptr) {
       throw ConfigError("it has none, and runs as it is");
     }

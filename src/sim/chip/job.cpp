@@ -141,7 +141,8 @@ const Registration operators_kind(
                          return read_operators(workload, std::move(start));
                        });
                  },
-             .describe = describe_operators});
+             .describe = describe_operators,
+             .lists = {{"operators", [] { return npu::operators().infos(); }}}});
 
 }  // namespace
 

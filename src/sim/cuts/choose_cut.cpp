@@ -7,7 +7,7 @@
 
 #include "cuts/plan_cuts.hpp"
 #include "cuts/work_judge.hpp"
-#include "tenants/joint_work.hpp"
+#include "jobs/joint_work.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/machine/partition/partition_tools.hpp"
 #include "tessera/sim/cuts/cuts.hpp"
@@ -157,10 +157,9 @@ class Judge {
 // Where nothing is predicted: the cut that fits the kind of work, if there is one for so many.
 CutChoice cut_by_kind(const Experiment& experiment, int ranks, const Weights& weights) {
   std::vector<std::string> names;
-  for (const char* name : {"communicators", "tenants", "npus"}) {
-    if (cutters().at(name).objection(experiment).empty()) {
-      names.emplace_back(name);
-    }
+  const Job* const job = experiment.only_job();
+  if (const std::string own = job != nullptr ? job->cutter() : "tenants"; !own.empty()) {
+    names.push_back(own);
   }
   const machine::Topology& topology = *experiment.machine.topology;
   names.push_back(machine::default_partitioner(topology));
@@ -326,7 +325,7 @@ std::vector<CutPrediction> predict_cuts(const Experiment& experiment, int ranks)
   }
   for (const Judge::Judged& judged : Judge(experiment, weights).all(ranks)) {
     predictions.push_back(
-        prediction_of(judged.cut.name, ranks, judged.replay, experiment.only_job()->iterations));
+        prediction_of(judged.cut.name, ranks, judged.replay, experiment.single_job()->iterations));
   }
   return predictions;
 }

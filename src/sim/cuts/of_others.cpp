@@ -1,8 +1,10 @@
-// The cutters `communicators`, `tenants` and `npus`.
+// The cutter `tenants`, and those of jobs that say which of their tiles go together.
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <utility>
 
+#include "cuts/cutter_of_jobs.hpp"
 #include "cuts/idle_nodes.hpp"
 #include "cuts/node_weight.hpp"
 #include "jobs/tiles.hpp"
@@ -45,10 +47,10 @@ Owners by_job(const Experiment& experiment, int ranks, const Weights& weights) {
   return experiment.only_job()->cut(experiment, ranks, weights);
 }
 
-using Objection = std::string (*)(const Experiment&);
+using Objection = std::function<std::string(const Experiment&)>;
 using Cut = Owners (*)(const Experiment&, int, const Weights&);
 
-Cutter cutter(Objection objection, Cut cut) {
+Cutter cutter(const Objection& objection, Cut cut) {
   return {objection,
           [objection, cut](const Experiment& experiment, int ranks, const Weights& weights) {
             const machine::Topology& topology = *experiment.machine.topology;
@@ -65,32 +67,21 @@ Cutter cutter(Objection objection, Cut cut) {
           }};
 }
 
-bool offers(const Experiment& experiment, const std::string& name) {
-  return experiment.only_job() != nullptr && experiment.only_job()->cutter() == name;
-}
-
-std::string needs_graphs(const Experiment& experiment) {
-  return offers(experiment, "communicators")
-             ? ""
-             : "'communicators' cuts execution graphs, and there are none";
-}
-
 std::string needs_tenants(const Experiment& experiment) {
   return experiment.only_job() != nullptr ? "'tenants' needs a workload of tenants" : "";
 }
 
-std::string needs_requests(const Experiment& experiment) {
-  return offers(experiment, "npus") ? "" : "'npus' cuts a workload of requests ('serving')";
-}
-
-const Registration communicators(
-    cutters(), {"communicators", "NPUs that talk most stay together (METIS); execution graphs", {}},
-    cutter(needs_graphs, by_job));
 const Registration tenants(cutters(),
                            {"tenants", "whole tenants, of nearly equal work; tenants", {}},
                            cutter(needs_tenants, by_tenants));
-const Registration npus(cutters(), {"npus", "runs of whole NPUs of equal work; serving", {}},
-                        cutter(needs_requests, by_job));
-
 }  // namespace
+
+Cutter cutter_of_jobs(const std::string& name, const std::string& objection) {
+  return cutter(
+      [name, objection](const Experiment& experiment) {
+        const Job* const job = experiment.only_job();
+        return job != nullptr && job->cutter() == name ? "" : "'" + name + "' " + objection;
+      },
+      by_job);
+}
 }  // namespace tessera::sim

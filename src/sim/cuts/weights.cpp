@@ -4,7 +4,7 @@
 #include <charconv>
 #include <limits>
 
-#include "tenants/joint_work.hpp"
+#include "jobs/joint_work.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/sim/cuts/cuts.hpp"
 #include "tessera/trace/run_folder.hpp"

@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "jobs/several.hpp"
+#include "jobs/uncut.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/sim/job.hpp"
 #include "tessera/workload/keys.hpp"
@@ -16,7 +18,55 @@ std::vector<std::string> names_of_kinds_with_layers() {
   return names;
 }
 
+// Whether they are one job on the whole machine, as if it were no list.
+bool is_whole_machine(const std::vector<JobEntry>& entries, config::Section& workload,
+                      const Platform& platform) {
+  if (entries.size() != 1) {
+    std::vector<std::string> names;
+    for (const JobEntry& entry : entries) {
+      names.push_back(entry.name);
+    }
+    workload.error("kind", "a strategy is searched for one workload, and these are " +
+                               several(std::move(names)) +
+                               "; keep one of them in the list, or give it an experiment of its "
+                               "own");
+    return false;
+  }
+  const std::size_t all = platform.machine.topology->computing_node_ids().size();
+  config::Section section = entries.front().section;
+  if (entries.front().tiles.size() < all) {
+    section.error("tiles", "a strategy is searched for a whole machine, and these are " +
+                               std::to_string(entries.front().tiles.size()) + " of its " +
+                               std::to_string(all) +
+                               " tiles; take all, or a machine of those tiles alone");
+    return false;
+  }
+  if (entries.front().tiles != platform.machine.topology->computing_node_ids()) {
+    section.error("tiles",
+                  "a strategy is searched for tiles in the order of the machine, and "
+                  "these have an order of their own; take all");
+    return false;
+  }
+  return true;
+}
+
 }  // namespace
+
+std::optional<config::Section> section_to_cut(config::Section experiment,
+                                              const Platform* platform) {
+  config::Section workload = experiment.section("workload");
+  const WorkKind* const kind = find_work_kind(kind_of(experiment.raw("workload")));
+  if (kind == nullptr || !kind->list) {
+    return experiment;
+  }
+  refuse_cutting(experiment, "each tenant has its own, beside its workload");
+  std::vector<JobEntry> entries;
+  if (platform == nullptr || !kind->list(experiment, *platform, entries) || entries.empty() ||
+      entries.front().tiles.empty() || !is_whole_machine(entries, workload, *platform)) {
+    return std::nullopt;
+  }
+  return entries.front().section;
+}
 
 std::optional<workload::Workload> read_cut_workload(config::Section& workload) {
   const std::string kind = workload::kind_key(work_kind_names).read(workload);

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "graphs/execution_collectives.hpp"
-#include "graphs/npu_memories.hpp"
+#include "jobs/npu_memories.hpp"
 #include "jobs/tiles.hpp"
 #include "tessera/collective/algorithm.hpp"
 #include "tessera/config/data_type_key.hpp"

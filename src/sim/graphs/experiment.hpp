@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "graphs/npu_memories.hpp"
+#include "jobs/npu_memories.hpp"
 #include "tessera/config/document.hpp"
 #include "tessera/executor/graph/graph.hpp"
 #include "tessera/machine/machine.hpp"

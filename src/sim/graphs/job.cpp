@@ -3,15 +3,17 @@
 #include <algorithm>
 #include <set>
 
+#include "cuts/cutter_of_jobs.hpp"
 #include "graphs/coherence.hpp"
 #include "graphs/cut.hpp"
 #include "graphs/experiment.hpp"
-#include "graphs/npu_memories.hpp"
 #include "graphs/tensor_tables.hpp"
 #include "jobs/families.hpp"
+#include "jobs/npu_memories.hpp"
 #include "jobs/tiles.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"
+#include "tessera/sim/experiment.hpp"
 #include "tessera/workload/graph_workload.hpp"
 #include "tessera/workload/keys.hpp"
 #include "tessera/workload/sections.hpp"
@@ -93,6 +95,7 @@ JobDescription GraphsJob::describe(const Platform&) const {
   if (const workload::TensorPlacement* const tensors = graph_->source->tensors()) {
     text.tables = tensor_tables(*tensors);
   }
+  text.peaks = described_peaks_;
   return text;
 }
 
@@ -153,7 +156,16 @@ namespace {
 const FamilyRegistration graphs_family(
     {[]() -> const NamedParts& { return workload::graph_workloads(); },
      WorkKind{.read = [](const JobSetup& setup) { return std::make_unique<GraphsReader>(setup); },
-              .describe = workload::section_of_kind}});
+              .describe = workload::section_of_kind,
+              .lists = {{"graphs", [] { return workload::graph_workloads().infos(); }},
+                        {"execution", [] {
+                           return std::vector<PartInfo>{
+                               {"execution", "how graphs are executed", execution_parameters()}};
+                         }}}}});
+
+const Registration communicators_cutter(
+    cutters(), {"communicators", "NPUs that talk most stay together (METIS); execution graphs", {}},
+    cutter_of_jobs("communicators", "cuts execution graphs, and there are none"));
 
 }  // namespace
 }  // namespace tessera::sim

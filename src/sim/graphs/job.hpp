@@ -23,6 +23,12 @@ class GraphsJob final : public Job {
   executor::GraphWork& graph() { return *graph_; }
   // [channels] beside tensors.
   void keep_in_channels(std::vector<Bytes> bytes) { in_channels_ = std::move(bytes); }
+  // Of the stages of the plan that the graphs are, in a run and for `tessera check`.
+  void keep_peaks(std::vector<StagePeak> peaks, std::vector<JobDescription::Peak> described) {
+    peaks_ = std::move(peaks);
+    described_peaks_ = std::move(described);
+  }
+  const std::vector<StagePeak>& peaks() const { return peaks_; }
 
   std::unique_ptr<Work> work(const Platform& platform) const override;
   JobDescription describe(const Platform& platform) const override;
@@ -49,6 +55,8 @@ class GraphsJob final : public Job {
   std::uint64_t samples_;
   std::optional<double> flops_;
   std::vector<Bytes> in_channels_;
+  std::vector<StagePeak> peaks_;
+  std::vector<JobDescription::Peak> described_peaks_;
 };
 
 }  // namespace tessera::sim

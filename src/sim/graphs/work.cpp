@@ -34,6 +34,7 @@ class GraphsWork final : public Work {
 
   std::uint64_t tiles() const override { return at_work_.size(); }
   std::vector<EntityId> nodes() const override { return at_work_; }
+  std::vector<StagePeak> known_peaks() const override { return job_.peaks(); }
   std::uint64_t roles() const override { return graph_.npus(); }
   bool has_work(std::uint32_t role) const override { return graph_.look.at_work[role]; }
   std::uint32_t iterations() const override {

@@ -1,6 +1,7 @@
 #include "tessera/sim/job.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "jobs/families.hpp"
 #include "tessera/core/error.hpp"
@@ -59,6 +60,20 @@ std::vector<std::string> work_kind_names() {
     names.push_back(info.name);
   }
   return names;
+}
+
+std::vector<PartList> work_part_lists() {
+  std::map<std::string, PartList> all;
+  for (const std::string& name : work_kind_names()) {
+    for (const PartList& list : find_work_kind(name)->lists) {
+      all.emplace(list.name, list);
+    }
+  }
+  std::vector<PartList> lists;
+  for (auto& [name, list] : all) {
+    lists.push_back(std::move(list));
+  }
+  return lists;
 }
 
 const WorkKind* find_work_kind(const std::string& name) {

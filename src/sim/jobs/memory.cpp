@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "graphs/npu_memories.hpp"
+#include "jobs/npu_memories.hpp"
 #include "jobs/tiles.hpp"
 #include "tessera/core/quotient.hpp"
 #include "tessera/core/text.hpp"

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "jobs/memory.hpp"
+#include "jobs/several.hpp"
 #include "jobs/uncut.hpp"
 #include "programs/settle_placement.hpp"
 #include "tessera/config/name.hpp"
@@ -24,6 +25,14 @@ constexpr std::size_t most_services = 200;  // that traces tell apart beside wha
 Value workload_of(const Value& job) {
   const Value::Member* const workload = job.find("workload");
   return workload == nullptr ? Value() : workload->value;
+}
+
+std::vector<std::string> names_of(const std::vector<PlacedJob>& jobs) {
+  std::vector<std::string> names;
+  for (const PlacedJob& placed : jobs) {
+    names.push_back(placed.name);
+  }
+  return names;
 }
 
 // Why a job cannot be done as often as it says; "" when it can.
@@ -142,7 +151,10 @@ void JobsReader::apply(const RunOptions& options) {
     check_iterations(reading, job);
     if (options.replay) {
       const std::string objection =
-          is_alone ? reading.reader->replay_objection() : "is for one workload; these are tenants";
+          readings_.size() == 1 ? reading.reader->replay_objection()
+                                : "repeats the micro-batches of one workload, and these are " +
+                                      several(names_of(experiment_.jobs)) +
+                                      "; leave it out, or keep one of them in the list";
       if (!objection.empty()) {
         section_.section("run").error("replay", objection);
         return;

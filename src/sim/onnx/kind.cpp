@@ -29,7 +29,12 @@ const Registration onnx_kind(
                return setup.section.has("strategy") ? make_layers_reader(setup)
                                                     : make_chip_reader(setup, read_model);
              },
-             .layers = read_layers_of_model});
+             .layers = read_layers_of_model,
+             .lists = {{"models", [] {
+                          return std::vector<PartInfo>{{"onnx",
+                                                        "a model of ONNX, for tessera import",
+                                                        onnx::description_parameters()}};
+                        }}}});
 
 }  // namespace
 }  // namespace tessera::sim

@@ -7,8 +7,8 @@
 
 #include "graphs/experiment.hpp"
 #include "graphs/job.hpp"
-#include "graphs/npu_memories.hpp"
 #include "jobs/families.hpp"
+#include "jobs/npu_memories.hpp"
 #include "jobs/tiles.hpp"
 #include "tessera/config/without_effect.hpp"
 #include "tessera/core/error.hpp"
@@ -200,7 +200,7 @@ std::unique_ptr<Job> ProgramsReader::read() {
   note_unused_sram(strategy_section);
   check_peaks(workload_);
   traits_ = traits_of(workload_);
-  std::unique_ptr<Job> job = std::make_unique<ProgramsJob>();
+  std::unique_ptr<Job> job = std::make_unique<ProgramsJob>(setup_.tiles.nodes);
   if (setup_.section.has("execution")) {
     executor::GraphOptions usual;
     usual.data_type = workload_.data_type;
@@ -277,7 +277,30 @@ void ProgramsReader::plan(Job& job) {
   }
 }
 
+std::string name_of_stage(std::size_t stage) {
+  return "stage " + std::to_string(stage);
+}
+
+std::vector<StagePeak> peaks_of(const machine::Machine& machine, const plan::Plan& plan) {
+  std::vector<StagePeak> peaks;
+  for (std::uint32_t stage = 0; stage < plan.stages.size(); ++stage) {
+    const std::vector<plan::Pass> passes = plan.strategy.passes(stage, plan.training);
+    peaks.push_back({name_of_stage(stage), plan::peak_over(machine, plan, stage, passes)});
+  }
+  return peaks;
+}
+
+std::vector<JobDescription::Peak> described_peaks(const plan::Plan& plan) {
+  std::vector<JobDescription::Peak> peaks;
+  for (std::size_t stage = 0; stage < plan.stages.size(); ++stage) {
+    const plan::StageMemory& memory = plan.stages[stage].memory;
+    peaks.push_back({name_of_stage(stage), memory.peak, memory.offloaded()});
+  }
+  return peaks;
+}
+
 void ProgramsReader::use_graphs(GraphsJob& job, plan::Plan plan, std::vector<Bytes> in_channels) {
+  job.keep_peaks(peaks_of(setup_.platform.machine, plan), described_peaks(plan));
   job.keep_in_channels(std::move(in_channels));
   Section workload = setup_.section.section("workload");
   add_source(
@@ -337,10 +360,7 @@ JobDescription ProgramsJob::describe(const Platform& platform) const {
   text.tables = "\n# memory of one tile of each stage\n" + memory_table(planned_) +
                 "\n# of one tile, when it holds most\n" + peak_table(plan) +
                 traffic_table(platform.machine, plan);
-  for (std::size_t stage = 0; stage < plan.stages.size(); ++stage) {
-    const plan::StageMemory& memory = plan.stages[stage].memory;
-    text.peaks.push_back({"stage " + std::to_string(stage), memory.peak, memory.offloaded()});
-  }
+  text.peaks = described_peaks(plan);
   text.ideal = "ideal iteration (arithmetic only)";
   return text;
 }
@@ -355,11 +375,10 @@ std::string ProgramsJob::brief() const {
          std::to_string(plan.instructions()) + " instructions an iteration";
 }
 
-std::shared_ptr<const workload::GraphSource> ProgramsJob::graphs(const Platform& platform) const {
+std::shared_ptr<const workload::GraphSource> ProgramsJob::graphs(const Platform&) const {
   // Not owned: who asks keeps the job.
   return plan::make_graph_source(
-      std::shared_ptr<const plan::Plan>(std::shared_ptr<void>(), &planned_.plan),
-      platform.machine.topology->computing_node_ids());
+      std::shared_ptr<const plan::Plan>(std::shared_ptr<void>(), &planned_.plan), nodes_);
 }
 
 void ProgramsJob::number(NextNumbers& next) {
@@ -386,7 +405,8 @@ const FamilyRegistration layers_family(
                   },
               .complain = [](Section& workload) { workload::read_workload(workload); },
               .layers = workload::read_workload,
-              .describe = workload::section_of_kind}});
+              .describe = workload::section_of_kind,
+              .lists = {{"workloads", [] { return workload::workloads().infos(); }}}}});
 
 }  // namespace
 }  // namespace tessera::sim

@@ -5,6 +5,8 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "tessera/plan/strategy.hpp"
 #include "tessera/sim/job.hpp"
@@ -13,6 +15,9 @@ namespace tessera::sim {
 
 class ProgramsJob final : public Job {
  public:
+  // On these nodes, in the order of its NPUs.
+  explicit ProgramsJob(std::vector<EntityId> nodes) : nodes_(std::move(nodes)) {}
+
   std::unique_ptr<Work> work(const Platform& platform) const override;
   JobDescription describe(const Platform& platform) const override;
   std::string brief() const override;
@@ -28,6 +33,7 @@ class ProgramsJob final : public Job {
   BytesByNode kept(const Platform& platform, const ServingMemory& memory) const override;
 
  private:
+  std::vector<EntityId> nodes_;
   PlannedWork planned_;
 };
 

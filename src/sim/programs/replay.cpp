@@ -50,6 +50,16 @@ bool grows_evenly(const std::array<trace::Summary, 2>& before, const trace::Summ
   return true;
 }
 
+// Of the only job of a list. Its start is the same in both.
+void go_on_evenly(const trace::TenantResult& before, std::uint64_t steps,
+                  trace::TenantResult& last) {
+  last.end_ps += (last.end_ps - before.end_ps) * static_cast<std::int64_t>(steps);
+  last.executed_flops_per_iteration +=
+      (last.executed_flops_per_iteration - before.executed_flops_per_iteration) *
+      static_cast<double>(steps);
+  note_times(last);
+}
+
 // Puts `steps` more of the difference between the last two runs on top of the last one.
 void go_on_evenly(const trace::Summary& before, std::uint64_t steps, std::uint32_t replayed,
                   const Experiment& experiment, trace::Summary& last) {
@@ -79,6 +89,9 @@ void go_on_evenly(const trace::Summary& before, std::uint64_t steps, std::uint32
   last.executed_flops_per_iteration +=
       (last.executed_flops_per_iteration - before.executed_flops_per_iteration) *
       static_cast<double>(steps);
+  if (!last.tenants.empty()) {
+    go_on_evenly(before.tenants.front(), steps, last.tenants.front());
+  }
   last.replayed_micro_batches = replayed;
   last.notes.push_back(std::to_string(replayed) +
                        " micro-batches of an iteration were not simulated: they are taken to go on "

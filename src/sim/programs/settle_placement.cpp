@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "jobs/joint_work.hpp"
 #include "programs/job.hpp"
-#include "tenants/joint_work.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/plan/placement/placement.hpp"
 #include "tessera/sim/simulation.hpp"

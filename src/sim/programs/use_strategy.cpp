@@ -12,7 +12,7 @@ namespace tessera::sim {
 
 void use_strategy(Experiment& experiment, const plan::Strategy& strategy) {
   ensure(experiment.planned() != nullptr, "an experiment whose work a strategy cuts");
-  Job& job = *experiment.only_job();
+  Job& job = *experiment.single_job();
   PlannedWork& planned = *job.planned();
   plan::Plan plan = plan_of(experiment, planned.workload, strategy);
   job.ideal_time = plan::ideal_time(

@@ -58,13 +58,13 @@ ClockCosts clock_costs(const trace::ScalingCosts& costs, double event_s) {
 }
 
 // Cuts an experiment in one way after the other, and at the end as before.
-class Cutter {
+class PartitionScope {
  public:
-  explicit Cutter(Experiment& experiment)
+  explicit PartitionScope(Experiment& experiment)
       : experiment_(experiment), before_(experiment.options.partition) {}
-  ~Cutter() { experiment_.options.partition = before_; }
-  Cutter(const Cutter&) = delete;
-  Cutter& operator=(const Cutter&) = delete;
+  ~PartitionScope() { experiment_.options.partition = before_; }
+  PartitionScope(const PartitionScope&) = delete;
+  PartitionScope& operator=(const PartitionScope&) = delete;
   void use(const std::string& partition) { use_partition(experiment_, partition); }
 
  private:
@@ -116,7 +116,7 @@ class ScalingRun {
     if (names.empty()) {
       names.push_back(experiment_.options.partition);
     }
-    Cutter cutter(experiment_);
+    PartitionScope cutter(experiment_);
     for (const std::string& name : names) {
       cutter.use(name);
       report.partition += (report.partition.empty() ? "" : ",") + name;

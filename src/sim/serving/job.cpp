@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cuts/cutter_of_jobs.hpp"
 #include "jobs/tiles.hpp"
 #include "jobs/uncut.hpp"
 #include "serving/experiment.hpp"
@@ -12,6 +13,8 @@
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/machine/partition/partition_tools.hpp"
+#include "tessera/serving/policy.hpp"
+#include "tessera/serving/request.hpp"
 #include "tessera/sim/serving/serving.hpp"
 
 namespace tessera::sim {
@@ -92,11 +95,22 @@ class ServingReader final : public JobReader {
   bool uses_host_ = false;
 };
 
+std::vector<PartInfo> serving_parts() {
+  return {{"serving", "workload of requests", serving_parameters()},
+          {"served", "one of the tenants that requests are to", served_tenant_parameters()}};
+}
+
 const Registration serving_kind(
     work_kinds(), {"serving", "requests to models, in batches", {}},
     WorkKind{.read = [](const JobSetup& setup) { return std::make_unique<ServingReader>(setup); },
              .include = include_served,
-             .describe = describe_serving});
+             .describe = describe_serving,
+             .lists = {{"arrivals", [] { return serving::arrivals().infos(); }},
+                       {"policies", [] { return serving::policies().infos(); }},
+                       {"serving", serving_parts}}});
+
+const Registration npus_cutter(cutters(), {"npus", "runs of whole NPUs of equal work; serving", {}},
+                               cutter_of_jobs("npus", "cuts a workload of requests ('serving')"));
 
 }  // namespace
 

@@ -172,9 +172,16 @@ SectionInfo describe(const PartInfo& kind) {
   return whole;
 }
 
+std::vector<PartInfo> tenant_parts() {
+  return {{"tenants", "workloads at the same time, each on tiles of its own", tenant_parameters()}};
+}
+
 const Registration kind(work_kinds(),
                         {"tenants", "several workloads at a time, each on tiles of its own", {}},
-                        WorkKind{.list = read_list, .jobs = jobs_of, .describe = describe});
+                        WorkKind{.list = read_list,
+                                 .jobs = jobs_of,
+                                 .describe = describe,
+                                 .lists = {{"tenants", tenant_parts}}});
 
 }  // namespace
 

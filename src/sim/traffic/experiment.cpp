@@ -7,7 +7,7 @@
 #include "tessera/sim/experiment.hpp"
 #include "tessera/sim/traffic/traffic.hpp"
 #include "traffic/load.hpp"
-#include "traffic/unused_parts.hpp"
+#include "unused_parts.hpp"
 
 namespace tessera::sim {
 namespace {

@@ -18,6 +18,8 @@
 #include "jobs/uncut.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"
+#include "tessera/network/traffic/traffic.hpp"
+#include "tessera/sim/traffic/traffic.hpp"
 #include "traffic/load.hpp"
 #include "traffic/message_counts.hpp"
 
@@ -135,6 +137,18 @@ SectionInfo describe_traffic(const PartInfo& kind) {
   return whole;
 }
 
+// Of the files of `tessera traffic`.
+SectionInfo traffic_section() {
+  SectionInfo traffic;
+  traffic.name = "traffic";
+  traffic.help = "synthetic load";
+  traffic.parameters = traffic_parameters();
+  for (ParameterInfo& own : pattern_and_process_parameters()) {
+    traffic.parameters.push_back(std::move(own));
+  }
+  return traffic;
+}
+
 const Registration traffic_kind(
     work_kinds(),
     {"traffic",
@@ -145,7 +159,15 @@ const Registration traffic_kind(
     WorkKind{.read = [](const JobSetup& setup) { return std::make_unique<TrafficReader>(setup); },
              .describe = describe_traffic,
              .measures = message_measures(),
-             .smallest_is_best = "latency_mean_ps"});
+             .smallest_is_best = "latency_mean_ps",
+             .lists = {{"traffic",
+                        [] {
+                          return std::vector<PartInfo>{
+                              {"traffic", "load of `tessera traffic`", traffic_parameters()}};
+                        }},
+                       {"patterns", [] { return network::traffic_patterns().infos(); }},
+                       {"processes", [] { return network::injection_processes().infos(); }}},
+             .files = {{"traffic", traffic_section}}});
 
 std::string number_text(double value) {
   std::array<char, 32> text{};

@@ -48,6 +48,8 @@ void expect_alike(const trace::Summary& one, const trace::Summary& other,
   EXPECT_DOUBLE_EQ(one.executed_flops_per_iteration, other.executed_flops_per_iteration) << about;
   EXPECT_DOUBLE_EQ(one.achieved_flops_per_s, other.achieved_flops_per_s) << about;
   EXPECT_DOUBLE_EQ(one.peak_flops_per_s, other.peak_flops_per_s) << about;
+  EXPECT_FALSE(one.peak_memory.empty()) << about;
+  EXPECT_EQ(one.peak_memory, other.peak_memory) << about;
   EXPECT_TRUE(one.message_bytes.has_value()) << about;
   EXPECT_EQ(one.message_bytes, other.message_bytes) << about;
   EXPECT_EQ(one.collective_bytes, other.collective_bytes) << about;

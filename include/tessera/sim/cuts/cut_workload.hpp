@@ -5,9 +5,16 @@
 #include <optional>
 
 #include "tessera/config/document.hpp"
+#include "tessera/sim/platform.hpp"
 #include "tessera/workload/workload.hpp"
 
 namespace tessera::sim {
+
+// The section that has the workload for which a strategy is searched: the experiment's own, or that
+// of the only job of its list, on the whole machine. Only the machine of the platform is asked;
+// null: it could not be read, and a list gives nothing. Nothing also after complaints, as that a
+// list has several.
+std::optional<config::Section> section_to_cut(config::Section experiment, const Platform* platform);
 
 // Reads the section `workload` and finishes it; nothing after complaints.
 std::optional<workload::Workload> read_cut_workload(config::Section& workload);

@@ -3,7 +3,7 @@
 #include <map>
 #include <string>
 
-#include "graphs/npu_memories.hpp"
+#include "jobs/npu_memories.hpp"
 #include "tessera/config/key.hpp"
 #include "tessera/config/without_effect.hpp"
 

@@ -3,7 +3,7 @@
 #include <limits>
 #include <utility>
 
-#include "tenants/joint_work.hpp"
+#include "jobs/joint_work.hpp"
 #include "tessera/compute/compute.hpp"
 #include "tessera/executor/tenants.hpp"
 #include "trace_names.hpp"
@@ -241,6 +241,16 @@ class JointWork final : public Work {
       }
       all.read += own->read;
       all.written += own->written;
+    }
+    return all;
+  }
+  std::vector<StagePeak> known_peaks() const override {
+    std::vector<StagePeak> all;
+    for (std::size_t number = 0; number < works_.size(); ++number) {
+      for (StagePeak& peak : works_[number]->known_peaks()) {
+        peak.name.insert(0, experiment_.jobs[number].name + "/");
+        all.push_back(std::move(peak));
+      }
     }
     return all;
   }

@@ -1,4 +1,4 @@
-#include "traffic/unused_parts.hpp"
+#include "unused_parts.hpp"
 
 #include <algorithm>
 #include <array>

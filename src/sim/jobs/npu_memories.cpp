@@ -1,4 +1,4 @@
-#include "graphs/npu_memories.hpp"
+#include "jobs/npu_memories.hpp"
 
 #include <algorithm>
 #include <map>
