@@ -4,6 +4,7 @@
 #include <limits>
 #include <numeric>
 
+#include "candidate_words.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/plan/schedule/schedule.hpp"
@@ -36,10 +37,6 @@ std::vector<std::uint64_t> divisors_of(std::uint64_t number, std::uint64_t most)
 
 bool is_power_of_two(std::uint64_t number) {
   return (number & (number - 1)) == 0;
-}
-
-std::string word_of(bool value) {
-  return value ? "true" : "false";
 }
 
 // As settings have it; `char` is a yes or no.
@@ -318,103 +315,6 @@ class Visits {
 };
 
 }  // namespace
-
-std::string name_of(Recompute recompute) {
-  switch (recompute) {
-    case Recompute::none:
-      return "none";
-    case Recompute::selective:
-      return "selective";
-    case Recompute::alternate:
-      return "alternate";
-    case Recompute::full:
-      return "full";
-  }
-  throw InternalError("a recomputation outside its list");
-}
-
-std::vector<std::string> Candidate::settings() const {
-  const auto number = [](const char* key, std::uint64_t value) {
-    return std::string("strategy.") + key + "=" + std::to_string(value);
-  };
-  return {number("pipeline", degrees.pipeline),
-          number("tensor", degrees.tensor),
-          number("data", degrees.data),
-          number("context", context),
-          number("expert", expert),
-          "strategy.sequence_parallel=" + word_of(sequence_parallel),
-          number("micro_batch", micro_batch),
-          number("chunks", chunks),
-          "strategy.schedule=" + schedule,
-          "strategy.recompute=" + name_of(recompute),
-          number("zero", zero),
-          number("shard", shard),
-          "strategy.overlap_gradients=" + word_of(overlap_gradients),
-          "strategy.overlap_tensor=" + word_of(overlap_tensor),
-          "strategy.placement={layout: " + layout + "}"};
-}
-
-std::string Candidate::key() const {
-  std::string text;
-  std::vector<std::string> all = settings();
-  all.back() = "=" + layout;
-  for (const std::string& setting : all) {
-    text += (text.empty() ? "" : "/") + setting.substr(setting.find('=') + 1);
-  }
-  return text;
-}
-
-std::string Candidate::title() const {
-  std::string text = "pipeline " + std::to_string(degrees.pipeline) + ", tensor " +
-                     std::to_string(degrees.tensor) + ", data " + std::to_string(degrees.data);
-  const auto more = [&](const char* name, std::uint64_t value) {
-    text += value > 1 ? std::string(", ") + name + " " + std::to_string(value) : "";
-  };
-  more("context", context);
-  more("expert", expert);
-  text += ", micro-batch " + std::to_string(micro_batch) + ", " + schedule;
-  more("chunks", chunks);
-  text += recompute == Recompute::none ? "" : ", recompute " + name_of(recompute);
-  text += zero > 0 ? ", ZeRO " + std::to_string(zero) : "";
-  text += shard > 0 ? " over " + std::to_string(shard) : "";
-  text += sequence_parallel ? ", sequence parallel" : "";
-  text += overlap_gradients ? ", gradients overlap" : "";
-  text += overlap_tensor ? ", tensor sums overlap" : "";
-  return text;
-}
-
-bool Candidate::is_v_shaped() const {
-  return plan::schedules().contains(schedule) && plan::schedules().at(schedule).v_shaped;
-}
-
-plan::Strategy Candidate::strategy(const plan::Strategy& base, std::uint64_t samples) const {
-  plan::Strategy strategy = base;
-  strategy.degrees = degrees;
-  strategy.degrees.data *= context;
-  strategy.context = context;
-  strategy.expert = expert;
-  strategy.sequence_parallel = sequence_parallel;
-  strategy.micro_batch = micro_batch;
-  strategy.micro_batches =
-      static_cast<std::uint32_t>(samples / (std::uint64_t{micro_batch} * degrees.data));
-  strategy.chunks = chunks;
-  strategy.schedule = schedule;
-  strategy.v_shaped = is_v_shaped();
-  strategy.mirrored = false;
-  strategy.order.clear();
-  strategy.recompute = recompute;
-  strategy.zero = zero;
-  strategy.shard = shard;
-  strategy.overlap_gradients = overlap_gradients;
-  strategy.overlap_tensor = overlap_tensor;
-  strategy.overlap_passes = base.overlap_passes && strategy.has_pairs();
-  strategy.layout = layout;
-  plan::PlacementRequest placement;
-  placement.degrees = strategy.degrees;
-  placement.nodes = base.placement.nodes;
-  strategy.placement = placement;
-  return strategy;
-}
 
 const std::vector<std::string>& varied_keys() {
   static const std::vector<std::string> keys{

@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <chrono>
-#include <deque>
 #include <string>
 #include <utility>
 
 #include "meeting.hpp"
+#include "other_rank.hpp"
 #include "statements.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/pdes/sync_policy.hpp"
@@ -29,11 +29,6 @@ constexpr std::chrono::milliseconds longest_wait(1);
 constexpr std::uint64_t patience = 3;
 // A rank that has waited so long calls one in any case.
 constexpr std::chrono::milliseconds longest_silence(200);
-
-// Marks of the record that ends a batch.
-constexpr std::uint8_t states = 1;      // statements stand before it
-constexpr std::uint8_t calls = 2;       // for the meeting whose number is its sequence
-constexpr std::uint8_t is_arrived = 4;  // nothing is left to do before a cut or the end
 
 class PromisePolicy final : public SyncPolicy {
  public:
@@ -87,21 +82,7 @@ class PromisePolicy final : public SyncPolicy {
   }
 
  private:
-  // A batch with events that the other one may not know of yet.
-  struct Unanswered {
-    std::uint32_t number;
-    SimTime earliest;
-  };
-  struct Other {
-    std::size_t neighbour = Statements::none;  // among those of this rank
-    std::uint32_t posted = 0;                  // batches with events to it
-    std::uint32_t received = 0;                // batches with events from it
-    std::deque<Unanswered> unanswered;
-    std::size_t checked = 0;  // events in its outbox that were held against what was said
-    SimTime bound;            // nothing comes from it before
-    SimTime freed;            // what it waited for when it was told that it may go on
-    std::uint32_t looks = 0;  // since it was told
-  };
+  using Other = OtherRank;
   static constexpr std::size_t sums_carried = 6;
 
   // --- what comes in ---
@@ -185,7 +166,7 @@ class PromisePolicy final : public SyncPolicy {
     towards.at = std::max(firm_, std::min(outlook.at, site.next() + outlook.after_next));
     towards.through = outlook.through();
     towards.sent = outbox.earliest;
-    for (const Unanswered& batch : other.unanswered) {
+    for (const OtherRank::Unanswered& batch : other.unanswered) {
       towards.sent = std::min(towards.sent, batch.earliest);
     }
     towards.bound = statements_.complete() ? SimTime::zero() : other.bound;

@@ -2,11 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "files.hpp"
+#include "tenants.hpp"
 #include "tessera/sim/cuts/weights.hpp"
 #include "tessera/sim/serving/serving.hpp"
 #include "tessera/sim/simulation.hpp"
@@ -14,144 +14,25 @@
 namespace tessera::sim::tenants_test {
 namespace {
 
+using tenancy::alone;
+using tenancy::as_graphs;
+using tenancy::collective;
+using tenancy::inference;
+using tenancy::Machine;
+using tenancy::machine_for;
+using tenancy::npu_keys;
+using tenancy::operators;
+using tenancy::replaced;
+using tenancy::run_it;
+using tenancy::serving;
+using tenancy::tenant;
+using tenancy::together;
+using tenancy::transformer;
+using tenancy::vertices;
+using tenancy::Work;
 using testing::complaint_of;
 using testing::Files;
 using testing::read;
-
-// Cores of one type and tiles of another, each with a memory of its own.
-const std::string machine_text =
-    "machine:\n"
-    "  topology: {kind: mesh, rows: ROWS, columns: 4, bandwidth: 10 GB/s, latency: 1 ns}\n"
-    "  tile: {peak: {fp16: 1 TFLOP/s}, sram: 100 kB}\n"
-    "  dram: {at: DRAM, bandwidth: 20 GB/s, latency: 50 ns}\n"
-    "  memory: {model: channel}\n"
-    "  network: {model: NETWORK}\n"
-    "  compute: {model: COMPUTE}\n";
-const std::string npu_keys =
-    "npu, array: [8, 8], vector_width: 16, scratchpad: 64 KiB, accumulator: 16 KiB";
-
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  const std::size_t at = text.find(from);
-  return at == std::string::npos ? text : text.replace(at, from.size(), to);
-}
-
-struct Machine {
-  int rows = 4;
-  std::string dram = "each";
-  std::string network = "packet";
-  std::string compute = "roofline";
-
-  std::string text() const {
-    std::string text = replaced(machine_text, "ROWS", std::to_string(rows));
-    text = replaced(text, "DRAM", dram);
-    text = replaced(text, "NETWORK", network);
-    return replaced(text, "COMPUTE", compute);
-  }
-};
-
-// What a workload needs beside it, in lines of their own.
-struct Work {
-  std::string name;
-  std::string lines;
-  bool needs_cores = false;
-  bool repeats = true;
-};
-
-void PrintTo(const Work& work, std::ostream* out) {
-  *out << work.name;
-}
-
-const Work transformer{
-    "transformer",
-    "workload: {kind: transformer, layers: 2, hidden: 32, heads: 4, sequence: 16, vocabulary: 50, "
-    "batch: 8}\n"
-    "strategy: {pipeline: 2, tensor: 2, data: 2}\n"};
-const Work inference{
-    "inference",
-    "workload: {kind: transformer, layers: 2, hidden: 32, heads: 4, sequence: 16, vocabulary: 50, "
-    "batch: 8, mode: inference}\n"
-    "strategy: {pipeline: 2, tensor: 2, data: 2, placement: {layout: optimized, moves: 2000}}\n"};
-const Work as_graphs{"programs as graphs", transformer.lines + "execution: {sends: delivered}\n"};
-const Work collective{
-    "collective",
-    "workload: {kind: collective, collective: all-reduce, size: 3 MB, repeat: 2}\n"
-    "execution: {collectives: {chunks: 3}}\n"};
-const Work vertices{"vertices",
-                    "workload: {kind: graph, iterations: 2, vertices: ["
-                    "{name: forward, start: true, flops: 1 GFLOP, bytes: 300 kB}, "
-                    "{name: sync, collective: all-reduce, bytes: 3 MB}, "
-                    "{name: message, from: 0, to: 3, bytes: 1 MB}], edges: ["
-                    "{from: forward, to: sync}, {from: sync, to: message}, "
-                    "{from: message, to: forward}]}\n"};
-const Work operators{"operators",
-                     "workload: {kind: operators, operators: ["
-                     "{kind: norm, rows: 60, columns: 96}, "
-                     "{kind: gemm, rows: 60, columns: 64, depth: 96, bias: true}]}\n",
-                     true};
-
-// Over four NPUs, and on one of them beside it.
-const Work serving{
-    "serving",
-    "workload: {kind: serving, npu_cores: 2, tenants: ["
-    "{name: cut, tensor: 2, pipeline: 2, language_model: {layers: 2, hidden: 32, heads: 4, "
-    "sequence: 64, vocabulary: 50}, requests: {arrivals: poisson, rate: 200000, count: 4, "
-    "prompt: [4, 20], generate: [1, 4]}, target: {first_token: 20 us}}, "
-    "{name: one, npus: [1], language_model: {layers: 1, hidden: 32, heads: 4, sequence: 64, "
-    "vocabulary: 50}, requests: {arrivals: list, list: [{at: 1 us, prompt: 20, generate: 3}, "
-    "{at: 7 us, prompt: 8, generate: 2}]}}]}\n",
-    true, false};
-
-// Lines below the first of a list item.
-std::string indented(const std::string& lines, const std::string& by) {
-  std::string text;
-  for (std::size_t at = 0; at < lines.size();) {
-    const std::size_t end = lines.find('\n', at) + 1;
-    text += by + lines.substr(at, end - at);
-    at = end;
-  }
-  return text;
-}
-
-std::string tenant(const std::string& name, const std::string& tiles, const std::string& lines) {
-  return "    - name: " + name + "\n      tiles: " + tiles + "\n" + indented(lines, "      ");
-}
-
-Files files_of(const Machine& machine, const std::string& rest) {
-  return {{"lab/experiment.yaml", "name: lab\n" + machine.text() + rest + "run: {trace: none}\n"}};
-}
-
-Files alone(const Machine& machine, const Work& work) {
-  return files_of(machine, work.lines);
-}
-
-Files together(const Machine& machine, const std::vector<std::string>& tenants) {
-  std::string rest = "workload:\n  kind: tenants\n  tenants:\n";
-  for (const std::string& each : tenants) {
-    rest += each;
-  }
-  return files_of(machine, rest);
-}
-
-trace::Summary run_it(const Files& files, int ranks = 1) {
-  const Experiment experiment = read(files);
-  trace::Summary result;
-  comm::run_ranks_as_threads(ranks, [&](comm::Communicator& communicator) {
-    trace::Summary summary = run(experiment, communicator, {});
-    if (communicator.rank() == 0) {
-      result = std::move(summary);
-    }
-  });
-  return result;
-}
-
-Machine machine_for(const Work& work, int rows) {
-  Machine machine;
-  machine.rows = rows;
-  if (work.needs_cores) {
-    machine.compute = npu_keys;
-  }
-  return machine;
-}
 
 class Tenants : public ::testing::TestWithParam<Work> {};
 
@@ -402,87 +283,6 @@ TEST(TenantsTogether, AreServedOnce) {
       ::testing::HasSubstr("iterations: requests are served once"));
 }
 
-// A machine whose tiles share one memory.
-Files in_one_memory(const std::string& capacity, const std::vector<std::string>& tenants) {
-  Machine machine;
-  machine.dram = "nodes, nodes: [0], capacity: " + capacity;
-  machine.compute = npu_keys;
-  return together(machine, tenants);
-}
-
-TEST(TenantsTogether, FitTheMemoriesThatTheyShare) {
-  const std::string step = tenant("step", "0-7", transformer.lines);
-  const std::string chat = tenant("chat", "8-15", serving.lines);
-  const auto blocks = [&](const std::vector<std::string>& tenants) {
-    const Experiment experiment = read(in_one_memory("3 MB", tenants));
-    return *served_by(*experiment.jobs.back().job)->tenants[1].batching.blocks;
-  };
-  // Caches take what is left: what the tiles of the step keep is missing.
-  const std::uint64_t all = blocks({chat});
-  const std::uint64_t beside = blocks({step, chat});
-  EXPECT_LT(beside, all);
-  EXPECT_EQ(read(in_one_memory("3 MB", {step, chat})).jobs[0].job->planned()->in_channels.size(),
-            1U);
-  // Others that serve have as much.
-  EXPECT_NEAR(static_cast<double>(blocks({tenant("other", "0-7", serving.lines), chat})),
-              static_cast<double>(all) / 2, static_cast<double>(all) / 8);
-
-  EXPECT_EQ(complaint_of(in_one_memory("1 MB", {step})), "");
-  EXPECT_EQ(complaint_of(in_one_memory("1 MB", {chat})), "");
-  EXPECT_THAT(
-      complaint_of(in_one_memory("1 MB", {step, chat})),
-      ::testing::AllOf(::testing::HasSubstr("tenants[1].workload: the memory at tile (0,0)"),
-                       ::testing::HasSubstr("'step' "), ::testing::HasSubstr(", 'chat' ")));
-}
-
-TEST(TenantsTogether, HaveTensorsAndOperandsInMemoriesThatTheyShare) {
-  const Work tensors{"tensors",
-                     "workload: {kind: graph, tensors: [{name: t, bytes: 100 kB}], vertices: ["
-                     "{name: v, start: true, flops: 1 MFLOP, uses: [t]}]}\n"};
-  const std::string first = tenant("first", "0-7", tensors.lines);
-  const std::string second = tenant("second", "8-15", operators.lines);
-  EXPECT_EQ(complaint_of(in_one_memory("90 kB", {second})), "");
-  EXPECT_THAT(complaint_of(in_one_memory("110 kB", {first, second})),
-              ::testing::HasSubstr("of tenants"));
-}
-
-// Rows of memory are nobody else's.
-TEST(TenantsTogether, HaveOperandsAtAddressesOfTheirOwn) {
-  constexpr std::uint64_t unit = std::uint64_t{16} << 20U;
-  const std::string step = tenant("step", "0-7", transformer.lines);
-  const std::string other =
-      tenant("other", "8-11", replaced(inference.lines, "data: 2", "data: 1"));
-  const std::string chip = tenant("chip", "12-13", operators.lines);
-  const std::string more = tenant("more", "14-15", operators.lines);
-  const Experiment experiment = read(in_one_memory("1 GB", {more, step, other, chip}));
-  const std::size_t operations = experiment.jobs[1].job->planned()->plan.operations.size();
-  ASSERT_GT(operations, 0U);
-  EXPECT_EQ(experiment.jobs[1].job->planned()->plan.first_operation, 0U);
-  EXPECT_EQ(experiment.jobs[2].job->planned()->plan.first_operation, operations);
-  // Behind programs, of which each tile has its own.
-  const std::uint64_t first = experiment.jobs[0].job->first_address();
-  EXPECT_GT(first, 0U);
-  EXPECT_EQ(first % unit, 0U);
-  EXPECT_EQ(experiment.jobs[3].job->first_address(), first + unit);
-
-  Files files = in_one_memory("1 GB", {more, step, other, chip});
-  std::string& text = files.at("lab/experiment.yaml");
-  text = replaced(text, "{model: channel}", "{model: dram, preset: LPDDR5}");
-  const trace::Summary summary = run_it(files);
-  EXPECT_EQ(summary.status, "finished");
-  EXPECT_EQ(run_it(files, 3).result_digest, summary.result_digest);
-
-  const std::string more_requests =
-      "workload: {kind: serving, tenants: [{language_model: {layers: 1, hidden: 32, heads: 4, "
-      "sequence: 64, vocabulary: 50}, requests: {arrivals: closed, count: 1, prompt: 4, generate: "
-      "1}}]}\n";
-  const Experiment served = read(in_one_memory(
-      "1 GB", {chip, tenant("a", "0-7", serving.lines), tenant("b", "8-9", more_requests)}));
-  EXPECT_EQ(served.jobs[0].job->first_address(), 0U);
-  EXPECT_EQ(served.jobs[1].job->first_address(), unit);
-  EXPECT_GT(served.jobs[2].job->first_address(), unit);
-}
-
 TEST(TenantsTogether, WeighWhatTheyDo) {
   Machine machine;
   machine.compute = npu_keys;
@@ -492,63 +292,6 @@ TEST(TenantsTogether, WeighWhatTheyDo) {
   const std::vector<std::uint64_t> events = predicted_events(experiment);
   EXPECT_GT(events[0], events[12]);
   EXPECT_GT(events[8], events[12]);
-}
-
-void expect_to_go_on_from_checkpoints(const Files& files) {
-  const trace::Summary expected = run_it(files);
-  const std::string folder = (std::filesystem::path(::testing::TempDir()) /
-                              ::testing::UnitTest::GetInstance()->current_test_info()->name())
-                                 .string();
-  struct Stop {
-    int ranks;  // that go on
-    SimTime at;
-  };
-  for (const auto& [ranks, at] :
-       {Stop{1, SimTime::from_ps(2'000'000)}, Stop{3, SimTime::from_ps(8'000'000)}}) {
-    std::filesystem::remove_all(folder);
-    const Experiment experiment = read(files);
-    bool written = false;
-    RunRequest request;
-    request.folder = folder;
-    request.checkpoints.simulated = at;
-    request.hooks.on_checkpoint = [&](bool begins) { written = written || begins; };
-    request.hooks.stop_requested = [&] { return written; };
-    comm::run_ranks_as_threads(1, [&](comm::Communicator& communicator) {
-      EXPECT_EQ(run(experiment, communicator, request).status, "stopped");
-    });
-    comm::run_ranks_as_threads(ranks, [&](comm::Communicator& communicator) {
-      const trace::Summary summary =
-          run(read_run_folder(folder, config::load_text_file), communicator, {folder, {}, true});
-      EXPECT_EQ(summary.result_digest, expected.result_digest) << ranks;
-      EXPECT_EQ(summary.events, expected.events);
-      for (std::size_t i = 0; i < expected.tenants.size(); ++i) {
-        EXPECT_EQ(summary.tenants.at(i).end_ps, expected.tenants[i].end_ps);
-      }
-      for (std::size_t i = 0; i < expected.services.size(); ++i) {
-        EXPECT_EQ(summary.services.at(i).latency.p95, expected.services[i].latency.p95);
-      }
-    });
-  }
-  std::filesystem::remove_all(folder);
-}
-
-TEST(TenantsTogether, GoOnFromACheckpoint) {
-  Machine machine;
-  machine.dram = "edge, edges: [west]";
-  machine.compute = npu_keys;
-  expect_to_go_on_from_checkpoints(
-      together(machine, {tenant("a", "0-7", transformer.lines),
-                         tenant("b", "8-11", operators.lines + "start: 5 us\n"),
-                         tenant("c", "12-15", collective.lines)}));
-}
-
-TEST(TenantsTogether, GoOnServingFromACheckpoint) {
-  Machine machine;
-  machine.dram = "edge, edges: [west]";
-  machine.compute = npu_keys;
-  expect_to_go_on_from_checkpoints(together(
-      machine,
-      {tenant("a", "8-15", serving.lines + "start: 1 us\n"), tenant("b", "0-7", serving.lines)}));
 }
 
 }  // namespace

@@ -1,13 +1,11 @@
 #include "tessera/trace/chrome/export.hpp"
 
 #include <gmock/gmock.h>
-#include <sys/resource.h>
-#include <zlib.h>
 
-#include <csignal>
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "chrome_runs.hpp"
 #include "tessera/trace/records.hpp"
 #include "tessera/trace/run_folder.hpp"
 #include "trace_test_support.hpp"
@@ -15,152 +13,23 @@
 namespace tessera::trace::test::chrome_export_test {
 namespace {
 
-using Json = nlohmann::json;
+using chrome::beyond_double;
+using chrome::busy_rows;
+using chrome::channel_bin;
+using chrome::exported;
+using chrome::Json;
+using chrome::link_bin;
+using chrome::node_of;
+using chrome::RankRows;
+using chrome::slices_of;
+using chrome::small_run;
+using chrome::step;
+using chrome::Timeline;
+using chrome::write_run;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-
-constexpr std::int64_t beyond_double = (std::int64_t{1} << 53) + 1;
-
-// Rows of one rank, by table.
-struct RankRows {
-  std::vector<NodeRow> nodes;
-  std::vector<NameRow> names;
-  std::vector<OperatorRow> operators;
-  std::vector<MessageRow> messages;
-  std::vector<LinkRow> link_bins;
-  std::vector<LinkRow> links;
-  std::vector<ChannelRow> channel_bins;
-};
-
-void write_run(const TempFolder& folder, const std::vector<RankRows>& run) {
-  const int ranks = static_cast<int>(run.size());
-  for (int rank = 0; rank < ranks; ++rank) {
-    TraceFile file(folder.file(trace_name(rank, ranks)), tables(),
-                   {{"phases", "forward,backward"},
-                    {"activities", "compute,tensor,data,pipeline,memory,bubble"},
-                    {"traffic", "activation,gradient"},
-                    {"tenants", "chat,voice"},
-                    {"experiment", "a \"test\""}});
-    const auto append = [&](Table table, const auto& rows) {
-      for (const auto& row : rows) {
-        file.append(table, row);
-      }
-    };
-    const RankRows& rows = run[static_cast<std::size_t>(rank)];
-    append(nodes, rows.nodes);
-    append(names, rows.names);
-    append(operators, rows.operators);
-    append(messages, rows.messages);
-    append(link_bins, rows.link_bins);
-    append(links, rows.links);
-    append(channel_bins, rows.channel_bins);
-    file.close(SimTime::from_ps(1));
-  }
-  write_manifest(folder.path(), ranks);
-}
-
-NodeRow node_of(std::uint32_t node, std::int64_t stage) {
-  NodeRow row{};
-  row.node = node;
-  row.stage = stage;
-  return row;
-}
-
-OperatorRow step(std::uint32_t node, std::int64_t start_ps, std::int64_t end_ps,
-                 std::uint8_t activity = 0, std::uint16_t name = 0) {
-  return {start_ps, end_ps, node, 3, name, 1, activity};
-}
-
-ChannelRow channel_bin(std::int64_t begin_ps, std::int64_t end_ps, std::uint64_t read,
-                       std::uint64_t written = 0) {
-  ChannelRow row;
-  row.begin_ps = begin_ps;
-  row.end_ps = end_ps;
-  row.read_bytes = read;
-  row.written_bytes = written;
-  row.channel = 5;
-  return row;
-}
-
-LinkRow link_bin(std::int64_t begin_ps, std::int64_t end_ps, std::uint64_t bytes,
-                 std::int64_t busy_ps, std::uint8_t port = 0) {
-  return {begin_ps, end_ps, bytes, busy_ps, 0, 0, 1, port};
-}
-
-// Two ranks, two stages of two tiles (10, 11 and 20, 21), and names on rank 0 as a run has them.
-std::vector<RankRows> small_run() {
-  RankRows first;
-  first.nodes = {node_of(10, 0), node_of(11, 0), node_of(30, -1)};
-  first.names = {{0, text64("attention")}, {1, text64("say \"hi\"\n\\ \xff é")}};
-  first.operators = {step(10, 0, 1'234'567), step(10, 1'234'567, 2'000'000, 1, 1),
-                     step(10, 2'000'000, 2'000'001, 4), step(10, 2'000'001, beyond_double, 5),
-                     step(11, 0, 7)};
-  RankRows second;
-  second.nodes = {node_of(20, 1), node_of(21, 1)};
-  second.operators = {step(20, 500, 600, 0, 99), step(21, 500, 600, 77)};
-  second.messages = {{5, 1'000'005, beyond_double, std::uint64_t{1} << 63, 10, 20, 0},
-                     {6, 6, 6, 0, 20, 21, 1}};
-  return {first, second};
-}
-
-std::string unpacked(const std::string& path) {
-  gzFile file = gzopen(path.c_str(), "rb");
-  std::string text;
-  std::array<char, 4096> buffer{};
-  for (int count = gzread(file, buffer.data(), buffer.size()); count > 0;
-       count = gzread(file, buffer.data(), buffer.size())) {
-    text.append(buffer.data(), static_cast<std::size_t>(count));
-  }
-  EXPECT_EQ(gzclose(file), Z_OK);
-  return text;
-}
-
-// An exported timeline, and what the program says about it.
-struct Timeline {
-  ChromeExport result;
-  std::string text;
-  Json json;
-
-  std::vector<Json> events(const std::string& phase) const {
-    std::vector<Json> found;
-    for (const Json& event : json["traceEvents"]) {
-      if (event["ph"] == phase) {
-        found.push_back(event);
-      }
-    }
-    return found;
-  }
-  // Name of each process or thread.
-  std::string name_of(const std::string& kind, const Json& event) const {
-    for (const Json& metadata : events("M")) {
-      if (metadata["name"] == kind + "_name" && metadata["pid"] == event["pid"] &&
-          (kind == "process" || metadata["tid"] == event["tid"])) {
-        return metadata["args"]["name"];
-      }
-    }
-    return "";
-  }
-};
-
-Timeline exported(const TempFolder& folder, ChromeExportOptions options = {}) {
-  options.folder = folder.path();
-  Timeline timeline;
-  timeline.result = export_chrome(options);
-  timeline.text = unpacked(timeline.result.output);
-  timeline.json = Json::parse(timeline.text);
-  return timeline;
-}
-
-// "tile lane start-end" of each slice.
-std::vector<std::string> slices_of(const Timeline& timeline) {
-  std::vector<std::string> slices;
-  for (const Json& slice : timeline.events("X")) {
-    slices.push_back(timeline.name_of("thread", slice) + " " + slice["args"]["start_ps"].dump());
-  }
-  return slices;
-}
 
 TEST(ChromeExport, KeepsEveryPicosecond) {
   const TempFolder folder;
@@ -208,22 +77,6 @@ TEST(ChromeExport, NamesProcessesLanesAndSlices) {
   EXPECT_EQ(timeline.json["otherData"]["experiment"], "a \"test\"");
   EXPECT_EQ(timeline.json["otherData"]["slices"], 7);
   EXPECT_EQ(timeline.json["displayTimeUnit"], "ns");
-}
-
-// Eight tiles that are never without a step.
-RankRows busy_rows() {
-  RankRows rows;
-  for (std::uint32_t tile = 0; tile < 8; ++tile) {
-    rows.nodes.push_back(node_of(tile, tile / 2));
-    std::int64_t now = 0;
-    for (std::uint64_t i = 0; i < 200; ++i) {
-      const std::uint64_t random = mix64(tile * 1000 + i + 1);
-      const std::int64_t end = now + static_cast<std::int64_t>(random % 3'000'000) + 1;
-      rows.operators.push_back(step(tile, now, end, static_cast<std::uint8_t>(random >> 40) % 6));
-      now = end;
-    }
-  }
-  return rows;
 }
 
 TEST(ChromeExport, SlicesOfALaneDoNotOverlap) {
@@ -465,103 +318,6 @@ TEST(ChromeExport, SaysTheSameTwice) {
   options.output = folder.file("b.json.gz");
   exported(folder, options);
   EXPECT_EQ(contents_of(folder.file("a.json.gz")), contents_of(folder.file("b.json.gz")));
-}
-
-TEST(ChromeExport, RefusesWrongOptions) {
-  const TempFolder folder;
-  write_run(folder, small_run());
-  const auto fault = [&](auto change) {
-    ChromeExportOptions options;
-    options.folder = folder.path();
-    change(options);
-    return message_of<ConfigError>([&] { export_chrome(options); });
-  };
-  using Options = ChromeExportOptions;
-  EXPECT_THAT(fault([](Options& o) {
-                o.stages = {0, 7};
-              }),
-              HasSubstr("unknown stage 7; the run has 0 to 1"));
-  EXPECT_THAT(fault([](Options& o) { o.stages = {-1}; }), HasSubstr("unknown stage -1"));
-  EXPECT_THAT(fault([](Options& o) { o.tiles = {12}; }), HasSubstr("unknown tile 12"));
-  EXPECT_THAT(fault([](Options& o) { o.limit = 0; }), HasSubstr("limit"));
-  EXPECT_THAT(fault([](Options& o) { o.from = o.to = SimTime::from_ps(1'000); }),
-              HasSubstr("from 1 ns to 1 ns"));
-  EXPECT_FALSE(std::filesystem::exists(folder.file("trace.json.gz")));
-}
-
-TEST(ChromeExport, RefusesAnIncompleteRun) {
-  const TempFolder folder;
-  write_run(folder, small_run());
-  const auto fault = [&](const std::string& output = "") {
-    ChromeExportOptions options;
-    options.folder = folder.path();
-    options.output = output;
-    return message_of<IoError>([&] { export_chrome(options); });
-  };
-  EXPECT_THAT(fault(folder.file("none/x.json.gz")),
-              HasSubstr("none/x.json.gz: error: cannot create the file: No such file"));
-  const std::string path = folder.file("trace.00001.h5");
-  const std::string contents = contents_of(path);
-  write_contents(path, contents + "x");
-  EXPECT_THAT(fault(), HasSubstr("is no complete run: trace.00001.h5: has"));
-  std::filesystem::remove(folder.file("manifest.json"));
-  EXPECT_THAT(fault(), HasSubstr("manifest.json: missing"));
-  write_manifest(folder.path(), 0);
-  EXPECT_THAT(fault(), HasSubstr("the run wrote no trace"));
-}
-
-TEST(ChromeExport, LeavesNothingOnAFullDisk) {
-  const TempFolder folder;
-  write_run(folder, {busy_rows()});
-  const pid_t child = start_child([&] {
-    limit_file_size(1000);
-    ChromeExportOptions options;
-    options.folder = folder.path();
-    const std::string message = message_of<IoError>([&] { export_chrome(options); });
-    return message.find("trace.json.gz: error: cannot ") != std::string::npos &&
-                   message.find("File too large") != std::string::npos
-               ? 0
-               : 1;
-  });
-  EXPECT_EQ(wait_for(child), 0);
-  for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
-    EXPECT_NE(entry.path().extension(), ".gz");
-  }
-}
-
-TEST(ChromeExport, RefusesRowsThatEndBeforeTheyBegin) {
-  const auto fault = [](auto change) {
-    const TempFolder folder;
-    RankRows rows;
-    change(rows);
-    write_run(folder, {rows});
-    const std::string message = message_of<IoError>([&] { exported(folder); });
-    for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
-      EXPECT_NE(entry.path().extension(), ".gz") << "nothing half-written stays";
-    }
-    return message;
-  };
-  EXPECT_THAT(fault([](RankRows& rows) { rows.operators = {step(0, 2, 1)}; }),
-              HasSubstr("table 'operators' has a row from 2 ps to 1 ps"));
-  EXPECT_THAT(fault([](RankRows& rows) { rows.operators = {step(0, -1, 1)}; }),
-              HasSubstr("from -1 ps"));
-  EXPECT_THAT(fault([](RankRows& rows) {
-                rows.messages = {{2, 1, 3, 0, 0, 0, 0}};
-              }),
-              HasSubstr("'messages'"));
-  EXPECT_THAT(fault([](RankRows& rows) { rows.channel_bins = {channel_bin(1, 1, 0)}; }),
-              HasSubstr("'channel_bins'"));
-  EXPECT_THAT(fault([](RankRows& rows) { rows.link_bins = {link_bin(1, 1, 0, 0)}; }),
-              HasSubstr("'link_bins'"));
-}
-
-TEST(ChromeExport, RefusesTablesOfAnotherForm) {
-  const TempFolder folder;
-  TableSpec other = row_table("operators");
-  TraceFile(folder.file(trace_name(0, 1)), {other}, {}).close(SimTime::zero());
-  write_manifest(folder.path(), 1);
-  EXPECT_THAT(message_of<IoError>([&] { exported(folder); }),
-              HasSubstr("table 'operators' has other fields than this program's"));
 }
 
 TEST(ChromeExport, DoesWithoutTables) {

@@ -1,0 +1,125 @@
+// Keys of services that have no effect are noted.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "files.hpp"
+#include "fleet.hpp"
+#include "run_on.hpp"
+
+namespace tessera::sim::served_keys_test {
+namespace {
+
+using fleet::experiment_of;
+using fleet::mesh;
+using fleet::remote;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using testing::Files;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using testing::read;
+using testing::run_on;
+
+// They had been read without a word.
+TEST(ServedKeys, WithoutEffectAreNoted) {
+  const auto notes = [](const std::string& keys, const std::string& machine = mesh) {
+    const std::string requests =
+        "      requests: {arrivals: list, list: [{at: 0 us, prompt: 64, generate: 3}]}\n";
+    return read(experiment_of(machine, requests + keys)).notes;
+  };
+  EXPECT_THAT(notes(""), IsEmpty());
+  EXPECT_THAT(notes("      batching: {chunk: 128}\n"), IsEmpty());
+  EXPECT_THAT(notes("      batching: {tokens: 64, chunk: 128}\n"),
+              ElementsAre(HasSubstr("batching.tokens has no effect with chunk")));
+  EXPECT_THAT(notes("      speculation: {acceptance: 0.5, time: 1 us}\n"),
+              ElementsAre(HasSubstr("speculation.acceptance has no effect with tokens: 0"),
+                          HasSubstr("speculation.time has no effect with tokens: 0")));
+  EXPECT_THAT(notes("      speculation: {tokens: 2, acceptance: 0.5, time: 1 us}\n"), IsEmpty());
+  EXPECT_THAT(notes("      router: least-work\n"),
+              ElementsAre(HasSubstr("router has no effect with one replica")));
+  EXPECT_THAT(notes("      replicas: 2\n      router: least-work\n"), IsEmpty());
+  EXPECT_THAT(notes("      replicas: 2\n      scaling: {least: 2, requests: 4}\n"),
+              ElementsAre(HasSubstr("scaling has no effect with as many least")));
+  // Replicas share the host's links, which whole steps do not.
+  const auto of_run = [](const std::string& steps) {
+    const std::string two =
+        "      replicas: 2\n      requests: {arrivals: fixed, count: 2, prompt: 8, generate: 2}\n";
+    return run_on(1, experiment_of(mesh, two, steps)).notes;
+  };
+  EXPECT_THAT(of_run("whole"), Contains(HasSubstr("steps are whole")));
+  EXPECT_THAT(of_run("walked"), Not(Contains(HasSubstr("steps are whole"))));
+  const std::string tier = "      batching: {cache: 64 KiB, tier: {capacity: 32 KiB, swap: false";
+  const std::string machine = mesh + remote("10 GB/s", "1 us");
+  EXPECT_THAT(notes(tier + "}}\n", machine), IsEmpty());
+  EXPECT_THAT(notes(tier + ", prefixes: false}}\n", machine),
+              ElementsAre(HasSubstr("batching.tier has no effect with swap: false")));
+}
+
+TEST(ServedKeys, SeedsOfWhatIsNotDrawnAreNoted) {
+  const auto notes = [](const std::string& requests, const std::string& more = "") {
+    Files files = experiment_of(mesh, "      requests: {" + requests + "}\n" + more);
+    std::string& text = files.at("lab/experiment.yaml");
+    const std::string kind = "kind: serving\n";
+    text.replace(text.find(kind), kind.size(), kind + "  seed: 2\n");
+    return read(files).notes;
+  };
+  const auto says_so =
+      ElementsAre("workload.seed has no effect with requests of which nothing is drawn");
+  EXPECT_THAT(notes("arrivals: list, list: [{at: 0 us, prompt: 64, generate: 3}]"), says_so);
+  EXPECT_THAT(notes("arrivals: fixed, count: 2, prompt: 8, generate: 2"), says_so);
+  EXPECT_THAT(notes("arrivals: fixed, count: 2, prompt: 8, generate: [2, 3]"), IsEmpty());
+  EXPECT_THAT(notes("arrivals: poisson, rate: 100, count: 2, prompt: 8, generate: 2"), IsEmpty());
+  const std::string closed = "arrivals: closed, count: 2, prompt: 8, generate: 2, think: 1 us";
+  EXPECT_THAT(notes(closed), IsEmpty());
+  EXPECT_THAT(notes(closed + ", think_times: fixed"), says_so);
+  const std::string fixed = closed + ", think_times: fixed, prefix: {tokens: 8, count: ";
+  EXPECT_THAT(notes(fixed + "1}"), says_so);
+  EXPECT_THAT(notes(fixed + "2}"), IsEmpty());
+}
+
+// Types of what a model does not have, and those that others stand in for.
+TEST(ServedKeys, TypesWithoutEffectAreNoted) {
+  const auto notes = [](const std::string& model, const std::string& keys) {
+    Files files = experiment_of(
+        mesh,
+        "      requests: {arrivals: list, list: [{at: 0 us, prompt: 64, generate: 3}]}\n" + keys);
+    std::string& text = files.at("lab/experiment.yaml");
+    const std::string last = "tie_embeddings: false";
+    text.replace(text.find(last), last.size(), last + model);
+    return read(files).notes;
+  };
+  const std::string fp8 = ": {type: fp8}";
+  EXPECT_THAT(notes("", "      weights: {mlp" + fp8 + ", attention" + fp8 + "}\n"), IsEmpty());
+  EXPECT_THAT(notes("", "      weights: {type: fp8, mlp" + fp8 + "}\n"), IsEmpty());
+  EXPECT_THAT(notes("", "      weights: {router" + fp8 + ", experts" + fp8 + "}\n"),
+              ElementsAre(HasSubstr("weights.experts has no effect with a model without experts"),
+                          HasSubstr("weights.router has no effect with a model without experts")));
+  EXPECT_THAT(notes("", "      weights: {type: fp8, attention" + fp8 + ", mlp" + fp8 + "}\n"),
+              ElementsAre(HasSubstr("weights.type has no effect with types of their own of all")));
+  const std::string experts = ", experts: {count: 4, top_k: 2, every: 1}";
+  const std::string mlp = "      weights: {mlp" + fp8 + "}\n";
+  EXPECT_THAT(notes(experts, mlp),
+              ElementsAre(HasSubstr("weights.mlp has no effect with a model whose layers have no "
+                                    "dense MLP")));
+  EXPECT_THAT(notes(", experts: {count: 4, top_k: 2, every: 2}", mlp), IsEmpty());
+  EXPECT_THAT(notes(", experts: {count: 4, top_k: 2, shared: 1}", mlp), IsEmpty());
+  const auto cache = [&](const std::string& types) {
+    return notes("", "      batching: {" + types + "}\n");
+  };
+  EXPECT_THAT(cache("cache_type: fp8, key_type: int8, value_type: fp8"),
+              ElementsAre(HasSubstr("batching.cache_type has no effect with both key_type and "
+                                    "value_type")));
+  EXPECT_THAT(cache("cache_type: fp8, key_type: int8"), IsEmpty());
+  EXPECT_THAT(cache("key_type: int8, value_type: fp8"), IsEmpty());
+  EXPECT_THAT(cache("cache_type: int4, cache_group_size: 32, cache_scale: 4 B"), IsEmpty());
+  EXPECT_THAT(cache("cache_group_size: 32"),
+              ElementsAre(HasSubstr("batching.cache_group_size has no effect with a cache in the "
+                                    "type that the model computes in")));
+}
+
+}  // namespace
+}  // namespace tessera::sim::served_keys_test
