@@ -23,7 +23,9 @@ class BankQueues final : public DramScheduler {
         entries_(std::size_t{banks_.size()} * controller_.bank_queue),
         sizes_(banks_.size(), 0),
         not_before_(banks_.size(), 0),
-        refresh_interval_(interval_of(spec)) {}
+        refresh_interval_(interval_of(spec)) {
+    find_wanted();
+  }
 
   bool accepts(bool write) const override {
     return write ? transactions_[1].size() < controller_.write_queue
@@ -46,6 +48,7 @@ class BankQueues final : public DramScheduler {
     const std::uint32_t place = requests_.add(request, true);
     if (!merged) {
       transactions_[request.write ? 1 : 0].push_back(place);
+      wanted_[request.write ? 1 : 0].push_back(static_cast<std::uint8_t>(request.bank));
     }
   }
 
@@ -57,7 +60,8 @@ class BankQueues final : public DramScheduler {
   std::size_t resident_bytes() const override {
     return DramScheduler::resident_bytes() + entries_.capacity() * sizeof(Entry) +
            sizes_.capacity() * sizeof(std::uint32_t) + not_before_.capacity() * sizeof(Cycle) +
-           (transactions_[0].capacity() + transactions_[1].capacity()) * sizeof(std::uint32_t);
+           (transactions_[0].capacity() + transactions_[1].capacity()) * sizeof(std::uint32_t) +
+           wanted_[0].capacity() + wanted_[1].capacity();
   }
 
   void save(pdes::StateWriter& writer) const override {
@@ -76,12 +80,27 @@ class BankQueues final : public DramScheduler {
     sizes_ = reader.get_all<std::uint32_t>();
     state_ = reader.get<State>();
     std::fill(not_before_.begin(), not_before_.end(), 0);
+    find_wanted();
   }
 
  private:
   // Between refreshes of one rank and of the next.
   static Cycle interval_of(const DramSpec& spec) {
     return spec.timing.refi / spec.organization.all_ranks();
+  }
+
+  // What follows from the state.
+  void find_wanted() {
+    for (std::size_t kind = 0; kind < transactions_.size(); ++kind) {
+      wanted_[kind].clear();
+      for (const std::uint32_t place : transactions_[kind]) {
+        wanted_[kind].push_back(static_cast<std::uint8_t>(requests_[place].bank));
+      }
+    }
+    with_room_ = 0;
+    for (std::uint32_t bank = 0; bank < banks_.size(); ++bank) {
+      with_room_ |= sizes_[bank] < controller_.bank_queue ? bit(bank) : 0;
+    }
   }
 
   struct Entry {
@@ -267,6 +286,7 @@ class BankQueues final : public DramScheduler {
     for (std::uint32_t i = candidate.entry + 1; i < sizes_[bank]; ++i) {
       queue[i - 1] = queue[i];
     }
+    with_room_ |= bit(bank);
     if (--sizes_[bank] == 0) {
       state_.banks_with &= ~bit(bank);
     }
@@ -306,41 +326,55 @@ class BankQueues final : public DramScheduler {
       state_.draining = static_cast<std::uint32_t>(writes);
     }
     if (state_.draining > 0) {
-      const std::optional<bool> moved = move_from(transactions_[1]);
+      const std::optional<bool> moved = move_from(1);
       if (moved) {
         return *moved;
       }
     }
-    return move_from(transactions_[0]).value_or(false);
+    return move_from(0).value_or(false);
   }
 
   // Nothing: a write has to wait for the read of the same burst, and draining ends.
-  std::optional<bool> move_from(std::vector<std::uint32_t>& queue) {
-    for (auto item = queue.begin(); item != queue.end(); ++item) {
-      const HeldRequest& request = requests_[*item];
-      if (sizes_[request.bank] >= controller_.bank_queue) {
-        continue;
-      }
-      if (request.write != 0) {
-        if (requests_.find(request.burst, false) != none) {
-          state_.draining = 0;
-          return std::nullopt;
-        }
-        --state_.draining;
-      }
-      entries_[std::size_t{request.bank} * controller_.bank_queue + sizes_[request.bank]++] = {
-          *item, request.row, request.write};
-      state_.banks_with |= bit(request.bank);
-      not_before_[request.bank] = 0;
-      queue.erase(item);
-      return true;
+  std::optional<bool> move_from(std::size_t kind) {
+    std::vector<std::uint8_t>& wanted = wanted_[kind];
+    const auto found = std::find_if(wanted.begin(), wanted.end(), [this](std::uint8_t bank) {
+      return (with_room_ & bit(bank)) != 0;
+    });
+    if (found == wanted.end()) {
+      return false;
     }
-    return false;
+    const auto item = transactions_[kind].begin() + (found - wanted.begin());
+    const HeldRequest& request = requests_[*item];
+    if (request.write != 0) {
+      if (requests_.find(request.burst, false) != none) {
+        state_.draining = 0;
+        return std::nullopt;
+      }
+      --state_.draining;
+    }
+    put_in_queue(*item, request);
+    transactions_[kind].erase(item);
+    wanted.erase(found);
+    return true;
+  }
+
+  void put_in_queue(std::uint32_t place, const HeldRequest& request) {
+    const std::uint32_t bank = request.bank;
+    entries_[std::size_t{bank} * controller_.bank_queue + sizes_[bank]] = {place, request.row,
+                                                                           request.write};
+    if (++sizes_[bank] == controller_.bank_queue) {
+      with_room_ &= ~bit(bank);
+    }
+    state_.banks_with |= bit(bank);
+    not_before_[bank] = 0;
   }
 
   std::array<std::vector<std::uint32_t>, 2> transactions_;  // reads, writes
-  std::vector<Entry> entries_;                              // [banks][bank_queue]
-  std::vector<std::uint32_t> sizes_;                        // [banks]
+  // Of each, its bank, of 64 at most: apart, as they are looked through each cycle.
+  std::array<std::vector<std::uint8_t>, 2> wanted_;
+  std::uint64_t with_room_ = 0;       // banks whose queue is not full
+  std::vector<Entry> entries_;        // [banks][bank_queue]
+  std::vector<std::uint32_t> sizes_;  // [banks]
   // [banks] Before it, nothing in the queue is ready: commands at other banks only put it off. Not
   // part of the state.
   std::vector<Cycle> not_before_;
