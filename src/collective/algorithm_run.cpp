@@ -12,11 +12,11 @@ class AlgorithmRun::Host {
   Host(AlgorithmRun& run, std::uint32_t lane, RunActions& actions)
       : run_(run), part_(run.part_), lane_(lane), actions_(actions) {}
 
-  Lane& lane() { return run_.lanes_[lane_].lane; }
+  Lane& lane() { return run_.lane_at(lane_).lane; }
   std::uint32_t steps() const { return run_.steps_; }
   bool passes_on() const { return run_.passes_on_; }
   std::vector<bool>* ended() {
-    std::vector<bool>& ended = run_.lanes_[lane_].ended;
+    std::vector<bool>& ended = run_.lane_at(lane_).ended;
     return ended.empty() ? nullptr : &ended;
   }
   const Step& step(std::uint32_t number) {
@@ -47,7 +47,7 @@ class AlgorithmRun::Host {
   static constexpr std::uint32_t no_step = 0xFFFFFFFFU;
 
   Bytes bytes() const {
-    const auto lanes = static_cast<std::uint32_t>(run_.lanes_.size());
+    const std::uint32_t lanes = run_.lane_count_;
     return lanes == 1 ? part_.bytes : chunk_bytes(part_.bytes, lanes, lane_);
   }
   StepName name(std::uint32_t step) const {
@@ -69,12 +69,11 @@ AlgorithmRun::AlgorithmRun(const AlgorithmPart& part)
   }
   passes_on_ = part.algorithm->is_passed_on(part.kind) && part.costs.endpoint == SimTime::zero() &&
                part.costs.local_memory == Bandwidth();
-  lanes_.resize(part.algorithm->lanes(part.kind));
-  lanes_left_ = static_cast<std::uint32_t>(lanes_.size());
-  if (!part.algorithm->in_step()) {
-    for (LaneState& state : lanes_) {
-      state.ended.resize(steps_);
-    }
+  lane_count_ = part.algorithm->lanes(part.kind);
+  lanes_left_ = lane_count_;
+  more_lanes_.resize(lane_count_ - 1);
+  for (std::uint32_t lane = 0; lane < lane_count_ && !part.algorithm->in_step(); ++lane) {
+    lane_at(lane).ended.resize(steps_);
   }
 }
 
@@ -88,7 +87,7 @@ void AlgorithmRun::begin(RunActions& actions) {
 
 void AlgorithmRun::start(RunActions& actions) {
   begun_ = true;
-  for (std::uint32_t lane = 0; lane < lanes_.size(); ++lane) {
+  for (std::uint32_t lane = 0; lane < lane_count_; ++lane) {
     Host host(*this, lane, actions);
     go_on(host);
   }
@@ -100,7 +99,7 @@ void AlgorithmRun::go_on(Host& host) {
 }
 
 bool AlgorithmRun::arrived(const StepName& name, RunActions& actions) {
-  if (!begun_ || name.step >= lanes_[name.lane].lane.begun) {
+  if (!begun_ || name.step >= lane_at(name.lane).lane.begun) {
     return false;
   }
   Host host(*this, name.lane, actions);
@@ -120,9 +119,9 @@ void AlgorithmRun::elapsed(const StepName& name, RunActions& actions) {
 }
 
 void AlgorithmRun::passed_on(const StepName& name, std::uint32_t steps) {
-  ensure(begun_ && lanes_[name.lane].ended.empty(),
+  ensure(begun_ && lane_at(name.lane).ended.empty(),
          "steps one after the other, of a run that has begun");
-  Lane& lane = lanes_[name.lane].lane;
+  Lane& lane = lane_at(name.lane).lane;
   ensure(lane.begun == lane.over + 1, "a step under way");
   lane.over += steps;
   lane.begun += steps;
@@ -133,8 +132,8 @@ bool AlgorithmRun::visit_awaited(const AwaitedVisit& visit) const {
     visit({part_.dimension, 0, {part_.chunk, part_.phase, 0, before_steps}, Bytes()});
     return true;
   }
-  for (std::uint32_t lane = 0; lane < lanes_.size(); ++lane) {
-    if (lanes_[lane].lane.over < steps_ && !visit_lane(lane, visit)) {
+  for (std::uint32_t lane = 0; lane < lane_count_; ++lane) {
+    if (lane_at(lane).lane.over < steps_ && !visit_lane(lane, visit)) {
       return false;
     }
   }
@@ -144,7 +143,7 @@ bool AlgorithmRun::visit_awaited(const AwaitedVisit& visit) const {
 // A lane that has sent all ends with the last of its messages: any one will do.
 bool AlgorithmRun::visit_lane(std::uint32_t number, const AwaitedVisit& visit) const {
   constexpr std::uint32_t most_awaited = 8;
-  const auto& [lane, ended] = lanes_[number];
+  const auto& [lane, ended] = lane_at(number);
   const bool has_sent_all = lane.begun == steps_;
   std::uint32_t awaited = 0;
   for (std::uint32_t at = lane.over; at < lane.begun; ++at) {
@@ -154,8 +153,8 @@ bool AlgorithmRun::visit_lane(std::uint32_t number, const AwaitedVisit& visit) c
     if (++awaited > most_awaited) {
       return false;
     }
-    const auto lanes = static_cast<std::uint32_t>(lanes_.size());
-    const Bytes bytes = lanes == 1 ? part_.bytes : chunk_bytes(part_.bytes, lanes, number);
+    const Bytes bytes =
+        lane_count_ == 1 ? part_.bytes : chunk_bytes(part_.bytes, lane_count_, number);
     const Step step =
         part_.algorithm->step(part_.kind, part_.size, part_.member, bytes, at, number);
     if (step.receive_from == nobody) {
@@ -178,7 +177,8 @@ std::string AlgorithmRun::waits_in() const {
 
 std::vector<std::uint32_t> AlgorithmRun::save() const {
   std::vector<std::uint32_t> state{begun_ ? 1U : 0U, lanes_left_};
-  for (const auto& [lane, ended] : lanes_) {
+  for (std::uint32_t each = 0; each < lane_count_; ++each) {
+    const auto& [lane, ended] = lane_at(each);
     state.insert(state.end(), {lane.begun, lane.over});
     // Only those between `over` and `begun` are not known from these.
     for (std::uint32_t number = lane.over; !ended.empty() && number < lane.begun; ++number) {
@@ -196,7 +196,8 @@ void AlgorithmRun::restore(const std::vector<std::uint32_t>& state) {
   };
   begun_ = next() != 0;
   lanes_left_ = next();
-  for (auto& [lane, ended] : lanes_) {
+  for (std::uint32_t each = 0; each < lane_count_; ++each) {
+    auto& [lane, ended] = lane_at(each);
     lane.begun = next();
     lane.over = next();
     for (std::uint32_t number = 0; !ended.empty() && number < lane.begun; ++number) {

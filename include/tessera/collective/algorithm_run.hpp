@@ -54,6 +54,11 @@ class AlgorithmRun final : public CollectiveRun {
     return part_.turned_round && member != 0 ? part_.size - member : member;
   }
 
+  LaneState& lane_at(std::uint32_t lane) { return lane == 0 ? first_lane_ : more_lanes_[lane - 1]; }
+  const LaneState& lane_at(std::uint32_t lane) const {
+    return lane == 0 ? first_lane_ : more_lanes_[lane - 1];
+  }
+
   static constexpr std::uint32_t before_steps = 0xFFFFFFFFU;  // StepName::step of the first wait
 
   void start(RunActions& actions);
@@ -64,7 +69,10 @@ class AlgorithmRun final : public CollectiveRun {
   bool passes_on_ = false;   // see Lane
   bool begun_ = false;       // the endpoint delay is over
   std::uint32_t lanes_left_ = 0;
-  std::vector<LaneState> lanes_;
+  // Most algorithms have one lane, which lies with the run: each message looks for it.
+  std::uint32_t lane_count_ = 0;
+  LaneState first_lane_;
+  std::vector<LaneState> more_lanes_;
 };
 
 }  // namespace tessera::collective

@@ -85,6 +85,7 @@ class GraphExecutor final : public Executor {
   }
 
   const char* name() const override { return "graphs of NPUs"; }
+  pdes::StateArray state_array() const override { return {npus_.data(), sizeof(Npu)}; }
 
   void start(pdes::Context& context) override {
     if (npus_[context.index()].number != Npu::unused) {

@@ -83,20 +83,21 @@ struct GraphNpu {
 
   std::uint32_t number = unused;
   std::uint32_t iteration = 0;
+  // What messages look at, in the 128 bytes that the engine loads ahead.
+  std::vector<ActiveCollective> collectives;
+  // Of each, with the number that its messages bear: apart, as every message looks through them.
+  std::vector<CollectiveId> collective_ids;
+  std::map<MessageId, std::uint32_t> early;  // arrived and not taken yet, how many
+  std::vector<WaitingReceive> receives;      // in the order begun
   GraphTasks tasks;
   // Ready ones that wait for their lane: a heap by BeginsLater, the first to begin at the front.
   std::array<std::vector<Place>, lanes> queues;
   std::array<std::uint32_t, lanes> under_way{};
-  std::vector<ActiveCollective> collectives;
-  // Of each, with the number that its messages bear: apart, as every message looks through them.
-  std::vector<CollectiveId> collective_ids;
-  std::vector<WaitingReceive> receives;      // in the order begun
-  std::map<MessageId, std::uint32_t> early;  // arrived and not taken yet, how many
-  std::vector<BegunTask> begun;              // under way
-  UnreportedById unreported;                 // where messages are heard of
-  SimTime since;                             // of the present activity
-  SimTime asked_until;                       // by coherent accesses: see CoherentAccess
-  SimTime issued_until;                      // its host is busy with what it has issued
+  std::vector<BegunTask> begun;  // under way
+  UnreportedById unreported;     // where messages are heard of
+  SimTime since;                 // of the present activity
+  SimTime asked_until;           // by coherent accesses: see CoherentAccess
+  SimTime issued_until;          // its host is busy with what it has issued
   std::array<std::int64_t, activities> time_ps{};
 
   static constexpr std::uint32_t unused = 0xFFFFFFFFU;

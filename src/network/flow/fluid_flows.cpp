@@ -13,11 +13,38 @@ constexpr double longest_ps = 4e18;  // 46 days, and far from overflow
 void FluidFlows::begin(Flow number, std::span<const Link> route, std::uint64_t bytes, Wide weight,
                        double limit) {
   shares_.add(number, route, weight, limit);
+  state_of(number) = {static_cast<double>(bytes), 0, SimTime::zero()};
+  ends_.set(number, SimTime::never());
+}
+
+bool FluidFlows::begin_alone(Flow number, std::span<const Link> route, std::uint64_t bytes,
+                             Wide weight, double limit, SimTime now) {
+  if (!shares_.add_alone(number, route, weight, limit)) {
+    return false;
+  }
+  State& state = state_of(number);
+  state = {static_cast<double>(bytes), shares_.rate(number), now};
+  const SimTime end = now + duration(state.left, state.rate);
+  unseen_.push_back({number, end});
+  begun_alone_at_ = now;
+  first_unseen_ = std::min(first_unseen_, end);
+  return true;
+}
+
+FluidFlows::State& FluidFlows::state_of(Flow number) {
   if (number >= states_.size()) {
     states_.resize(number + std::size_t{1});
   }
-  states_[number] = {static_cast<double>(bytes), 0, SimTime::zero()};
-  ends_.set(number, SimTime::never());
+  return states_[number];
+}
+
+void FluidFlows::see_all() {
+  for (const End& end : unseen_) {
+    ends_.set(end.flow, end.time);
+  }
+  unseen_.clear();
+  begun_alone_at_ = SimTime::never();
+  first_unseen_ = SimTime::never();
 }
 
 void FluidFlows::take_ended(SimTime now, std::vector<Flow>& ended) {
@@ -35,6 +62,7 @@ double FluidFlows::left(Flow number, SimTime now) const {
 }
 
 void FluidFlows::share(SimTime now) {
+  see_all();
   for (const Flow number : shares_.solve()) {
     State& state = states_[number];
     const double rate = shares_.rate(number);
@@ -60,8 +88,10 @@ SimTime FluidFlows::least_duration(double bytes, double rate) {
 }
 
 void FluidFlows::save(Flow number, pdes::StateWriter& writer) const {
+  const auto unseen = std::find_if(unseen_.begin(), unseen_.end(),
+                                   [number](const End& end) { return end.flow == number; });
   writer.put(states_[number]);
-  writer.put(ends_.time(number));
+  writer.put(unseen == unseen_.end() ? ends_.time(number) : unseen->time);
 }
 
 void FluidFlows::restore(Flow number, pdes::StateReader& reader) {

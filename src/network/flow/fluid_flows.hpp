@@ -39,6 +39,10 @@ class FluidFlows {
   // [B/ps] as in MaxMin.
   void begin(Flow number, std::span<const Link> route, std::uint64_t bytes, Wide weight,
              double limit);
+  // Likewise, of one that has its links to itself: it flows from `now` on, and its end is seen from
+  // the next `see` or `share` on. False if it has not, and then nothing has begun.
+  bool begin_alone(Flow number, std::span<const Link> route, std::uint64_t bytes, Wide weight,
+                   double limit, SimTime now);
   // Takes out the flows that are over at `now`: adds their numbers in ascending order. Before the
   // next `share` nothing else gets their share.
   void take_ended(SimTime now, std::vector<Flow>& ended);
@@ -49,6 +53,16 @@ class FluidFlows {
   }
   // Shares out links as of `now`, when all that begins and ends then is told.
   void share(SimTime now);
+  // Whether something has begun or ended since that makes a difference to others.
+  bool is_pending() const { return shares_.is_pending(); }
+  // The instant at which flows began alone is over, if it is before `now`: their ends are seen.
+  void see(SimTime now) {
+    if (begun_alone_at_ < now) {
+      see_all();
+    }
+  }
+  // Of the ends that are not seen yet; never() where there are none.
+  SimTime first_unseen() const { return first_unseen_; }
 
   // Of a flow that has its links to itself [B/ps].
   double rate_alone(std::span<const Link> route, Wide weight, double limit) const {
@@ -86,9 +100,20 @@ class FluidFlows {
     SimTime since;
   };
 
+  struct End {
+    Flow flow = 0;
+    SimTime time;
+  };
+
+  State& state_of(Flow number);
+  void see_all();
+
   MaxMin shares_;
   std::vector<State> states_;
   Earliest ends_;
+  std::vector<End> unseen_;  // of flows that began alone, at one instant
+  SimTime begun_alone_at_ = SimTime::never();
+  SimTime first_unseen_ = SimTime::never();
 };
 
 }  // namespace tessera::network

@@ -1,6 +1,7 @@
 #include "flow/hub.hpp"
 
 #include <algorithm>
+#include <functional>
 
 #include "flow/flow_outlook.hpp"
 #include "tessera/core/error.hpp"
@@ -85,6 +86,7 @@ void FlowHub::begin_message(pdes::Context& context, const Message& message) {
   disturb_rings(context, message);
   if (!message.in_turn || turns_.take(message.pair(), message)) {
     begin_flow(context, message);
+    ask_to_see(context);
   }
 }
 
@@ -93,7 +95,9 @@ void FlowHub::begin_flow(pdes::Context& context, const Message& message) {
   if (message.chain != Message::no_chain) {
     rings_.at(message.word).ring.begins(message.chain, number, context.now());
   }
-  ask_to_share(context);
+  if (flows_.is_pending()) {
+    ask_to_share(context);
+  }
   watch(number, context.now());
 }
 
@@ -113,13 +117,13 @@ std::uint32_t FlowHub::add_flow(const Message& message, SimTime since) {
       account_.wakes(link, since);
     }
   }
-  tell_flow(number, route);
+  const Wide weight = weight_on(route);
+  const double limit = shared_.limit_of(message.limit, route);
+  if (shared_.options.lumps_rings ||
+      !flows_.begin_alone(number, route.links, message.bytes, weight, limit, since)) {
+    flows_.begin(number, route.links, message.bytes, weight, limit);
+  }
   return number;
-}
-
-void FlowHub::tell_flow(std::uint32_t number, const Route& route) {
-  flows_.begin(number, route.links, messages_[number].bytes, weight_on(route),
-               shared_.limit_of(messages_[number].limit, route));
 }
 
 // Where its end matters elsewhere, or to somebody here.
@@ -168,6 +172,13 @@ void FlowHub::ask_to_share(pdes::Context& context) {
   }
 }
 
+// Where a flow that has begun alone is over before the hub comes back.
+void FlowHub::ask_to_see(pdes::Context& context) {
+  if (flows_.first_unseen() < woken_at_) {
+    ask_to_share(context);
+  }
+}
+
 // Of the instant one tick ago, when nothing can happen then any more.
 void FlowHub::share(pdes::Context& context) {
   if (!share_before(context)) {
@@ -178,6 +189,7 @@ void FlowHub::share(pdes::Context& context) {
 // Before anything changes at the present instant. Whether there was something to share.
 bool FlowHub::share_before(pdes::Context& context) {
   if (to_share_ >= context.now()) {
+    flows_.see(context.now());
     return false;
   }
   flows_.share(to_share_);
@@ -186,20 +198,27 @@ bool FlowHub::share_before(pdes::Context& context) {
   return true;
 }
 
-// Comes back when the first flow is over.
+// Comes back when the first flow is over, at each instant once.
 void FlowHub::wake(pdes::Context& context) {
   const SimTime next = flows_.next_end();
   if (next >= woken_at_) {
     return;
   }
   woken_at_ = next;
-  context.send_self(std::max(SimTime::zero(), woken_at_ - context.now()), own_port(flow_port::end),
-                    std::uint32_t{0});
+  const SimTime at = std::max(next, context.now());
+  const auto place = std::lower_bound(asked_.begin(), asked_.end(), at, std::greater<>());
+  if (place == asked_.end() || *place != at) {
+    asked_.insert(place, at);
+    context.send_self(at - context.now(), own_port(flow_port::end), std::uint32_t{0});
+  }
 }
 
 void FlowHub::end_flows(pdes::Context& context) {
   if (context.now() >= woken_at_) {
     woken_at_ = SimTime::never();
+  }
+  while (!asked_.empty() && asked_.back() <= context.now()) {
+    asked_.pop_back();
   }
   ended_.clear();
   flows_.take_ended(context.now(), ended_);
@@ -219,10 +238,11 @@ void FlowHub::end_flows(pdes::Context& context) {
   start_next(context);
   if (ended_.empty()) {
     context.pass();  // flows have been sped up or slowed down since
-  } else {
+  } else if (shared_.options.lumps_rings || flows_.is_pending()) {
     ask_to_share(context);
   }
   wake(context);
+  ask_to_see(context);
   for (const std::uint64_t word : to_lump_) {
     lump_if_alone(context, word);
   }
@@ -298,11 +318,16 @@ void FlowHub::restore(pdes::StateReader& reader) {
   for (std::uint32_t number = 0; number < messages_.size(); ++number) {
     Message& message = messages_[number];
     if (message.active) {
-      tell_flow(number, shared_.routes.find(message.source, message.target));
+      const Route& route = shared_.routes.find(message.source, message.target);
+      flows_.begin(number, route.links, message.bytes, weight_on(route),
+                   shared_.limit_of(message.limit, route));
       flows_.restore(number, reader);
       message.followed = tell_incoming(message);
       watch(number, SimTime::zero());
     }
+  }
+  if (to_share_ == SimTime::never()) {
+    flows_.share(SimTime::zero());  // all is known: it changes nothing
   }
   turns_.restore(reader);
   turns_.visit_waiting([this](Message& message) { message.followed = tell_incoming(message); });

@@ -89,10 +89,10 @@ class FlowHub {
   void begin_message(pdes::Context& context, const Message& message);
   void begin_flow(pdes::Context& context, const Message& message);
   std::uint32_t add_flow(const Message& message, SimTime since);
-  void tell_flow(std::uint32_t number, const Route& route);
   void watch(std::uint32_t number, SimTime done);
   Wide weight_on(const Route& route) const;
   void ask_to_share(pdes::Context& context);
+  void ask_to_see(pdes::Context& context);
   void share(pdes::Context& context);
   bool share_before(pdes::Context& context);
   void wake(pdes::Context& context);
@@ -139,6 +139,7 @@ class FlowHub {
   std::vector<std::uint64_t> lumped_on_;      // [links] word of a lumped ring, or 0
   std::vector<std::uint64_t> to_lump_;        // words of rings, of this instant
   SimTime woken_at_ = SimTime::never();
+  std::vector<SimTime> asked_;           // when it comes back, the earliest last
   SimTime to_share_ = SimTime::never();  // the instant of the last change, until it is shared out
 };
 

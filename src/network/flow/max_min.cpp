@@ -27,7 +27,10 @@ Wide quotient(Wide number, Wide divisor) {
 }  // namespace
 
 MaxMin::MaxMin(std::span<const double> capacities, unsigned level_digits, double largest)
-    : level_digits_(level_digits), links_(capacities.size()), heap_(capacities.size()) {
+    : level_digits_(level_digits),
+      heads_(capacities.size()),
+      links_(capacities.size()),
+      heap_(capacities.size()) {
   for (const double capacity : capacities) {
     largest = std::max(largest, capacity);
   }
@@ -36,6 +39,7 @@ MaxMin::MaxMin(std::span<const double> capacities, unsigned level_digits, double
   for (std::size_t link = 0; link < links_.size(); ++link) {
     links_[link].capacity = std::max<Units>(1, static_cast<Units>(capacities[link] / unit_));
     links_[link].left = links_[link].capacity;
+    heads_[link].capacity = links_[link].capacity;
   }
 }
 
@@ -96,7 +100,7 @@ std::uint32_t MaxMin::take_places(std::uint32_t hops) {
   return first;
 }
 
-void MaxMin::add(Flow number, std::span<const Link> route, Wide weight, double limit) {
+MaxMin::FlowState& MaxMin::enter(Flow number, std::uint32_t hops, Wide weight, double limit) {
   ensure(weight > 0 && weight <= most_weight && limit > 0, "a flow that could not go on");
   if (number >= flows_.size()) {
     flows_.resize(number + std::size_t{1});
@@ -107,37 +111,102 @@ void MaxMin::add(Flow number, std::span<const Link> route, Wide weight, double l
   ensure(!flow.is_active, "a number that is free");
   weights_[number] = weight;
   flow.at_limit = level_at(limit, weight);
-  flow.rate = route.empty() ? limit : 0;
+  flow.rate = hops == 0 ? limit : 0;
   flow.is_active = true;
-  flow.hops = static_cast<std::uint32_t>(route.size());
-  flow.first = take_places(std::max(flow.hops, 1U));
+  flow.hops = hops;
+  flow.first = take_places(std::max(hops, 1U));
   levels_[number] = unbounded;
-  for (std::uint32_t hop = flow.first; hop < flow.first + flow.hops; ++hop) {
-    const Link at = route[hop - flow.first];
-    LinkState& link = links_[at];
-    route_links_[hop] = at;
-    places_[hop] = static_cast<std::uint32_t>(link.flows.size());
-    link.flows.push_back({number, hop});
-    link.weight += weight;
-    link.open += weight;
-    link.is_loose = true;
+  return flow;
+}
+
+void MaxMin::add(Flow number, std::span<const Link> route, Wide weight, double limit) {
+  std::uint32_t hop = enter(number, static_cast<std::uint32_t>(route.size()), weight, limit).first;
+  for (const Link at : route) {
+    if (heads_[at].quiet != nobody) {
+      wake_up(heads_[at].quiet);
+    }
+    ++heads_[at].flows;
+    put_on(links_[at], number, hop);
+    route_links_[hop++] = at;
+    links_[at].open += weight;
+    links_[at].is_loose = true;
     touch(at);
   }
   new_.push_back(number);
 }
 
+void MaxMin::put_on(LinkState& link, Flow number, std::uint32_t hop) {
+  places_[hop] = static_cast<std::uint32_t>(link.flows.size());
+  link.flows.push_back({number, hop});
+  link.weight += weights_[number];
+}
+
+bool MaxMin::add_alone(Flow number, std::span<const Link> route, Wide weight, double limit) {
+  Units least = std::numeric_limits<Units>::max();
+  for (const Link at : route) {
+    if (heads_[at].flows != 0) {
+      return false;
+    }
+    least = std::min(least, heads_[at].capacity);
+  }
+  if (route.empty()) {
+    return false;
+  }
+  FlowState& flow = enter(number, static_cast<std::uint32_t>(route.size()), weight, limit);
+  std::uint32_t hop = flow.first;
+  for (const Link at : route) {
+    heads_[at].flows = 1;
+    heads_[at].quiet = number;
+    route_links_[hop++] = at;
+  }
+  levels_[number] = std::min(flow.at_limit, level_for(least, weight));
+  flow.rate = exact_rate(number);
+  return true;
+}
+
+bool MaxMin::is_quiet(Flow number) const {
+  const FlowState& flow = flows_[number];
+  return flow.hops > 0 && heads_[route_links_[flow.first]].quiet == number;
+}
+
+// Gives the links of a quiet flow their states.
+void MaxMin::wake_up(Flow number) {
+  std::uint32_t hop = flows_[number].first;
+  for (const Link at : route(number)) {
+    heads_[at].quiet = nobody;
+    put_on(links_[at], number, hop++);
+    links_[at].next = level_for(links_[at].capacity, weights_[number]);
+  }
+  fill_alone(number, levels_[number]);
+}
+
 void MaxMin::remove(Flow number) {
   FlowState& flow = flows_[number];
   ensure(flow.is_active, "a flow that ends once");
+  const std::uint32_t size = std::bit_ceil(std::max(flow.hops, 1U));
+  free_places_[static_cast<std::size_t>(std::countr_zero(size))].push_back(flow.first);
+  flow.is_active = false;
+  if (is_quiet(number)) {
+    for (const Link at : route(number)) {
+      heads_[at].flows = 0;
+      heads_[at].quiet = nobody;
+    }
+    return;
+  }
   const Wide weight = weights_[number];
   for (std::uint32_t hop = flow.first; hop < flow.first + flow.hops; ++hop) {
     LinkState& link = links_[route_links_[hop]];
     const std::uint32_t place = places_[hop];
     const Entry last = link.flows.back();
+    --heads_[route_links_[hop]].flows;
     link.flows[place] = last;
     places_[last.hop] = place;
     link.flows.pop_back();
     link.weight -= weight;
+    if (link.flows.empty()) {
+      clear(link);
+      continue;
+    }
     if (levels_[number] < link.counted) {
       link.left += rate_at(levels_[number], weight);
     } else {
@@ -145,9 +214,14 @@ void MaxMin::remove(Flow number) {
     }
     touch(route_links_[hop]);
   }
-  const std::uint32_t size = std::bit_ceil(std::max(flow.hops, 1U));
-  free_places_[static_cast<std::size_t>(std::countr_zero(size))].push_back(flow.first);
-  flow.is_active = false;
+}
+
+// A link without flows.
+void MaxMin::clear(LinkState& link) {
+  link.level = link.counted = link.next = unbounded;
+  link.left = link.capacity;
+  link.open = 0;
+  link.is_loose = false;
 }
 
 void MaxMin::touch(Link number) {
@@ -177,6 +251,14 @@ bool MaxMin::share_alone(Flow number) {
     link.next = level_for(link.capacity, weight);
     level = std::min(level, link.next);
   }
+  fill_alone(number, level);
+  note_changed(number);
+  return true;
+}
+
+// Of a flow alone on its links, each of which would be full at its `next`: gives it its level.
+void MaxMin::fill_alone(Flow number, Level level) {
+  const Wide weight = weights_[number];
   const Units rate = rate_at(level, weight);
   for (const Link at : route(number)) {
     LinkState& link = links_[at];
@@ -188,8 +270,10 @@ bool MaxMin::share_alone(Flow number) {
     link.is_touched = false;
   }
   levels_[number] = level;
-  note_changed(number);
-  return true;
+}
+
+double MaxMin::exact_rate(Flow number) const {
+  return static_cast<double>(rate_at(levels_[number], weights_[number])) * unit_;
 }
 
 // Gives a flow another level, and tells its links to which that makes a difference.
@@ -269,11 +353,7 @@ void MaxMin::settle(Link number) {
   LinkState& link = links_[number];
   link.is_touched = false;
   if (link.flows.empty()) {
-    link.level = unbounded;
-    link.counted = unbounded;
-    link.next = unbounded;
-    link.left = link.capacity;
-    link.is_loose = false;
+    clear(link);
     heap_.remove(number);
     return;
   }
@@ -366,7 +446,7 @@ std::span<const MaxMin::Flow> MaxMin::solve() {
   for (const Flow number : changed_) {
     FlowState& flow = flows_[number];
     if (flow.hops > 0) {
-      flow.rate = static_cast<double>(rate_at(levels_[number], weights_[number])) * unit_;
+      flow.rate = exact_rate(number);
     }
   }
   return changed_;

@@ -52,7 +52,12 @@ class MaxMin {
   // Under a number that is not in use. A route has no link twice; it may be empty, then the limit
   // is the rate. Weight and limit > 0. O(links of the route).
   void add(Flow number, std::span<const Link> route, Wide weight, double limit);
+  // Likewise, with its share at once, of one that has its links to itself: it changes no others.
+  // False if it has not, or has none, and then nothing is added.
+  bool add_alone(Flow number, std::span<const Link> route, Wide weight, double limit);
   void remove(Flow number);
+  // Whether something has changed since the last `solve` that is not shared out.
+  bool is_pending() const { return !touched_.empty() || !new_.empty(); }
 
   // Shares out what changed since the last call. Returns the flows whose rates may be others now,
   // each once and in no order; valid until the next call.
@@ -61,8 +66,10 @@ class MaxMin {
   double rate_alone(std::span<const Link> route, Wide weight, double limit) const;
   // As of the last `solve`; 0 before the first.
   double rate(Flow number) const { return flows_[number].rate; }
-  std::size_t flows_on(Link link) const { return links_[link].flows.size(); }
-  static constexpr std::size_t bytes_a_link() { return sizeof(LinkState) + sizeof(Link); }
+  std::size_t flows_on(Link link) const { return heads_[link].flows; }
+  static constexpr std::size_t bytes_a_link() {
+    return sizeof(LinkHead) + sizeof(LinkState) + sizeof(Link);
+  }
   // Also of the flow removed last.
   std::span<const Link> route(Flow number) const {
     return {&route_links_[flows_[number].first], flows_[number].hops};
@@ -85,6 +92,14 @@ class MaxMin {
     Flow flow = 0;
     std::uint32_t hop = 0;  // among `places_`
   };
+  static constexpr Flow nobody = 0xFFFFFFFFU;
+  // All that is looked at of the links of a quiet flow: one that has had all of them to itself
+  // since it was added. Their states are those of links without flows then.
+  struct LinkHead {
+    Units capacity = 0;
+    std::uint32_t flows = 0;
+    Flow quiet = nobody;
+  };
   struct LinkState {
     Units capacity = 0;
     Level level = unbounded;  // it is not full
@@ -101,13 +116,20 @@ class MaxMin {
   };
 
   std::uint32_t take_places(std::uint32_t hops);
+  FlowState& enter(Flow number, std::uint32_t hops, Wide weight, double limit);
+  bool is_quiet(Flow number) const;
+  void wake_up(Flow number);
+  void put_on(LinkState& link, Flow number, std::uint32_t hop);
   Units rate_at(Level level, Wide weight) const;
   Level level_for(SignedWide left, Wide weight) const;
   Level level_at(double limit, Wide weight) const;
   Level level_of(Flow number) const;
 
+  static void clear(LinkState& link);
   void note_changed(Flow number);
   bool share_alone(Flow number);
+  void fill_alone(Flow number, Level level);
+  double exact_rate(Flow number) const;
   void change(Flow number, Level level);
   void touch(Link number);
   void settle();
@@ -121,6 +143,7 @@ class MaxMin {
 
   unsigned level_digits_;
   double unit_;  // of rates
+  std::vector<LinkHead> heads_;
   std::vector<LinkState> links_;
   std::vector<FlowState> flows_;
   // Of flows, apart: what walks over a link's flows reads these.

@@ -48,6 +48,21 @@ TEST(FlowNetwork, WhatOneLinkHoldsBackGoesToOthers) {
               ElementsAre(1'004'000, 4000 + 500'000));
 }
 
+// Each of these has its link to itself: what was to be sent, the send, the begin and the end at the
+// hub and the arrival. Only for the first one the hub has to look when it is to come back.
+TEST(FlowNetwork, MessagesAloneOnTheirLinksAreNotSharedOut) {
+  constexpr std::uint32_t messages = 8;
+  std::vector<Send> sends;
+  for (std::uint32_t i = 0; i < messages; ++i) {
+    sends.push_back({i * 1000, i, i + 1, 4000, static_cast<std::uint16_t>(i)});
+  }
+  const Traffic traffic = carry(network_of(mesh(1, messages + 1), "model: flow"), sends);
+  EXPECT_EQ(traffic.events, 5 * messages + 1);
+  for (const Arrived& arrived : traffic.arrivals) {
+    EXPECT_EQ(arrived.at_ps, arrived.tag * 1000 + 2000 + 400'000);
+  }
+}
+
 // Waiting messages load nothing: the second has all of the link until the first has paid.
 TEST(FlowNetwork, MessagesThatPayLatencyLoadNothing) {
   EXPECT_THAT(times({{398'000, 0, 2, 4000, 0}, {0, 0, 1, 4000, 1}}),

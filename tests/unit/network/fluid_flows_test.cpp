@@ -66,6 +66,30 @@ TEST(FluidFlows, GoesNoFasterThanItsLimit) {
   EXPECT_EQ(flows.end(3), ps(50));
 }
 
+// One that begins alone may be disturbed at the same instant: nobody counts on its end before.
+TEST(FluidFlows, TheEndOfAFlowAloneIsSeenWhenItsInstantIsOver) {
+  FluidFlows flows(std::vector<double>{10});
+  ASSERT_TRUE(flows.begin_alone(0, Links{0}, 100, 1, MaxMin::no_limit, ps(5)));
+  EXPECT_FALSE(flows.is_pending());
+  EXPECT_EQ(flows.first_unseen(), ps(15));
+  flows.see(ps(5));
+  EXPECT_TRUE(flows.next_end().is_never());
+  pdes::StateWriter writer;
+  flows.save(0, writer);
+  EXPECT_FALSE(flows.begin_alone(1, Links{0}, 100, 1, MaxMin::no_limit, ps(5)));
+  flows.begin(1, Links{0}, 50, 1, MaxMin::no_limit);
+  flows.share(ps(5));
+  EXPECT_TRUE(flows.first_unseen().is_never());
+  EXPECT_EQ(flows.end(0), ps(25));
+  EXPECT_EQ(flows.end(1), ps(15));
+
+  FluidFlows resumed(std::vector<double>{10});
+  pdes::StateReader reader(writer.bytes());
+  resumed.begin(0, Links{0}, 100, 1, MaxMin::no_limit);
+  resumed.restore(0, reader);
+  EXPECT_EQ(resumed.next_end(), ps(15));
+}
+
 // A case of random flows, which begin at a few instants so that many do at the same.
 struct Planned {
   SimTime begin;
@@ -119,7 +143,7 @@ FluidFlows restored(const RandomCase& one, const FluidFlows& from,
   return fresh;
 }
 
-enum class Way { plain, backwards, restored_each_time };
+enum class Way { plain, backwards, restored_each_time, alone_at_once };
 
 // Ends of all flows.
 std::vector<SimTime> ends_of(const RandomCase& one, Way way) {
@@ -144,7 +168,11 @@ std::vector<SimTime> ends_of(const RandomCase& one, Way way) {
     }
     const auto begin = [&] {
       for (const FluidFlows::Flow flow : beginning) {
-        flows.begin(flow, one.flows[flow].route, one.flows[flow].bytes, 1, one.flows[flow].limit);
+        const Planned& planned = one.flows[flow];
+        if (way != Way::alone_at_once ||
+            !flows.begin_alone(flow, planned.route, planned.bytes, 1, planned.limit, now)) {
+          flows.begin(flow, planned.route, planned.bytes, 1, planned.limit);
+        }
         under_way.push_back(flow);
       }
     };
@@ -163,7 +191,10 @@ std::vector<SimTime> ends_of(const RandomCase& one, Way way) {
     if (way == Way::restored_each_time) {
       flows = restored(one, flows, under_way);
     }
-    flows.share(now);
+    if (way != Way::alone_at_once || flows.is_pending()) {
+      flows.share(now);
+    }
+    flows.see(now + ps(1));
     if (way == Way::restored_each_time) {
       flows = restored(one, flows, under_way);
     }
@@ -178,6 +209,7 @@ TEST(FluidFlows, OrderWithinAnInstantAndCheckpointsChangeNothing) {
     const std::vector<SimTime> ends = ends_of(one, Way::plain);
     ASSERT_EQ(ends_of(one, Way::backwards), ends) << seed;
     ASSERT_EQ(ends_of(one, Way::restored_each_time), ends) << seed;
+    ASSERT_EQ(ends_of(one, Way::alone_at_once), ends) << seed;
   }
 }
 

@@ -80,6 +80,7 @@ struct Traffic {
   std::vector<Use> bins;
   std::uint64_t hops = 0;
   std::uint64_t messages = 0;
+  std::uint64_t events = 0;
   std::int64_t end_ps = 0;
 };
 
@@ -218,6 +219,7 @@ inline Traffic carry(const Described& described, const std::vector<Send>& sends,
     traffic.arrivals.insert(traffic.arrivals.end(), driver.arrivals.begin(), driver.arrivals.end());
     traffic.hops += network->packet_hops();
     traffic.messages += network->messages();
+    traffic.events += engine.statistics().events;
     traffic.end_ps = end.ps();
   });
   if (from != nullptr) {

@@ -98,6 +98,23 @@ TEST(MaxMin, LooksOnlyAtWhatAChangeReaches) {
   EXPECT_THAT(shares.solve(), IsEmpty());
 }
 
+TEST(MaxMin, KnowsTheShareOfAFlowAloneAtOnce) {
+  MaxMin shares(std::vector<double>{10, 4});
+  ASSERT_TRUE(shares.add_alone(0, Links{0, 1}, 1, MaxMin::no_limit));
+  EXPECT_NEAR(shares.rate(0), 4, 1e-12);
+  EXPECT_FALSE(shares.is_pending());
+  EXPECT_FALSE(shares.add_alone(1, Links{0}, 1, MaxMin::no_limit)) << "not alone";
+  EXPECT_EQ(shares.flows_on(0), 1);
+  shares.add(1, Links{0}, 1, MaxMin::no_limit);
+  EXPECT_TRUE(shares.is_pending());
+  shares.solve();
+  EXPECT_NEAR(shares.rate(1), 6, 1e-12);
+  shares.remove(1);
+  shares.solve();
+  shares.remove(0);
+  EXPECT_FALSE(shares.is_pending()) << "it leaves its share to nobody";
+}
+
 TEST(MaxMin, WithoutLinksTheLimitIsTheRate) {
   MaxMin shares = of({10});
   shares.add(0, Links{}, 1, 3.0);
@@ -219,7 +236,10 @@ class RandomCase {
       number = free_.back();
       free_.pop_back();
     }
-    shares_->add(number, made.route, made.weight, made.limit);
+    if (random_.next_below(2) == 0 ||
+        !shares_->add_alone(number, made.route, made.weight, made.limit)) {
+      shares_->add(number, made.route, made.weight, made.limit);
+    }
     flows_[number] = made;
   }
 
