@@ -51,7 +51,8 @@ class PromisePolicy final : public SyncPolicy {
                             : events_while_nobody_waits;
   }
 
-  bool has_news() const override { return communicator_.has_async_news(); }
+  // A rank that works alone hears from nobody, though those that are idle may have rung.
+  bool has_news() const override { return ranks_ > 1 && communicator_.has_async_news(); }
 
   RoundResult advance(Site& site, const RoundSums& sums) override {
     if (ranks_ == 1) {
