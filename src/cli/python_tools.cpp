@@ -24,21 +24,36 @@ fs::path program_path() {
   return fs::read_symlink("/proc/self/exe", unknown);
 }
 
-// Where it was installed, and where it was built: neither is a path in the program, which can be
-// moved.
+const fs::path tools = fs::path(package) / "html";
+
+bool has_tools(const fs::path& folder) {
+  std::error_code unknown;
+  return fs::is_directory(folder / tools, unknown);
+}
+
+// Where the user says, where it was installed, and where it was built: neither is a path in the
+// program, which can be moved.
 fs::path scripts_folder() {
+  if (const char* const asked = std::getenv("TESSERA_SCRIPTS")) {
+    if (has_tools(asked)) {
+      return fs::absolute(asked);
+    }
+    throw ConfigError("TESSERA_SCRIPTS: there is no folder " + (asked / tools).string());
+  }
   const fs::path scripts = fs::path("share") / "tessera" / "scripts";
   const fs::path home = program_path().parent_path();
   const fs::path installed = home.parent_path() / scripts;
   const fs::path built = home / scripts;
   for (const fs::path& folder : {installed, built}) {
-    std::error_code unknown;
-    if (fs::is_directory(folder / package / "html", unknown)) {
+    if (has_tools(folder)) {
       return folder;
     }
   }
-  throw ConfigError("the program's tools in Python are neither in " + installed.string() +
-                    " nor in " + built.string());
+  throw ConfigError(
+      "the program's tools in Python are neither in " + installed.string() + " nor in " +
+      built.string() +
+      "; have TESSERA_SCRIPTS name the folder that they are in (scripts of the source "
+      "tree, share/tessera/scripts of an installation), or install the program whole");
 }
 
 // What a child prints goes nowhere.

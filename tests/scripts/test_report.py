@@ -324,6 +324,21 @@ class Reports(unittest.TestCase):
         self.assertEqual(done.stderr, "error: TESSERA_PYTHON: '/bin/false' is no Python with h5py "
                          "and numpy\n")
 
+    def test_a_program_that_stands_alone_is_told_where_its_tools_are(self):
+        alone = self.base / "alone" / "tessera"
+        alone.parent.mkdir()
+        shutil.copy2(TESSERA, alone)
+        done = run(alone, "report", self.small)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("have TESSERA_SCRIPTS name the folder", done.stderr)
+        done = run(alone, "report", self.small, TESSERA_SCRIPTS=str(self.base))
+        self.assertEqual(done.returncode, 2)
+        self.assertEqual(done.stderr, "error: TESSERA_SCRIPTS: there is no folder "
+                         f"{self.base}/tessera_plots/html\n")
+        done = run(alone, "report", self.small, "-o", self.base / "alone.html",
+                   TESSERA_SCRIPTS=str(REPOSITORY / "scripts"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+
     def run_is_not_taken_for_a_report(self):
         """Files of others stay, and so do folders and devices; what can be said at once is."""
         file = self.small / "summary.json"
