@@ -48,9 +48,23 @@ std::vector<std::string> values_at(const std::vector<OverKey>& over, std::size_t
 
 }  // namespace
 
+double CapacityRow::met_per_s() const {
+  double sum = 0;
+  for (const trace::Service& service : services) {
+    sum += service.met_per_s;
+  }
+  return sum;
+}
+
+bool is_better(const CapacityRow& one, const CapacityRow& other) {
+  if (one.is_unlimited() && other.is_unlimited()) {
+    return one.met_per_s() > other.met_per_s();
+  }
+  return one.is_unlimited() != other.is_unlimited() ? one.is_unlimited() : one.rate > other.rate;
+}
+
 void sort_rows(CapacityOutcome& outcome) {
-  std::stable_sort(outcome.rows.begin(), outcome.rows.end(),
-                   [](const CapacityRow& a, const CapacityRow& b) { return a.rate > b.rate; });
+  std::stable_sort(outcome.rows.begin(), outcome.rows.end(), is_better);
 }
 
 CapacityOutcome find_capacity(const CapacityRequest& request, comm::Communicator& communicator,

@@ -86,6 +86,9 @@ class Reasons {
   };
   static std::string reason_of(const CapacityRow& row) {
     const std::string more = row.message.empty() ? "" : ": " + row.message;
+    if (row.is_unlimited()) {
+      return row.message;
+    }
     if (row.status == "beaten") {
       return "targets are not met at rates above the best" + more;
     }
@@ -97,6 +100,17 @@ class Reasons {
 
   std::vector<Reason> reasons_;
 };
+
+// Which rows are as good as the first.
+std::string ties_of(const CapacityOutcome& outcome) {
+  std::vector<std::string> ties;
+  for (std::size_t row = 1; row < outcome.rows.size(); ++row) {
+    if (outcome.rows[row].is_met() && !is_better(outcome.rows.front(), outcome.rows[row])) {
+      ties.push_back(join(outcome.rows[row].values));
+    }
+  }
+  return ties.empty() ? "" : "as good as the first: " + join(ties, "; ") + "\n";
+}
 
 // What all keys of paths begin with is left out.
 std::vector<std::string> short_names(const std::vector<std::string>& keys) {
@@ -145,6 +159,10 @@ std::string rate_text(double rate) {
   return rounded(rate, 4);
 }
 
+std::string rate_text(const CapacityRow& row) {
+  return row.is_unlimited() ? "all at once" : rate_text(row.rate);
+}
+
 std::string to_table(const CapacityOutcome& outcome) {
   std::vector<std::string> head = short_names(outcome.keys);
   for (const char* const name : {"largest rate", "beyond", "runs", "service", "NPUs", "met %",
@@ -161,8 +179,8 @@ std::string to_table(const CapacityOutcome& outcome) {
       std::vector<std::string> cells = row.values;
       const double served = static_cast<double>(std::max<std::uint64_t>(service.served, 1));
       for (const std::string& cell :
-           {rounded(row.rate, 4), row.beyond > 0 ? rounded(row.beyond, 4) : "-",
-            std::to_string(row.runs), service.tenant, std::to_string(service.npus),
+           {rate_text(row), row.beyond > 0 ? rounded(row.beyond, 4) : "-", std::to_string(row.runs),
+            service.tenant, std::to_string(service.npus),
             rounded(100 * static_cast<double>(service.met) / served, 4),
             rounded(service.met_per_s, 4), milliseconds(service.first_token.p99),
             milliseconds(service.between_tokens.p99), milliseconds(service.latency.p99),
@@ -175,7 +193,7 @@ std::string to_table(const CapacityOutcome& outcome) {
       why.note(row);
     }
   }
-  return table.to_string() + why.text() + notes.table("rows");
+  return table.to_string() + ties_of(outcome) + why.text() + notes.table("rows");
 }
 
 std::string to_json(const CapacityOutcome& outcome) {

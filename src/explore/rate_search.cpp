@@ -23,6 +23,9 @@ namespace tessera::explore {
 namespace {
 
 constexpr unsigned most_doublings = 24;
+constexpr double all_at_once = 1U << most_doublings;  // times the first rate, at most
+// Of the time that all requests take, by which two rates differ at least where they limit.
+constexpr double least_change = 0.01;
 
 bool has_target(const config::Value& part) {
   return part.find("target") != nullptr;
@@ -103,7 +106,9 @@ const config::Value* value_at(const config::Value& root, const std::string& path
   return at;
 }
 
-std::optional<CapacityRow> RateSearch::run(double first, double to_beat) {
+std::optional<CapacityRow> RateSearch::run(double first,
+                                           const std::optional<CapacityRow>& to_beat) {
+  first_ = first;
   try {
     search(first, to_beat);
   } catch (const ConfigError& error) {
@@ -126,14 +131,24 @@ void RateSearch::fail(const std::string& status, std::string message) {
   row_.message = std::move(message);
 }
 
-void RateSearch::search(double first, double to_beat) {
-  const double start = to_beat > 0 ? to_beat * (1 + request_.within / 2) : first;
+void RateSearch::search(double first, const std::optional<CapacityRow>& to_beat) {
+  const bool at_once = to_beat && to_beat->is_unlimited();
+  const double start = at_once   ? to_beat->rate
+                       : to_beat ? to_beat->rate * (1 + request_.within / 2)
+                                 : first;
   const bool met = try_rate(start);
-  if (to_beat > 0 && !met) {
+  if (to_beat && !met) {
     row_.status = "beaten";
     return;
   }
+  if (at_once) {
+    say_unlimited();
+    return;
+  }
   bracket(start, met);
+  if (row_.is_unlimited()) {
+    return;
+  }
   while (!stopped_ && row_.rate > 0 && row_.beyond > row_.rate * (1 + request_.within)) {
     try_rate(std::sqrt(row_.rate * row_.beyond));
   }
@@ -147,12 +162,46 @@ void RateSearch::settle() {
   }
 }
 
+// As fast as the key takes, above a rate that was met.
+bool RateSearch::meets_at_once(double beyond) {
+  for (double rate = first_ * all_at_once; rate > beyond; rate /= 2) {
+    try {
+      return try_rate(rate);
+    } catch (const ConfigError&) {
+      continue;
+    }
+  }
+  return false;
+}
+
+// At a rate at which all requests come at once.
+void RateSearch::say_unlimited() {
+  std::uint64_t count = 0;
+  for (const trace::Service& service : row_.services) {
+    count += service.served;
+  }
+  row_.status = "unlimited";
+  row_.message = "the rate limits nothing: " + std::to_string(count) +
+                 " requests at once meet the targets; more requests or tighter targets would "
+                 "show the largest rate";
+}
+
 // From a rate that was tried.
 void RateSearch::bracket(double rate, bool met) {
+  bool tried_at_once = false;
   for (unsigned i = 0; i < most_doublings && !stopped_; ++i) {
     rate = met ? rate * 2 : rate / 2;
+    const auto took_before = static_cast<double>(took_);
     if (try_rate(rate) != met) {
       return;
+    }
+    const bool limits = static_cast<double>(took_) < took_before * (1 - least_change);
+    if (met && !limits && !tried_at_once) {
+      tried_at_once = true;
+      if (meets_at_once(rate)) {
+        say_unlimited();
+        return;
+      }
     }
   }
 }
@@ -162,6 +211,7 @@ bool RateSearch::try_rate(double rate) {
   if (stopped_) {
     return false;
   }
+  took_ = summary.simulated_time_ps;
   std::vector<trace::Service> services = whole_services(summary);
   const bool met = std::all_of(services.begin(), services.end(), [&](const auto& service) {
     return static_cast<double>(service.met) >= request_.share * static_cast<double>(service.served);
@@ -284,8 +334,10 @@ std::vector<std::string> RateSearches::read_files(const std::vector<RateTask>& t
 // Empty: it was stopped.
 std::string RateSearches::search(double first, const RateTask& task,
                                  const config::TextLoader& load) {
-  const std::string key =
-      as_field(join(task.settings, " ")) + " above " + format_number(task.to_beat);
+  const std::string key = as_field(join(task.settings, " ")) + " above " +
+                          (task.to_beat && task.to_beat->is_unlimited()
+                               ? "all at once"
+                               : format_number(task.to_beat ? task.to_beat->rate : 0));
   if (const auto found = known_.find(key); found != known_.end()) {
     return found->second;
   }

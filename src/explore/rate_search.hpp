@@ -19,7 +19,7 @@ namespace tessera::explore {
 // The value that a path names; null: there is none.
 const config::Value* value_at(const config::Value& root, const std::string& path);
 
-// The largest rate first.
+// The best first.
 void sort_rows(CapacityOutcome& outcome);
 
 class RateSearch {
@@ -29,14 +29,17 @@ class RateSearch {
              std::vector<std::string> settings)
       : request_(request), load_(load), settings_(std::move(settings)) {}
 
-  // Searches from rate `first` on. With `to_beat`, a rate that others meet: ends as `beaten` where
-  // no rate that is larger by half of `within` is met. Null: it was stopped.
-  std::optional<CapacityRow> run(double first, double to_beat = 0);
+  // Searches from rate `first` on. With `to_beat`, a row of others that is met: ends as `beaten`
+  // where no rate that is larger by half of `within` is met, or not all at once as there. Null: it
+  // was stopped.
+  std::optional<CapacityRow> run(double first, const std::optional<CapacityRow>& to_beat);
 
  private:
   void fail(const std::string& status, std::string message);
-  void search(double first, double to_beat);
+  void search(double first, const std::optional<CapacityRow>& to_beat);
   void settle();
+  bool meets_at_once(double beyond);
+  void say_unlimited();
   void bracket(double rate, bool met);
   bool try_rate(double rate);
   trace::Summary simulate(double rate);
@@ -45,13 +48,15 @@ class RateSearch {
   const config::TextLoader& load_;
   std::vector<std::string> settings_;
   CapacityRow row_;
+  double first_ = 0;       // rate of the experiment
+  std::int64_t took_ = 0;  // the last run [ps]
   bool stopped_ = false;
 };
 
 // One search of several.
 struct RateTask {
   std::vector<std::string> settings;
-  double to_beat = 0;
+  std::optional<CapacityRow> to_beat;
 };
 
 // Searches that are spread over ranks. Files are read once, by all ranks in step, before the ranks

@@ -185,7 +185,7 @@ class Planner {
       task.settings = request_.capacity.overrides;
       const std::vector<std::string> own = settings_of(values.back());
       task.settings.insert(task.settings.end(), own.begin(), own.end());
-      task.to_beat = request_.all ? 0 : best_;
+      task.to_beat = request_.all ? std::nullopt : best_;
     }
     std::vector<std::optional<CapacityRow>> rows = searches_.run(first_, tasks);
     for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -193,8 +193,8 @@ class Planner {
         plan_.found.complete = false;
         continue;
       }
-      if (rows[i]->rate > best_) {
-        best_ = rows[i]->rate;
+      if (rows[i]->is_met() && (!best_ || is_better(*rows[i], *best_))) {
+        best_ = rows[i];
         plan_.best_settings = settings_of(values[i]);
       }
       rows[i]->values = std::move(values[i]);
@@ -205,7 +205,8 @@ class Planner {
     sort_rows(so_far);
     searches_.write(so_far);
     searches_.note(std::to_string(plan_.found.rows.size()) + " of " +
-                   std::to_string(layouts_.size()) + " candidates, best rate " + rate_text(best_));
+                   std::to_string(layouts_.size()) + " candidates, best rate " +
+                   (best_ ? rate_text(*best_) : "0"));
   }
 
   std::vector<std::string> settings_of(const std::vector<std::string>& values) const {
@@ -225,16 +226,22 @@ class Planner {
     }
     return std::string(service_heading) +
            (plan_.found.complete ? "" : "# The search was stopped: " + plan_.how_far() + ".\n") +
-           "# " + layout + ".\n# Meets its targets up to " + request_.capacity.key + "=" +
-           rate_text(best_) + ", which is not set here.\n" +
+           "# " + layout + ".\n" + up_to() +
            sim::read_experiment(request_.capacity.experiment, settings, searches_.loader())
                .resolved;
+  }
+
+  std::string up_to() const {
+    return best_->is_unlimited()
+               ? std::string("# Meets its targets with all requests at once: no rate limits it.\n")
+               : "# Meets its targets up to " + request_.capacity.key + "=" + rate_text(*best_) +
+                     ", which is not set here.\n";
   }
 
   const ServicePlanRequest& request_;
   RateSearches searches_;
   double first_ = 0;
-  double best_ = 0;
+  std::optional<CapacityRow> best_;
   std::vector<Layout> layouts_;
   ServicePlan plan_;
 };

@@ -43,7 +43,7 @@ class Space:
 
 SPACES = (
     Space("tokens", "{arrivals: poisson, rate: 500, count: 400, prompt: [16, 256], generate: [32, 128]}",
-          "{between_tokens: 1 ms, latency: 120 ms}",
+          "{between_tokens: 1 ms, latency: 60 ms}",
           "short prompts, many tokens, and targets for the time between them and for all"),
     Space("prompts", "{arrivals: poisson, rate: 200, count: 300, prompt: [512, 3072], generate: [4, 24]}",
           "{first_token: 15 ms, between_tokens: 2 ms}",
@@ -71,6 +71,8 @@ def row(report, program, folder, space, setting):
     report.bound(on_two == plan, f"{space.name}: the same on two ranks")
     rates = {tuple(each["values"].values()): each["rate"] for each in every}
     ends = [each for each in every if each["status"] in ("met", "late")]
+    unlimited = sum(each["status"] == "unlimited" for each in every)
+    report.bound(unlimited == 0, f"{space.name}: layouts that no rate limits: {unlimited}")
     best = every[0]
     # Both by the rate that brute force found for them.
     planned = rates[tuple(plan[0]["values"].values())]

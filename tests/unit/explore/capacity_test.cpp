@@ -114,6 +114,33 @@ TEST(Capacity, SaysThatNoRateIsLowEnough) {
   EXPECT_THAT(to_table(outcome), HasSubstr("targets are not met at a rate of"));
 }
 
+// The rate that was found was where doubling ended.
+TEST(Capacity, SaysThatNoRateLimitsIt) {
+  const std::string unhurried = "      target: {latency: 1 s}\n";
+  const CapacityOutcome outcome = find(poisson(unhurried));
+  const CapacityRow& row = outcome.rows.at(0);
+  EXPECT_EQ(row.status, "unlimited");
+  EXPECT_EQ(row.beyond, 0);
+  EXPECT_LT(row.runs, 20U);
+  EXPECT_THAT(row.message, HasSubstr("100 requests at once meet the targets"));
+  EXPECT_THAT(to_table(outcome), HasSubstr("all at once"));
+  EXPECT_THAT(to_json(outcome), HasSubstr("\"status\": \"unlimited\""));
+  // From wherever the search begins.
+  EXPECT_EQ(find(poisson(unhurried, "3e6")).rows.at(0).status, "unlimited");
+}
+
+TEST(Capacity, RanksByWhatIsMetWhereNoRateLimits) {
+  CapacityRequest request;
+  request.over = {"workload.tenants.0.replicas=1,4",
+                  "workload.tenants.0.router=least-work,least-work"};
+  const CapacityOutcome outcome = find(poisson("      target: {latency: 1 s}\n"), request);
+  ASSERT_EQ(outcome.rows.size(), 4U);
+  EXPECT_EQ(outcome.rows[0].values[0], "4");
+  EXPECT_EQ(outcome.rows[3].values[0], "1");
+  EXPECT_GT(outcome.rows[0].met_per_s(), 2 * outcome.rows[3].met_per_s());
+  EXPECT_THAT(to_table(outcome), HasSubstr("as good as the first: 4, least-work\n"));
+}
+
 // They reached nobody.
 TEST(Capacity, SaysTheNotesOfTheRun) {
   CapacityRequest request;

@@ -94,6 +94,21 @@ TEST(ServicePlan, IsNoWorseThanTheExperimentsOwn) {
             2U);
 }
 
+// Without --all others are tried with all requests at once, as the best so far was.
+TEST(ServicePlan, RanksLayoutsThatNoRateLimitsByWhatTheyMeet) {
+  std::string text = experiment();
+  text.replace(text.find("300 us"), 6, "1 s");
+  const ServicePlan fast = plan_of(text);
+  const ServicePlan every = plan_of(text, true);
+  EXPECT_EQ(every.found.rows.front().status, "unlimited");
+  EXPECT_EQ(fast.found.rows.front().values, every.found.rows.front().values);
+  EXPECT_EQ(fast.found.rows.front().met_per_s(), every.found.rows.front().met_per_s());
+  EXPECT_THAT(fast.best_yaml, HasSubstr("# Meets its targets with all requests at once"));
+  for (std::size_t row = 1; row < fast.found.rows.size(); ++row) {
+    EXPECT_FALSE(is_better(fast.found.rows[row], fast.found.rows[row - 1]));
+  }
+}
+
 TEST(ServicePlan, IsTheSameOnAnyNumberOfRanks) {
   const ServicePlan expected = plan_of(experiment());
   const ServicePlanRequest request = request_for();
