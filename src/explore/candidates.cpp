@@ -4,9 +4,7 @@
 #include <limits>
 #include <numeric>
 
-#include "candidate_words.hpp"
 #include "tessera/core/error.hpp"
-#include "tessera/core/text.hpp"
 #include "tessera/plan/schedule/schedule.hpp"
 
 namespace tessera::explore {
@@ -37,6 +35,10 @@ std::vector<std::uint64_t> divisors_of(std::uint64_t number, std::uint64_t most)
 
 bool is_power_of_two(std::uint64_t number) {
   return (number & (number - 1)) == 0;
+}
+
+std::string word_of(bool value) {
+  return value ? "true" : "false";
 }
 
 // As settings have it; `char` is a yes or no.
@@ -259,7 +261,7 @@ class Visits {
                                       static_cast<std::uint32_t>(count), limits_.training};
       for (const std::string& name : schedules_of(shape)) {
         now_.schedule = name;
-        each_layout();
+        each_turn();
       }
     }
   }
@@ -300,6 +302,21 @@ class Visits {
     return names;
   }
 
+  // Without exchanges over experts one pass is over before the other begins.
+  void each_turn() {
+    std::vector<char> turns{0};
+    if (limits_.experts > 0) {
+      turns.push_back(1);
+    }
+    const bool own = limits_.own.overlap_passes;
+    for (const char turn : now_.has_pairs()
+                               ? free_or_own<char>(limits_, "overlap_passes", own ? 1 : 0, turns)
+                               : std::vector<char>{0}) {
+      now_.overlap_passes = turn != 0;
+      each_layout();
+    }
+  }
+
   void each_layout() {
     for (const std::string& layout : layouts_) {
       now_.layout = layout;
@@ -313,18 +330,6 @@ class Visits {
   std::vector<std::string> layouts_;
   Candidate now_;
 };
-
-}  // namespace
-
-const std::vector<std::string>& varied_keys() {
-  static const std::vector<std::string> keys{
-      "pipeline",          "tensor",         "data",     "context",   "expert", "sequence_parallel",
-      "micro_batch",       "chunks",         "schedule", "recompute", "zero",   "shard",
-      "overlap_gradients", "overlap_tensor", "placement"};
-  return keys;
-}
-
-namespace {
 
 // Of the first server, or whatever is close together on the machine.
 std::uint64_t tiles_close_together(const machine::Machine& machine) {

@@ -171,8 +171,4 @@ std::map<std::string, std::string> numbers_of_point(const sim::Experiment& exper
   return numbers;
 }
 
-Bytes memory_per_tile(const plan::Plan& plan) {
-  return largest(plan, plan_columns.front().of);
-}
-
 }  // namespace tessera::explore

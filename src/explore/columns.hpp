@@ -35,7 +35,4 @@ SweepColumn describe_column(const std::string& name);
 std::map<std::string, std::string> numbers_of_point(const sim::Experiment& experiment,
                                                     const trace::Summary& summary);
 
-// Bytes of the tile that needs most: weights, gradients, optimizer state and activations.
-Bytes memory_per_tile(const plan::Plan& plan);
-
 }  // namespace tessera::explore

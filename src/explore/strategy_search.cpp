@@ -20,6 +20,7 @@
 #include "tessera/explore/sweep.hpp"
 #include "tessera/plan/schedule/schedule.hpp"
 #include "tessera/sim/model_cache.hpp"
+#include "usual_settings.hpp"
 
 namespace tessera::explore {
 namespace {
@@ -34,6 +35,10 @@ constexpr std::size_t at_a_time = 8;
 constexpr std::size_t at_a_time_of_large = 4;
 constexpr std::size_t at_a_time_of_all = 256;
 constexpr std::size_t all_of_them = std::numeric_limits<std::size_t>::max();
+// Where not more were asked for: at least so many are simulated, and others that are worth it while
+// all together have taken fewer events than some ten seconds take.
+constexpr std::size_t usual_number = 64;
+constexpr double most_events_of_usual = 5e7;
 // Events of a simulation above which one tile stands for its stage: some seconds.
 constexpr double most_events = 6e6;
 // The best candidates are tried with a layout that looks for its place, on machines so small.
@@ -237,14 +242,26 @@ class Search {
     }
   }
 
+  // How many more may be simulated, after so many and their events.
+  std::size_t left_of(std::size_t done, double events) const {
+    if (request_.simulated > 0) {
+      return request_.simulated - done;
+    }
+    if (done < usual_number) {
+      return usual_number - done;
+    }
+    return events < most_events_of_usual ? at_a_time : 0;
+  }
+
   void simulate_candidates() {
     Choice choice(ranking_.fastest);
     if (!outcome_.proposals.empty()) {
       choice.beat(outcome_.proposals.front().iteration);
     }
     std::size_t done = 0;
+    double events = 0;
     while (outcome_.complete) {
-      const std::size_t left = request_.simulated - done;
+      const std::size_t left = left_of(done, events);
       const std::vector<std::size_t> numbers =
           outcome_.by_stages ? choice.next_of_large(std::min(at_a_time_of_large, left))
                              : choice.next(std::min(at_a_time, left));
@@ -254,6 +271,7 @@ class Search {
       std::vector<Proposal> jobs;
       for (const std::size_t number : numbers) {
         jobs.push_back(proposal_of(ranking_.fastest[number]));
+        events += events_of(ranking_.fastest[number]);
       }
       const std::vector<Proposal> results = simulate_all(jobs);
       for (std::size_t i = 0; i < results.size(); ++i) {
@@ -391,11 +409,20 @@ class Search {
   void write(bool has_ended) {
     outcome_.strategy_yaml = best_strategy(has_ended);
     if (!outcome_.proposals.empty()) {
-      outcome_.notes = outcome_.proposals.front().candidate
-                           ? written_notes_
-                           : notes_about_others(simulator_.experiment().notes, {});
+      outcome_.notes = outcome_.proposals.front().candidate ? written_notes_ : notes_of_own();
     }
     comm::on_first_rank(communicator_, [&] { ledger_->write(outcome_, ranking_.fastest); });
+  }
+
+  // Of the experiment as its file has it.
+  const std::vector<std::string>& notes_of_own() {
+    if (!own_notes_) {
+      std::vector<std::string> settings = request_.overrides;
+      settings.insert(settings.end(), usual_settings.begin(), usual_settings.end());
+      own_notes_ = notes_about_others(
+          sim::read_experiment(request_.experiment, settings, loader()).notes, {});
+    }
+    return *own_notes_;
   }
 
   SearchOutcome finish() {
@@ -423,10 +450,6 @@ class Search {
   std::string strategy_of(const Proposal& proposal) {
     const std::vector<std::string> own = proposal.candidate->settings();
     std::vector<std::string> settings = own;
-    const plan::Strategy& base = simulator_.base();
-    if (base.overlap_passes && !proposal.candidate->strategy(base, 1).overlap_passes) {
-      settings.emplace_back("strategy.overlap_passes=false");
-    }
     if (!proposal.tiles.empty()) {
       settings.push_back("strategy.placement={layout: given, tiles: " + proposal.tiles + "}");
     }
@@ -458,6 +481,7 @@ class Search {
   std::string written_;
   std::string written_key_;
   std::vector<std::string> written_notes_;  // of that key
+  std::optional<std::vector<std::string>> own_notes_;
 };
 
 }  // namespace

@@ -39,8 +39,10 @@ void add(const Instruction& instruction, const std::vector<workload::Operation>&
                                      Bytes(instruction.bytes),
                                      instruction.action == Action::start_collective});
       break;
-    case Action::read:
     case Action::write:
+      outline.written += Bytes(instruction.bytes);
+      [[fallthrough]];
+    case Action::read:
       outline.accessed += Bytes(instruction.bytes);
       break;
     default:

@@ -30,6 +30,7 @@ struct Candidate {
   std::uint32_t shard = 0;  // replicas that share out; 0: all
   bool overlap_gradients = false;
   bool overlap_tensor = false;
+  bool overlap_passes = false;
   std::string layout;
 
   std::uint64_t tiles() const { return degrees.tiles() * context; }
@@ -42,13 +43,15 @@ struct Candidate {
   std::string title() const;
   // Whether the chunks of a stage lie in a V.
   bool is_v_shaped() const;
+  // Whether its schedule has passes that may take turns (plan::Strategy::has_pairs).
+  bool has_pairs() const;
   // `base` with these keys.
   plan::Strategy strategy(const plan::Strategy& base, std::uint64_t samples) const;
   // All of it.
   auto fields() const {
     return std::tie(degrees.pipeline, degrees.data, degrees.tensor, context, expert,
                     sequence_parallel, micro_batch, chunks, schedule, recompute, zero, shard,
-                    overlap_gradients, overlap_tensor, layout);
+                    overlap_gradients, overlap_tensor, overlap_passes, layout);
   }
   friend bool operator==(const Candidate& a, const Candidate& b) {
     return a.fields() == b.fields();
@@ -103,7 +106,8 @@ std::vector<DegreesOfCandidates> degrees_of_candidates(const CandidateLimits& li
 // once. Micro-batches are powers of two that divide a replica's samples, chunks powers of two;
 // `full`: any that divide. ZeRO, over all replicas or over those of a server (`full`: any number of
 // them), and the overlap of gradients, where there are replicas; sequence parallelism, and the
-// overlap of sums, where there are tensor groups. Schedules are those that can run the shape.
+// overlap of sums, where there are tensor groups; passes that take turns, of schedules that have
+// pairs of them, where there are experts. Schedules are those that can run the shape.
 void visit_candidates(const CandidateLimits& limits, const DegreesOfCandidates& degrees,
                       const std::function<void(const Candidate&)>& visit);
 

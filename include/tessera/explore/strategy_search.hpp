@@ -22,7 +22,7 @@ struct SearchRequest {
   std::string experiment;              // path
   std::vector<std::string> overrides;  // "key=value"
   std::uint64_t devices = 0;           // at most so many tiles; 0: all
-  std::size_t simulated = 64;          // candidates that are simulated at most
+  std::size_t simulated = 0;           // candidates at most; 0: 64, and more if they are small
   bool full = false;                   // see `degrees_of_candidates`
   bool all = false;                    // simulate every candidate that fits
   std::vector<std::string> kept;       // "KEY", "KEY=VALUE,VALUE": see keep_keys
@@ -42,7 +42,7 @@ struct Proposal {
   SimTime estimate;
   SimTime iteration;      // simulated, of one iteration
   double throughput = 0;  // simulated [samples/s]
-  Bytes memory;           // of the tile that needs most
+  Bytes memory;           // peak of the tile that needs most, as a run has it
   std::string tiles;      // where roles lie, of a layout that looked for it; as `placement.tiles`
 
   std::string title() const;  // "pipeline 8, tensor 4, data 2, …"
@@ -92,11 +92,12 @@ struct SearchOutcome {
 // fastest, and the experiment's own strategy for comparison, where it takes no more devices than
 // may be used. What is learnt of estimates on the way
 // corrects those of candidates with the same degrees. Ends when no bound, or no estimate within the
-// error that was seen, is below the best; or after `simulated`. With `all`, every candidate that
-// fits is simulated (brute force, which answers are held against), and nothing else. Other keys of
-// the strategy stay as they are, so that memory is checked unless `strategy.capacity` says
-// otherwise. Work is spread over ranks, and the outcome is the same on any number of them. Throws
-// ConfigError and IoError where machine and workload cannot be read or the folder cannot be
+// error that was seen, is below the best; or after `simulated`; without that
+// number, when 64 or more have been, and taken 5e7 events by their forecasts. With `all`, every
+// candidate that fits is simulated (brute force, which answers are held against), and nothing else.
+// Other keys of the strategy stay as they are, so that memory is checked unless `strategy.capacity`
+// says otherwise. Work is spread over ranks, and the outcome is the same on any number of them.
+// Throws ConfigError and IoError where machine and workload cannot be read or the folder cannot be
 // written.
 SearchOutcome search_strategies(const SearchRequest& request, comm::Communicator& communicator,
                                 const config::TextLoader& load);

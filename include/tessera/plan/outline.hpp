@@ -23,6 +23,7 @@ struct PassOutline {
   std::vector<workload::Operation> operations;
   std::vector<Collective> collectives;
   Bytes accessed;  // in DRAM
+  Bytes written;   // of these
 };
 
 // Bytes of one layer on one tile.

@@ -20,6 +20,9 @@ EXPERTS = ("{kind: transformer, layers: 4, hidden: 128, heads: 8, sequence: 128,
 MESH = ("{topology: {kind: mesh, rows: 4, columns: 4, bandwidth: 16 GB/s, latency: 20 ns}, "
         "tile: {peak: {fp16: 4 TFLOP/s}, sram: SRAM}DRAM}")
 EDGE = ", dram: {at: edge, edges: [west, east], bandwidth: 20 GB/s, latency: 100 ns, capacity: 64 MB}"
+CROWDED = ("{topology: {kind: mesh, rows: 6, columns: 6, bandwidth: 8 GB/s, latency: 50 ns}, "
+           "tile: {peak: {fp16: 2 TFLOP/s}, sram: 512 KiB}, "
+           "dram: {at: edge, edges: [west], bandwidth: 30 GB/s, latency: 80 ns, capacity: 256 MB}}")
 WAFER = ("{topology: {kind: wafer, tiles: [2, 2], cores: [2, 4], intra_tile: {bandwidth: 64 GB/s, latency: 2 ns}, "
          "inter_tile: {bandwidth: 16 GB/s, latency: 10 ns}}, tile: {peak: {fp16: 4 TFLOP/s}, sram: 1 MB}, "
          "dram: {at: edge, edges: [west, east], bandwidth: 16 GB/s, latency: 100 ns, capacity: 64 MB}}")
@@ -40,11 +43,10 @@ class Space:
     about: str
     fewer: dict = field(default_factory=dict)
     settings: tuple = ()
-    strategy: str = "pipeline: 1, tensor: 1, data: 1"
 
     def experiment(self):
         return (f"name: {self.name}\nmachine: {self.machine}\nworkload: {self.workload}\n"
-                f"strategy: {{{self.strategy}, placement: {{layout: linear}}}}\n")
+                "strategy: {pipeline: 1, tensor: 1, data: 1, placement: {layout: linear}}\n")
 
     def words(self, reduced):
         kept = {**self.keep, **self.fewer} if reduced else self.keep
@@ -64,6 +66,11 @@ SPACES = (
     Space("edges", MESH.replace("SRAM", "1 MB").replace("DRAM", EDGE), DENSE,
           {**PLAIN, "placement": "s-shape,replicas", "chunks": "1", "recompute": "none,full", "zero": "0,1,3"},
           "the same with SRAM that is too small, and DRAM at two edges: recomputation, ZeRO, schedule"),
+    Space("crowded", CROWDED, "{kind: transformer, layers: 6, hidden: 192, heads: 6, sequence: 96, "
+          "vocabulary: 2000, batch: 24}",
+          {"context": "1", "overlap_tensor": "false", "chunks": "1", "schedule": "1f1b,zb-h1", "zero": "1,3",
+           "recompute": "none,full", "placement": "s-shape,linear", "micro_batch": "1,2,4"},
+          "DRAM at one edge of a mesh, whose links all that tiles read goes over beside collectives"),
     Space("wafer", WAFER, DENSE,
           {**PLAIN, **GRID, "chunks": "1", "recompute": "none,full", "zero": "0,2,3",
            "overlap_gradients": "true", "schedule": "1f1b,zb-h1"},
@@ -98,8 +105,7 @@ SPACES = (
           EXPERTS.replace("batch: 32", "batch: 128"),
           {**PLAIN, "zero": "0,2", "recompute": "none,full", "chunks": "1,2", "micro_batch": "1,2,4",
            "schedule": "1f1b,interleaved,dualpipe-v"},
-          "a mixture of experts whose passes take turns, so that exchanges are hidden",
-          strategy="pipeline: 2, chunks: 2, schedule: dualpipe-v, overlap_passes: true"),
+          "a mixture of experts whose passes may take turns, so that exchanges are hidden"),
 )
 REDUCED = ("mesh", "experts", "hybrid")
 

@@ -27,7 +27,10 @@ Options plan_options() {
                   "experiment", "EXPERIMENT.yaml");
   options.add_settings();
   options.add("devices", "use at most N tiles (default: all)", text_value(), "N")
-      .add("top", "how many candidates are simulated at most", text_value("64"), "N")
+      .add("top",
+           "how many candidates are simulated at most (default: 64, and more that may be faster "
+           "while simulations are short)",
+           text_value(), "N")
       .add("full", "consider any number of stages, any micro-batch and any number of chunks")
       .add("all", "simulate every candidate that fits: brute force, for small spaces")
       .add("keep",
@@ -164,7 +167,7 @@ explore::SearchRequest request_of(const Options& options, const SignalWatch& sig
     request.experiment = options.subject();
     request.overrides = options.settings();
     request.devices = options.has("devices") ? options.number("devices", 1, most) : 0;
-    request.simulated = options.number("top", 1, most);
+    request.simulated = options.has("top") ? options.number("top", 1, most) : 0;
     request.full = options.flag("full");
     request.all = options.flag("all");
     if (request.all && options.has("top")) {

@@ -26,7 +26,8 @@ Choice::Choice(const std::vector<Ranked>& ranked)
       best_(std::numeric_limits<double>::infinity()) {
   for (const Ranked& each : ranked) {
     groups_.push_back(group_of(each.candidate));
-    kinds_.push_back(groups_.back() + "/" + each.candidate.schedule);
+    kinds_.push_back(groups_.back() + "/" + each.candidate.schedule +
+                     (each.candidate.overlap_passes ? "/turns" : ""));
   }
 }
 

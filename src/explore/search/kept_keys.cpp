@@ -14,7 +14,7 @@ namespace {
 
 // Names that a key takes; empty: whole numbers.
 std::vector<std::string> names_of(const std::string& key, const CandidateLimits& limits) {
-  if (key == "sequence_parallel" || key == "overlap_gradients" || key == "overlap_tensor") {
+  if (key == "sequence_parallel" || key.starts_with("overlap_")) {
     return {"false", "true"};
   }
   if (key == "recompute") {

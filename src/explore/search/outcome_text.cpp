@@ -53,7 +53,7 @@ std::string counts_of(const SearchOutcome& outcome) {
             std::to_string(outcome.open) +
             (!outcome.complete   ? " were left when it was stopped"
              : outcome.exhausted ? " by their estimates"
-                                 : " were left (--top)") +
+                                 : " were left (more: --top)") +
             ", with a margin of " + format_number(std::round(outcome.margin * 1000) / 10) +
             " % that simulations have shown\n";
     text += floor_of(outcome);

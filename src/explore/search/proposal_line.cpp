@@ -21,7 +21,7 @@ plan::Recompute recompute_from(const std::string& name) {
 
 Candidate candidate_from(const std::string& key) {
   const std::vector<std::string> parts = split(key, '/');
-  if (parts.size() != 15) {
+  if (parts.size() != 16) {
     throw ConfigError("'" + key + "' is no candidate");
   }
   const auto count = [&](std::size_t part) { return number_from<std::uint32_t>(parts[part]); };
@@ -38,7 +38,8 @@ Candidate candidate_from(const std::string& key) {
   candidate.shard = count(11);
   candidate.overlap_gradients = parts[12] == "true";
   candidate.overlap_tensor = parts[13] == "true";
-  candidate.layout = parts[14];
+  candidate.overlap_passes = parts[14] == "true";
+  candidate.layout = parts[15];
   return candidate;
 }
 

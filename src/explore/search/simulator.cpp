@@ -1,11 +1,11 @@
 #include "search/simulator.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <new>
 #include <utility>
 #include <vector>
 
-#include "columns.hpp"
 #include "refusal.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/sim/programs/replay.hpp"
@@ -92,8 +92,6 @@ Simulator::Simulator(const SearchRequest& request, const config::TextLoader& loa
       sim::read_single_job_experiment(request.experiment, request.overrides, settings, load);
   ensure(experiment_.planned() != nullptr, "an experiment whose work a strategy cuts");
   base_ = experiment_.plan().strategy;
-  base_.overlap_passes =
-      strategy != nullptr && text_in(*strategy, "overlap_passes", "false") == "true";
   base_.check_capacity = strategy == nullptr || text_in(*strategy, "capacity", "check") != "ignore";
   experiment_.options.replay = true;
   can_aggregate_ = experiment_.machine.types.empty() &&
@@ -102,7 +100,6 @@ Simulator::Simulator(const SearchRequest& request, const config::TextLoader& loa
 
 Proposal Simulator::run(sim::Experiment& experiment, Proposal proposal,
                         const std::function<bool()>& stop_requested) const {
-  proposal.memory = memory_per_tile(experiment.plan());
   const std::unique_ptr<comm::Communicator> alone = comm::make_in_process();
   sim::RunRequest run;
   run.hooks.stop_requested = stop_requested;
@@ -112,6 +109,10 @@ Proposal Simulator::run(sim::Experiment& experiment, Proposal proposal,
   proposal.message = summary.message;
   proposal.iteration = SimTime::from_ps(summary.iteration_time_ps);
   proposal.throughput = summary.throughput_samples_per_s;
+  proposal.memory = Bytes(0);
+  for (const trace::PeakMemory& peak : summary.peak_memory) {
+    proposal.memory = std::max(proposal.memory, Bytes(peak.bytes));
+  }
   return proposal;
 }
 
@@ -190,6 +191,7 @@ Candidate own_candidate(const config::Value& strategy, const std::string& usual_
   own.shard = strategy.find("shard") == nullptr ? 0 : count_in(strategy, "shard");
   own.overlap_gradients = text_in(strategy, "overlap_gradients", "false") == "true";
   own.overlap_tensor = text_in(strategy, "overlap_tensor", "false") == "true";
+  own.overlap_passes = text_in(strategy, "overlap_passes", "false") == "true";
   const config::Value* const placement = member_of(strategy, "placement");
   own.layout = placement == nullptr ? usual_layout : text_in(*placement, "layout", usual_layout);
   return own;

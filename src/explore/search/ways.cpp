@@ -24,10 +24,6 @@ double ps_per_byte(Bandwidth bandwidth) {
   return ps_a_second / static_cast<double>(bandwidth.bytes_per_second());
 }
 
-std::uint64_t number_of(const machine::Hop& hop) {
-  return std::uint64_t{hop.node.value()} << 16U | hop.port;
-}
-
 }  // namespace
 
 WayFinder::WayFinder(const machine::Machine& of, const network::NetworkModel& network,
@@ -66,7 +62,9 @@ Way WayFinder::way(EntityId from, EntityId to) const {
 Ways::Ways(const WayFinder& finder, const plan::Strategy& strategy)
     : finder_(finder),
       placement_(plan::placements().at(strategy.layout)(finder.machine, strategy.placement, {})),
-      stages_(strategy.degrees.pipeline) {
+      stages_(strategy.degrees.pipeline),
+      crowded_(finder.machine, *finder.routing, finder.share_links ? finder.memory : nullptr,
+               placement_, stages_) {
   find_channels(strategy);
 }
 
@@ -121,7 +119,7 @@ Ways::Passage Ways::measure(const Pairs& pairs) const {
   for (const auto& [from, to] : pairs) {
     ways.push_back(machine::hops_between(topology, *finder_.routing, from, to));
     for (const machine::Hop& hop : ways.back()) {
-      ++loads[number_of(hop)];
+      ++loads[link_number(hop)];
     }
   }
   Passage all;
@@ -132,7 +130,7 @@ Ways::Passage Ways::measure(const Pairs& pairs) const {
       const machine::Link link = topology.link(hop.node, hop.port);
       const machine::LinkClass& link_class = topology.link_classes()[link.link_class];
       latency += ps(link_class.latency);
-      slowest = std::max(slowest, loads.at(number_of(hop)) * ps_per_byte(link_class.bandwidth));
+      slowest = std::max(slowest, loads.at(link_number(hop)) * ps_per_byte(link_class.bandwidth));
     }
     all.mean_latency += latency / static_cast<double>(ways.size());
     all.mean_ps_per_byte += slowest / static_cast<double>(ways.size());
@@ -237,12 +235,21 @@ Way Ways::way_of_sends(const plan::GroupShape& shape, const collective::Algorith
     all.latency = std::min(all.latency, finder_.way(from, to).latency);
     for (const machine::Hop& hop : machine::hops_between(topology, *finder_.routing, from, to)) {
       const machine::Link link = topology.link(hop.node, hop.port);
-      double& load = loads[number_of(hop)];
+      double& load = loads[link_number(hop)];
       load += share * ps_per_byte(topology.link_classes()[link.link_class].bandwidth);
       all.ps_per_byte = std::max(all.ps_per_byte, load);
     }
   }
   return loads.empty() ? Way{} : all;
+}
+
+std::optional<std::size_t> Ways::slot_of(const plan::GroupShape& shape,
+                                         const collective::Algorithm& algorithm,
+                                         collective::Kind kind) {
+  const bool known = shape.size > 1 && shape.parts == 1 && !shape.among_leaders &&
+                     algorithm.lanes(kind) == 1 && channels_of(shape) == 1 &&
+                     finder_.overheads.library == collective::Library::none;
+  return known ? crowded_.slot_of(shape, algorithm, kind) : std::nullopt;
 }
 
 // Of all tiles, in the first channel, those that differ; none where that is too much to look at.

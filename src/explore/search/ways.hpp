@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "search/crowded_links.hpp"
 #include "search/ring_floor.hpp"
 #include "search/span.hpp"
 #include "tessera/collective/algorithm.hpp"
@@ -71,6 +72,15 @@ class Ways {
   // [stages] time of a byte from DRAM, where all tiles of the stage take one [ps].
   const std::vector<double>& access() const { return access_; }
   double least_access() const { return least_access_; }
+  // None where messages at the same time do not share links.
+  bool has_crowded_links() const { return crowded_.any(); }
+  // Where CrowdedLinks counts the bytes of such a collective; none: nowhere.
+  std::optional<std::size_t> slot_of(const plan::GroupShape& shape,
+                                     const collective::Algorithm& algorithm, collective::Kind kind);
+  // As CrowdedLinks::busiest [ps].
+  double busiest(const std::vector<LinkBytes>& of_stages) const {
+    return crowded_.busiest(of_stages);
+  }
 
  private:
   // Of messages between neighbours of a group.
@@ -117,6 +127,7 @@ class Ways {
   const WayFinder& finder_;
   plan::Placement placement_;
   std::uint32_t stages_;
+  CrowdedLinks crowded_;
   std::vector<ChannelClass> channels_;
   std::vector<double> access_;
   double least_access_ = 0;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 #include <string>
 #include <tuple>
@@ -77,17 +78,37 @@ TEST(Candidates, RespectEveryLimit) {
 }
 
 TEST(Candidates, TakeTurnsWhereTheScheduleHasPairs) {
-  plan::Strategy base;
-  base.overlap_passes = true;
+  const plan::Strategy base;
   Candidate candidate;
   candidate.degrees = {2, 1, 1};
   candidate.chunks = 2;
+  candidate.overlap_passes = true;
   for (const std::string schedule : {"interleaved", "zb-v", "dualpipe-v"}) {
     candidate.schedule = schedule;
     EXPECT_EQ(candidate.strategy(base, 8).overlap_passes, schedule == "dualpipe-v") << schedule;
   }
-  base.overlap_passes = false;
+  candidate.overlap_passes = false;
   EXPECT_FALSE(candidate.strategy(base, 8).overlap_passes);
+}
+
+// They never did, unless the experiment's own strategy had them do so.
+TEST(Candidates, TakeTurnsOrNotWhereThereAreExperts) {
+  CandidateLimits limits;
+  limits.devices = 2;
+  limits.layers = 4;
+  limits.batch = 8;
+  limits.layouts = {"linear"};
+  for (const std::uint64_t experts : {0, 4}) {
+    limits.experts = experts;
+    std::map<std::string, std::set<bool>> turns;  // of schedules
+    for (const DegreesOfCandidates& degrees : degrees_of_candidates(limits)) {
+      visit_candidates(limits, degrees, [&](const Candidate& candidate) {
+        turns[candidate.schedule].insert(candidate.overlap_passes);
+      });
+    }
+    EXPECT_EQ(turns["dualpipe-v"].size(), experts > 0 ? 2U : 1U);
+    EXPECT_EQ(turns["zb-v"], std::set<bool>{false});
+  }
 }
 
 TEST(Candidates, AreAllDifferent) {
@@ -236,15 +257,15 @@ TEST(Candidates, SetWhatTheyAre) {
   candidate.zero = 1;
   candidate.overlap_tensor = true;
   candidate.layout = "line";
-  EXPECT_THAT(
-      candidate.settings(),
-      ::testing::ElementsAre(
-          "strategy.pipeline=4", "strategy.tensor=8", "strategy.data=2", "strategy.context=1",
-          "strategy.expert=1", "strategy.sequence_parallel=false", "strategy.micro_batch=3",
-          "strategy.chunks=1", "strategy.schedule=gpipe", "strategy.recompute=full",
-          "strategy.zero=1", "strategy.shard=0", "strategy.overlap_gradients=false",
-          "strategy.overlap_tensor=true", "strategy.placement={layout: line}"));
-  EXPECT_EQ(candidate.key(), "4/8/2/1/1/false/3/1/gpipe/full/1/0/false/true/line");
+  EXPECT_THAT(candidate.settings(),
+              ::testing::ElementsAre(
+                  "strategy.pipeline=4", "strategy.tensor=8", "strategy.data=2",
+                  "strategy.context=1", "strategy.expert=1", "strategy.sequence_parallel=false",
+                  "strategy.micro_batch=3", "strategy.chunks=1", "strategy.schedule=gpipe",
+                  "strategy.recompute=full", "strategy.zero=1", "strategy.shard=0",
+                  "strategy.overlap_gradients=false", "strategy.overlap_tensor=true",
+                  "strategy.overlap_passes=false", "strategy.placement={layout: line}"));
+  EXPECT_EQ(candidate.key(), "4/8/2/1/1/false/3/1/gpipe/full/1/0/false/true/false/line");
   EXPECT_EQ(candidate.title(),
             "pipeline 4, tensor 8, data 2, micro-batch 3, gpipe, recompute full, ZeRO 1, tensor "
             "sums overlap");

@@ -88,7 +88,10 @@ void expect_as_simulated(Laboratory& lab, std::size_t step) {
     refused += proposal.status == "refused" ? 1 : 0;
     if (proposal.status == "finished") {
       ++simulated;
-      EXPECT_EQ(forecast.memory, proposal.memory) << title;
+      // Of interleaved chunks, which are of unlike size, the closed form has the mean.
+      const auto most = static_cast<double>(proposal.memory.count());
+      const double off = candidate.schedule == "interleaved" ? 0.1 * most : 0;
+      EXPECT_NEAR(static_cast<double>(forecast.memory.count()), most, off) << title;
       EXPECT_LE(forecast.iteration.least, static_cast<double>(proposal.iteration.ps())) << title;
       EXPECT_GE(forecast.iteration.likely, 0.4 * static_cast<double>(proposal.iteration.ps()))
           << title;
@@ -283,6 +286,41 @@ TEST(Forecast, EstimatesGradientsThatGoOnBesideTheNextPass) {
   EXPECT_NEAR(forecast.iteration.likely / static_cast<double>(proposal.iteration.ps()), 1, 0.05);
 }
 
+// All that tiles of a row read comes over one link, beside what tensor groups send to each other.
+// Estimates without that were half of the time.
+TEST(Forecast, CountsWhatLinksBesideChannelsCarry) {
+  Files files = with_machine(
+      "topology: {kind: mesh, rows: 6, columns: 6, bandwidth: 8 GB/s, latency: 50 ns}\n"
+      "tile: {peak: {fp16: 2 TFLOP/s}, sram: 512 KiB}\n"
+      "dram: {at: edge, edges: [west], bandwidth: 30 GB/s, latency: 80 ns, capacity: 256 MB}\n");
+  files.at("lab/experiment.yaml") =
+      "machine: machine.yaml\n"
+      "workload: {kind: transformer, layers: 6, hidden: 192, heads: 6, sequence: 96,\n"
+      "  vocabulary: 2000, batch: 24}\n"
+      "strategy: {pipeline: 1}\n";
+  Laboratory lab(files);
+  for (const char* const layout : {"linear", "s-shape"}) {
+    for (const std::uint32_t zero : {0, 1, 3}) {
+      Proposal proposal;
+      proposal.candidate.emplace();
+      proposal.candidate->degrees = {1, 6, 6};
+      proposal.candidate->micro_batch = 4;
+      proposal.candidate->zero = zero;
+      proposal.candidate->recompute = plan::Recompute::full;
+      proposal.candidate->sequence_parallel = proposal.candidate->overlap_gradients = true;
+      proposal.candidate->schedule = "1f1b";
+      proposal.candidate->layout = layout;
+      const Span forecast = lab.forecaster.of(*proposal.candidate).iteration;
+      proposal = lab.simulator.simulate(proposal, {});
+      ASSERT_EQ(proposal.status, "finished") << proposal.message;
+      const auto simulated = static_cast<double>(proposal.iteration.ps());
+      EXPECT_LE(forecast.least, simulated) << layout << zero;
+      EXPECT_GE(forecast.least, 0.7 * simulated) << layout << zero;
+      EXPECT_NEAR(forecast.likely, simulated, 0.2 * simulated) << layout << zero;
+    }
+  }
+}
+
 void expect_one_tile_to_be_exact(Laboratory& lab) {
   Candidate candidate;
   candidate.schedule = "1f1b";
@@ -329,7 +367,7 @@ TEST(Forecast, SaysWhatIsMissingWhere) {
   EXPECT_EQ(forecast.need.capacity, Bytes(1000));
   EXPECT_EQ(forecast.need.missing(), forecast.need.asked - Bytes(1000));
   EXPECT_TRUE(forecast.need.channel);
-  EXPECT_EQ(forecast.of_stage.total(), forecast.memory);
+  EXPECT_EQ(forecast.of_stage.peak.total(), forecast.memory);
 }
 
 }  // namespace

@@ -43,8 +43,14 @@ TEST(StrategySearch, FindsOneThatRunsAsFastAsItSays) {
   const sim::Experiment experiment = sim::read_experiment(
       "lab/experiment.yaml", {"strategy=best.yaml", "run.trace=none"}, loader_of(files));
   const auto alone = comm::make_in_process();
-  EXPECT_EQ(sim::run(experiment, *alone, {}).iteration_time_ps,
-            outcome.proposals.front().iteration.ps());
+  const trace::Summary summary = sim::run(experiment, *alone, {});
+  EXPECT_EQ(summary.iteration_time_ps, outcome.proposals.front().iteration.ps());
+  // It was without what passes work in and gather.
+  std::uint64_t most = 0;
+  for (const trace::PeakMemory& peak : summary.peak_memory) {
+    most = std::max(most, peak.bytes);
+  }
+  EXPECT_EQ(outcome.proposals.front().memory, Bytes(most));
 }
 
 TEST(StrategySearch, FindsOneThatRunsWithReplay) {
@@ -127,6 +133,30 @@ TEST(StrategySearch, SaysWhichKeysHaveNoEffect) {
   EXPECT_THAT(to_table(outcome), HasSubstr("note: " + host + "\n"));
   EXPECT_THAT(to_json(outcome), HasSubstr(host));
   EXPECT_THAT(search(request()).notes, ::testing::IsEmpty());
+}
+
+// They were of a strategy of one tile, which candidates are read with.
+TEST(StrategySearch, HasNotesOfTheOwnStrategyWhereThatIsBest) {
+  SearchRequest some = request();
+  some.overrides = {"strategy={pipeline: 1, data: 4, overlap_gradients: true}"};
+  some.kept = {"data=1", "tensor=1", "pipeline=1"};
+  const SearchOutcome outcome = search(some);
+  ASSERT_FALSE(outcome.proposals.empty());
+  ASSERT_FALSE(outcome.proposals.front().candidate);
+  EXPECT_THAT(outcome.notes, ::testing::IsEmpty());
+}
+
+// 64 are simulated in a moment here, and the best may be among the others.
+TEST(StrategySearch, GoesOnWhileSimulationsAreShort) {
+  SearchRequest some = request();
+  some.simulated = 64;
+  const SearchOutcome first = search(some);
+  EXPECT_FALSE(first.exhausted);
+  some.simulated = 0;
+  const SearchOutcome outcome = search(some);
+  EXPECT_TRUE(outcome.exhausted);
+  EXPECT_GT(outcome.proposals.size(), 66U);
+  EXPECT_LE(outcome.proposals.front().iteration, first.proposals.front().iteration);
 }
 
 TEST(StrategySearch, IsTheSameOnAnyNumberOfRanks) {

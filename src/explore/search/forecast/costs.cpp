@@ -67,12 +67,15 @@ const Forecaster::CostSums& Forecaster::costs_of(PerLayout& layout, const plan::
   if (sums) {
     return *sums;
   }
+  Ways& ways = *layout.ways;
   std::vector<PassCosts> of_kinds(firsts_.size());
+  std::vector<std::array<LinkBytes, pass_kinds>> carried(firsts_.size());
   for (std::size_t kind = 0; kind < firsts_.size(); ++kind) {
-    of_kinds[kind][forward] = cost_of(*layout.ways, outline_of(kind, forward, holding));
-    for (const PassKind pass : {backward, inputs, weights}) {
-      if (workload_.training) {
-        of_kinds[kind][pass] = cost_of(*layout.ways, outline_of(kind, pass, holding));
+    for (const PassKind pass : {forward, backward, inputs, weights}) {
+      if (pass == forward || workload_.training) {
+        const plan::PassOutline& outline = outline_of(kind, pass, holding);
+        of_kinds[kind][pass] = cost_of(ways, outline);
+        carried[kind][pass] = ways.has_crowded_links() ? bytes_of(ways, outline) : LinkBytes();
       }
     }
   }
@@ -84,6 +87,16 @@ const Forecaster::CostSums& Forecaster::costs_of(PerLayout& layout, const plan::
       next[pass] += of_kinds[kind][pass];
     }
     sums->before.push_back(next);
+  }
+  if (ways.has_crowded_links()) {
+    sums->carried.resize(1);
+    for (const std::size_t kind : kinds_) {
+      std::array<LinkBytes, pass_kinds> next = sums->carried.back();
+      for (std::size_t pass = 0; pass < pass_kinds; ++pass) {
+        next[pass] += carried[kind][pass];
+      }
+      sums->carried.push_back(next);
+    }
   }
   return *sums;
 }

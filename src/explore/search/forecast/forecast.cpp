@@ -124,7 +124,14 @@ Forecast Forecaster::of(const Candidate& candidate) {
   const Cuts& cuts = cuts_of(stages, strategy_.chunks);
   const std::vector<plan::StageMemory>& memory = memory_of_stages(candidate, sharing, cuts);
   for (const plan::StageMemory& of : memory) {
-    forecast.memory = std::max(forecast.memory, of.total());
+    forecast.memory = std::max(forecast.memory, of.peak.total());
+  }
+  if (strategy_.overlap_passes && !std::ranges::all_of(memory, [](const plan::StageMemory& of) {
+        return of.holds_weights && of.holds_activations;
+      })) {
+    forecast.placed = false;
+    forecast.objection = "passes that take turns cannot stream operands";
+    return forecast;
   }
   find_need(layout, memory, forecast);
   if (!base_.check_capacity) {

@@ -45,7 +45,7 @@ struct Forecast {
   std::string objection;
   Need need;
   plan::StageMemory of_stage;  // need.stage
-  Bytes memory;                // of the tile that needs most
+  Bytes memory;                // peak of the tile that needs most, in closed form
   Span iteration;              // [ps]
   double events = 0;           // of a simulation of every tile, roughly
   bool fits() const { return placed && need.missing() == Bytes(0); }
@@ -104,6 +104,7 @@ class Forecaster {
   // [layers + 1] of the layers before.
   struct CostSums {
     std::vector<PassCosts> before;
+    std::vector<std::array<LinkBytes, pass_kinds>> carried;  // none: there are no crowded links
   };
   // What replicas send of the layers before, with what ZeRO makes of it.
   struct SharingSums {
@@ -136,6 +137,8 @@ class Forecaster {
     Span last;  // what the last backward pass takes longer
     Span update;
     double accessed = 0;  // in an iteration
+    LinkBytes carried;    // likewise
+    double computed = 0;  // likewise, an estimate [ps]
     double events = 0;
     PassTimes passes;  // estimates, in a V alone
   };
@@ -202,6 +205,16 @@ class Forecaster {
     return strategy_.schedule == "1f1b" || strategy_.schedule == "interleaved";
   }
   double carried_over(const PassCost& ahead, const PassCost& back) const;
+  LinkBytes bytes_of(Ways& ways, const plan::PassOutline& outline) const;
+  LinkBytes carried_by_passes(const CostSums& costs, std::size_t first, std::size_t end) const;
+  LinkBytes carried_for_replicas(Ways& ways, const plan::LayerState& state) const;
+  LinkBytes carried_by(PerLayout& layout, const std::vector<std::size_t>& cuts, std::uint32_t stage,
+                       const plan::StageMemory& memory);
+  // Outlines have all gradients; what streams is the tile's share.
+  bool streams_shares(const plan::StageMemory& memory) const {
+    return strategy_.zero >= 2 && !memory.holds_weights &&
+           strategy_.sram == plan::SramAllocation::resident;
+  }
   static Span pair_time(const PassCost& one, const PassCost& other);
   static void pair_up(const std::vector<CountedPass>& forward,
                       const std::vector<CountedPass>& backward, StageTimes& times);
@@ -212,6 +225,7 @@ class Forecaster {
   static bool is_kept_alike(const PerLayout& layout, const std::vector<plan::StageMemory>& memory,
                             std::uint32_t stage);
   Span crossing_of(PerLayout& layout, std::uint32_t stage) const;
+  static Span on_crowded_links(const PerLayout& layout, const std::vector<StageTimes>& stages);
   Span iteration(PerLayout& layout, const std::vector<StageTimes>& stages);
   double likely_in_a_v(PerLayout& layout, const std::vector<StageTimes>& stages);
   Span update_of(Ways& ways, const plan::LayerState& state, const plan::StageMemory& memory,

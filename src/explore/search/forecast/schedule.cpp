@@ -92,9 +92,7 @@ Forecaster::StageTimes Forecaster::times_of(PerLayout& layout, const std::vector
   const SharingSums& sharing = sharing_of(layout);
   const bool replicas = strategy_.degrees.data > 1;
   const double access = ways.access()[stage];
-  // Outlines have all gradients; what streams is the tile's share.
-  const bool shares_gradients = strategy_.zero >= 2 && !memory.holds_weights &&
-                                strategy_.sram == plan::SramAllocation::resident;
+  const bool shares_gradients = streams_shares(memory);
   StageTimes times;
   std::vector<CountedPass> forward_passes;
   std::vector<CountedPass> backward_passes;
@@ -110,6 +108,7 @@ Forecaster::StageTimes Forecaster::times_of(PerLayout& layout, const std::vector
     double accessed = 0;  // by a micro-batch
     const auto count = [&](const PassCost& of) {
       accessed += of.accessed;
+      times.computed += of.compute.likely * strategy_.micro_batches;
       times.events += of.events;
     };
     const PassCost ahead = cost(forward);
@@ -186,6 +185,9 @@ Forecaster::StageTimes Forecaster::times_of(PerLayout& layout, const std::vector
       // Beside several last passes those of others may be done.
       times.last += {strategy_.chunks > 1 ? 0 : longer.least, longer.likely};
     }
+  }
+  if (ways.has_crowded_links()) {
+    times.carried = carried_by(layout, cuts, stage, memory);
   }
   if (strategy_.overlap_passes) {
     pair_up(forward_passes, backward_passes, times);
@@ -294,6 +296,7 @@ Span Forecaster::iteration(PerLayout& layout, const std::vector<StageTimes>& sta
         longest_stage,
         Span::both(bytes * 1e12 / static_cast<double>(channel.bandwidth->bytes_per_second())));
   }
+  longest_stage = longest(longest_stage, on_crowded_links(layout, stages));
   // Sums of many fractions are not exact.
   longest_stage.least *= 1 - 1e-9;
   return longest_stage;

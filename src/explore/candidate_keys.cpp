@@ -1,25 +1,19 @@
-// What one candidate is: as settings, in words, and as a strategy.
-#include <string>
-#include <vector>
-
-#include "candidate_words.hpp"
+// One strategy among candidates, as settings, words and a plan have it.
 #include "tessera/core/error.hpp"
 #include "tessera/explore/candidates.hpp"
 #include "tessera/plan/schedule/schedule.hpp"
 
 namespace tessera::explore {
 
-using plan::Recompute;
-
-std::string name_of(Recompute recompute) {
+std::string name_of(plan::Recompute recompute) {
   switch (recompute) {
-    case Recompute::none:
+    case plan::Recompute::none:
       return "none";
-    case Recompute::selective:
+    case plan::Recompute::selective:
       return "selective";
-    case Recompute::alternate:
+    case plan::Recompute::alternate:
       return "alternate";
-    case Recompute::full:
+    case plan::Recompute::full:
       return "full";
   }
   throw InternalError("a recomputation outside its list");
@@ -29,20 +23,24 @@ std::vector<std::string> Candidate::settings() const {
   const auto number = [](const char* key, std::uint64_t value) {
     return std::string("strategy.") + key + "=" + std::to_string(value);
   };
+  const auto flag = [](const char* key, bool value) {
+    return std::string("strategy.") + key + (value ? "=true" : "=false");
+  };
   return {number("pipeline", degrees.pipeline),
           number("tensor", degrees.tensor),
           number("data", degrees.data),
           number("context", context),
           number("expert", expert),
-          "strategy.sequence_parallel=" + word_of(sequence_parallel),
+          flag("sequence_parallel", sequence_parallel),
           number("micro_batch", micro_batch),
           number("chunks", chunks),
           "strategy.schedule=" + schedule,
           "strategy.recompute=" + name_of(recompute),
           number("zero", zero),
           number("shard", shard),
-          "strategy.overlap_gradients=" + word_of(overlap_gradients),
-          "strategy.overlap_tensor=" + word_of(overlap_tensor),
+          flag("overlap_gradients", overlap_gradients),
+          flag("overlap_tensor", overlap_tensor),
+          flag("overlap_passes", overlap_passes),
           "strategy.placement={layout: " + layout + "}"};
 }
 
@@ -66,17 +64,24 @@ std::string Candidate::title() const {
   more("expert", expert);
   text += ", micro-batch " + std::to_string(micro_batch) + ", " + schedule;
   more("chunks", chunks);
-  text += recompute == Recompute::none ? "" : ", recompute " + name_of(recompute);
+  text += recompute == plan::Recompute::none ? "" : ", recompute " + name_of(recompute);
   text += zero > 0 ? ", ZeRO " + std::to_string(zero) : "";
   text += shard > 0 ? " over " + std::to_string(shard) : "";
   text += sequence_parallel ? ", sequence parallel" : "";
   text += overlap_gradients ? ", gradients overlap" : "";
   text += overlap_tensor ? ", tensor sums overlap" : "";
+  text += overlap_passes ? ", passes take turns" : "";
   return text;
 }
 
 bool Candidate::is_v_shaped() const {
   return plan::schedules().contains(schedule) && plan::schedules().at(schedule).v_shaped;
+}
+
+bool Candidate::has_pairs() const {
+  plan::Strategy strategy;
+  strategy.schedule = schedule;
+  return strategy.has_pairs();
 }
 
 plan::Strategy Candidate::strategy(const plan::Strategy& base, std::uint64_t samples) const {
@@ -99,13 +104,24 @@ plan::Strategy Candidate::strategy(const plan::Strategy& base, std::uint64_t sam
   strategy.shard = shard;
   strategy.overlap_gradients = overlap_gradients;
   strategy.overlap_tensor = overlap_tensor;
-  strategy.overlap_passes = base.overlap_passes && strategy.has_pairs();
+  strategy.overlap_passes = overlap_passes && strategy.has_pairs();
   strategy.layout = layout;
   plan::PlacementRequest placement;
   placement.degrees = strategy.degrees;
   placement.nodes = base.placement.nodes;
   strategy.placement = placement;
   return strategy;
+}
+
+const std::vector<std::string>& varied_keys() {
+  static const std::vector<std::string> keys{
+      "pipeline",          "tensor",         "data",
+      "context",           "expert",         "sequence_parallel",
+      "micro_batch",       "chunks",         "schedule",
+      "recompute",         "zero",           "shard",
+      "overlap_gradients", "overlap_tensor", "overlap_passes",
+      "placement"};
+  return keys;
 }
 
 }  // namespace tessera::explore
