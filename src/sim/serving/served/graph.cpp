@@ -53,13 +53,13 @@ class ServedGraph final : public serving::ServedModel {
     return op < begins_.size() ? begins_[op][operand] : 0;
   }
   std::uint64_t memory_end() const override { return end_; }
-  // Of products, as of operators on a chip.
+  // Of the model's nodes, as of operators on a chip.
   Wide flops(const serving::Batch& batch) const override {
-    Wide macs = 0;
+    Wide sum = 0;
     for (const auto& op : lowered(batch.samples, setup_.cores)) {
-      macs += op.tiles->macs();
+      sum += op.flops.value_or(Flops()).count();
     }
-    return 2 * macs;
+    return sum;
   }
   Bytes weights() const override { return weights_; }
 
