@@ -299,6 +299,7 @@ void FlowHub::save(pdes::StateWriter& writer) const {
   writer.put_all(free_);
   writer.put(woken_at_);
   writer.put(to_share_);
+  writer.put_all(asked_);
   for (std::uint32_t number = 0; number < messages_.size(); ++number) {
     if (messages_[number].active) {
       flows_.save(number, writer);
@@ -315,6 +316,7 @@ void FlowHub::restore(pdes::StateReader& reader) {
   free_ = reader.get_all<std::uint32_t>();
   woken_at_ = reader.get<SimTime>();
   to_share_ = reader.get<SimTime>();
+  asked_ = reader.get_all<SimTime>();
   for (std::uint32_t number = 0; number < messages_.size(); ++number) {
     Message& message = messages_[number];
     if (message.active) {
