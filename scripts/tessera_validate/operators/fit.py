@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fits the constants of a device to single operators, measured on it.
 
-    fit.py DEVICE --program TESSERA [--check]
+    fit.py DEVICE --program TESSERA [--check [--from MICROSECONDS]]
 
 TESSERA is the program, beside whose folder tests/ the built gemm_rates stands.
 
@@ -13,7 +13,7 @@ rows without a product from LARGE tokens on, over the memory's bandwidth, and 1 
 where products follow one another without end: a product that begins on an idle device begins at the full
 clock, which falls by `loss` with a time constant, so that one of T has lost loss (1 - constant / T
 (1 - exp(-T / constant))) of it in the mean. Both have the smallest mean absolute error of ours over the
-measured time, of all products of more than FROM microseconds. With --check nothing is searched: ends with 1 where the file's
+measured time, of all products of more than FROM microseconds, or of as many as --from says. With --check nothing is searched: ends with 1 where the file's
 constants are more than a twentieth worse than neighbours of theirs, a tenth up and down, or the share is off
 by that.
 """
@@ -130,19 +130,19 @@ def least_loss(slow, weights):
     return sum(abs(lost - ratio * weight) for lost, weight in zip(slow, weights)) / len(slow), ratio
 
 
-def sustained_clock(device, program):
+def sustained_clock(device, program, shortest=FROM):
     """(clock, time constant [us], products) of those that the constants of single products leave too fast."""
-    rows = [each for each in measured(device, PRODUCTS) if each.us > FROM]
+    rows = [each for each in measured(device, PRODUCTS) if each.us > shortest]
     slow = [1 - ours / each.us for each, ours in zip(rows, times_us(program, device, rows))]
     _, loss, constant = min((*least_loss(slow, [mean_loss(each.us, constant) for each in rows]), constant)
                             for constant in CONSTANTS)
     return 1 - loss, constant, len(rows)
 
 
-def clock_holds(device, program):
+def clock_holds(device, program, shortest):
     if device not in CLUSTERS:
         return True
-    clock, constant, count = sustained_clock(device, program)
+    clock, constant, count = sustained_clock(device, program, shortest)
     stated = value_of(CLUSTERS[device], "compute", "sustained_clock")
     print(f"{device}: sustained_clock {clock:.3f}, after {constant:.0f} us, of {count} products, the file states {stated}")
     return 1 / CLOCK_WITHIN <= stated / clock <= CLOCK_WITHIN
@@ -153,19 +153,20 @@ def main():
     parser.add_argument("device", choices=[*DEVICES, "all"])
     parser.add_argument("--program", required=True)
     parser.add_argument("--check", action="store_true")
+    parser.add_argument("--from", dest="shortest", type=float, default=FROM)
     options = parser.parse_args()
     held = True
     for device in DEVICES if options.device == "all" else (options.device,):
         found = searches(device, options.program)
         if options.check:
             held = all([held, *(search.holds() for search in found), vector_share_holds(device),
-                        clock_holds(device, options.program)])
+                        clock_holds(device, options.program, options.shortest)])
         else:
             for search in found:
                 search.best()
             print(f"{VECTOR_SHARE} {vector_share(device):.3f}")
             if device in CLUSTERS:
-                print(f"sustained_clock {sustained_clock(device, options.program)[0]:.3f}")
+                print(f"sustained_clock {sustained_clock(device, options.program, options.shortest)[0]:.3f}")
     return 0 if held else 1
 
 

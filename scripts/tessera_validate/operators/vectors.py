@@ -70,8 +70,7 @@ def missed(report):
                "blocks (activations, 188 units with one block of 1024 threads each: 3.82 us for 176 tokens, 5.71 for "
                "192), and jump with the size of buffers: an activation of 640 tokens takes 15.7 us and one of 672 takes "
                "12.4, one of 1792 tokens of half the width 11.5 us and one of 1808 takes 20.1, both with bytes that fit "
-               "the level-2 cache. Waves beside bytes, tried as a sum of both, leave 9.6 % of the whole set and 11.7 of "
-               "prefill.")
+               "the level-2 cache.")
     report.say()
 
 

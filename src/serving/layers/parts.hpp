@@ -83,7 +83,7 @@ struct PartRange {
 inline constexpr PartRange first_parts{0, local_attention, 0};
 inline constexpr PartRange second_parts{local_attention, query_key_norm, (most_layers + 1) * 36};
 inline constexpr PartRange third_parts{query_key_norm, part_count,
-                                       second_parts.begin + most_layers* second_parts.count()};
+                                       second_parts.begin + second_parts.count() * most_layers};
 static_assert(first_parts.count() == 36);
 static_assert(third_parts.begin + most_layers * third_parts.count() <= 1U << OperatorName::op_bits);
 
