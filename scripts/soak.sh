@@ -26,7 +26,7 @@ scripts/soak.sh ranks [COUNT [SEED]]
 Builds, draws COUNT (1000) experiments and runs each on one rank and on several, cut at random: equal
 digests, and no promise between ranks broken.
 
-scripts/soak.sh works [--count N] [--minutes N] [--ledger FILE] [--again] [--program FILE]
+scripts/soak.sh works [--count N] [--minutes N] [--jobs N] [--ledger FILE] [--again] [--program FILE]
 Random experiments over all kinds of work, networks, memories and compute models, on several ranks, a share
 of them killed or stopped and resumed: N (5000) in all, over as many sittings as it takes (build/works.json
 remembers), and writes the part works of results/trust.md. --again runs those that failed."

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Random experiments, cut over ranks at random: equal digests, and no promise between ranks broken.
 
-    random_runs.py TESSERA MPIEXEC COUNT [SEED [graphs|flits|cores|chips|served]]
+    random_runs.py TESSERA MPIEXEC COUNT [SEED [plans|graphs|flits|cores|chips|served]]
 
 Machines, workloads, strategies, models, cuts, numbers of ranks and synchronizations are drawn; what
 `tessera check` refuses is drawn again. Every run on several ranks holds each event that crosses
@@ -188,7 +188,7 @@ def exporter(tessera, folder):
 
 def drawn(tessera, draw, path, only):
     """An experiment that can be run, and the words that cut it."""
-    is_graph = only == "graphs" or (only not in ("chips", "served") and draw.random() < 1 / 3)
+    is_graph = only == "graphs" or (only not in ("plans", "chips", "served") and draw.random() < 1 / 3)
     is_chip = only == "chips" or (only == "" and not is_graph and draw.random() < 1 / 8)
     is_served = only == "served" or (only == "" and not is_graph and not is_chip and draw.random() < 1 / 10)
     partitions = PARTITIONS_OF_GRAPHS if is_graph else PARTITIONS_OF_SERVICES if is_served else PARTITIONS

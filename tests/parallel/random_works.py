@@ -4,9 +4,10 @@ and, some of them, killed or stopped and gone on with: the results must be those
 
     random_works.py TESSERA MPIEXEC COUNT [SEED] [--interrupted SHARE] [--report FILE]
 
-Experiments are those of this folder and of random_runs.py, with one to four settings drawn anew; what
-`tessera check` refuses is drawn again. A share of them (0.3) is interrupted at a random time, once or more
-often, by a kill of one rank or of all, or a signal, and resumed on other numbers of ranks with other cuts.
+Experiments are those of this folder and of random_runs.py, all kinds of work as often as each other, with one
+to four settings drawn anew; what `tessera check` refuses is drawn again. A share of them (0.3) is interrupted at
+a random time, once or more often, by a kill of one rank or of all, or a signal, and resumed on other numbers of
+ranks with other cuts.
 A run that fails leaves its settings on standard output, and its number, which draws the same again as SEED.
 """
 import argparse
@@ -24,6 +25,8 @@ import time
 
 sys.dont_write_bytecode = True  # the sources stay as they are
 
+import yaml  # noqa: E402
+
 import random_runs  # noqa: E402
 from run_case import RESULTS  # noqa: E402
 
@@ -31,9 +34,28 @@ HERE = pathlib.Path(__file__).resolve().parent
 # Of a run on several ranks, also on a machine that has other things to do.
 PATIENCE_S = 1200
 # Processor time of the run that others are held against: one that takes longer is drawn again.
-LONGEST_S = 20
-BASES = sorted(path for path in HERE.glob("*.yaml") if path.stem not in ("small", "tiny"))
-BASES += [HERE.parents[1] / "configs" / "experiments" / "tenants_serving.yaml"]
+LONGEST_S = 8
+
+
+def kind_of_work(path):
+    work = yaml.safe_load(path.read_text(encoding="utf-8"))["workload"]
+    if isinstance(work, str):
+        work = yaml.safe_load((path.parent / work).read_text(encoding="utf-8"))
+    return work["kind"]
+
+
+def bases():
+    """Experiments by their kind of work."""
+    found = collections.defaultdict(list)
+    for path in [*HERE.glob("*.yaml"), HERE.parents[1] / "configs" / "experiments" / "tenants_serving.yaml"]:
+        if path.stem not in ("small", "tiny"):
+            found[kind_of_work(path)].append(path)
+    return dict(sorted(found.items()))
+
+
+BASES = bases()
+# Their kinds as often as each other, but what has most experiments; and what random_runs.py draws whole.
+KINDS = [*BASES, "transformer", "plans", "graphs", "chips", "served"]
 
 
 def network(draw):
@@ -148,6 +170,7 @@ class Case:
     def __init__(self, options, seed, scratch):
         self.options = options
         self.draw = random.Random(f"works:{seed}")
+        self.kind = self.draw.choice(KINDS)  # also of what is drawn again
         self.scratch = scratch
         self.experiment = None
         self.settings = []
@@ -156,13 +179,13 @@ class Case:
         self.counts = collections.Counter()
 
     def base(self):
-        if self.draw.random() < 0.15:
+        if self.kind not in BASES:
             path = self.scratch / "experiment.yaml"
-            path.write_text(json.dumps(random_runs.experiment(self.draw), indent=1), encoding="utf-8")
+            random_runs.drawn(self.options.tessera, self.draw, path, self.kind)
             return path
         # By hashes, so that a new experiment in the folder leaves most draws as they are.
         token = self.draw.getrandbits(64)
-        return max(BASES, key=lambda path: hashlib.sha256(f"{token}:{path.stem}".encode()).digest())
+        return max(BASES[self.kind], key=lambda path: hashlib.sha256(f"{token}:{path.stem}".encode()).digest())
 
     def find(self):
         """Draws until one can be run, in the time allowed; whether its model can go on to the end."""
@@ -331,7 +354,6 @@ def ranks_of(pid):
 
 def kinds(folder):
     """What was run: the words of the resolved configuration that name parts."""
-    import yaml
     resolved = yaml.safe_load((folder / "config.resolved.yaml").read_text(encoding="utf-8"))
     machine = resolved.get("machine", {})
 
