@@ -56,6 +56,8 @@ class Run:
     def __init__(self, folder: PathLike) -> None:
         self.folder = os.fspath(folder)
         path = os.path.join(self.folder, "summary.json")
+        if os.path.exists(path) and not os.path.isfile(path):
+            raise TraceError(f"{path}: it is no regular file but a folder, device, pipe or socket")
         try:
             with open(path, encoding="utf-8") as file:
                 self.summary: dict[str, Any] = json.load(file)

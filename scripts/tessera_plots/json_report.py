@@ -3,12 +3,13 @@
 import json
 
 from .errors import PlotError
+from .regular_file import open_text
 
 
 def read_report(path, file_type, written_by):
     """The report in a file of this type. Throws PlotError."""
     try:
-        with open(path, encoding="utf-8") as file:
+        with open_text(path) as file:
             report = json.load(file)
     except OSError as error:
         raise PlotError(f"{path}: {error.strerror}") from error

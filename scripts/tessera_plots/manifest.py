@@ -5,6 +5,7 @@ import os
 
 from .crc32c import crc32c, crc32c_of_file
 from .errors import PlotError
+from .regular_file import check_regular, open_text
 
 NAME = "manifest.json"
 SEGMENTS = "segments.json"
@@ -18,11 +19,12 @@ def _fault_of(folder, entry):
     if not os.path.exists(path):
         return f"{name}: missing"
     try:
-        size, crc = crc32c_of_file(path)
+        size = check_regular(path)
+        if size != entry["bytes"]:
+            return f"{name}: has {size} bytes instead of {entry['bytes']}"
+        _, crc = crc32c_of_file(path)
     except OSError as error:
         return f"{name}: {error.strerror}"
-    if size != entry["bytes"]:
-        return f"{name}: has {size} bytes instead of {entry['bytes']}"
     return "" if f"{crc:08x}" == entry["crc32c"] else f"{name}: damaged (CRC-32C differs)"
 
 
@@ -41,7 +43,7 @@ def _read(folder, name, file_type, use):
     if not os.path.exists(path):
         return None
     try:
-        with open(path, encoding="utf-8") as file:
+        with open_text(path) as file:
             content = json.load(file)
         _check_itself(content, name, file_type)
         return use(content)

@@ -3,6 +3,8 @@
 import os
 import re
 
+from .regular_file import open_text
+
 _KEY = re.compile(r"^((?:'[^']*'|\"[^\"]*\"|[^:'\"\[{])+?):(?: (.*))?$")
 
 
@@ -63,7 +65,7 @@ def flatten(text):
 def read_text(folder):
     """The file of a run folder; nothing where there is none."""
     try:
-        with open(os.path.join(folder, "config.resolved.yaml"), encoding="utf-8") as file:
+        with open_text(os.path.join(folder, "config.resolved.yaml")) as file:
             return file.read()
     except OSError:
         return ""

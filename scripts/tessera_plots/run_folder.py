@@ -8,6 +8,7 @@ import numpy as np
 
 from . import manifest
 from .errors import NothingToDraw, PlotError
+from .regular_file import open_text
 from .trace_file import TraceFile
 
 
@@ -48,7 +49,7 @@ class RunFolder:
         if not os.path.exists(path):
             return {}
         try:
-            with open(path, encoding="utf-8") as file:
+            with open_text(path) as file:
                 summary = json.load(file)
         except OSError as error:
             raise PlotError(f"{path}: {error.strerror}") from error

@@ -14,6 +14,7 @@ import numpy as np
 
 from .crc32c import crc32c
 from .errors import PlotError
+from .regular_file import check_regular
 
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _BLOCK_ROWS = 1 << 19
@@ -28,6 +29,7 @@ def _is_closed(path):
     """Looks at the head of the file before HDF5 does, which does not come back from a file that ends
     inside it (superblock version 3, HDF5 file format specification, II.A)."""
     try:
+        check_regular(path)
         with open(path, "rb") as file:
             head = file.read(48)
     except OSError as error:

@@ -164,16 +164,7 @@ Checkpoint read_checkpoint(const std::string& folder, std::uint32_t number) {
 std::string fault_of(const std::string& folder, const Checkpoint& checkpoint, std::size_t file) {
   const CheckpointFile& expected = checkpoint.files[file];
   const std::string path = checkpoint_path(folder, checkpoint.number) + "/" + expected.name;
-  try {
-    const FileSum sum = sum_file(path);
-    if (sum.bytes != expected.bytes) {
-      return path + ": has " + std::to_string(sum.bytes) + " bytes instead of " +
-             std::to_string(expected.bytes);
-    }
-    return sum.crc == expected.crc ? "" : path + ": damaged (CRC-32C differs)";
-  } catch (const IoError& unreadable) {
-    return unreadable.what();
-  }
+  return fault_of_file(path, path, expected.bytes, hexadecimal(expected.crc));
 }
 
 }  // namespace tessera::trace

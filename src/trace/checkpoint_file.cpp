@@ -171,6 +171,7 @@ CheckpointFile CheckpointWriter::finish(std::span<const std::byte> engine_totals
 
 struct CheckpointReader::Impl {
   explicit Impl(const std::string& file_path) : path(file_path) {
+    check_regular(path);
     const hdf5::Properties access = hdf5::file_access(path);
     file = hdf5::ReadFile(
         hdf5::check(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), path, "open the file"));

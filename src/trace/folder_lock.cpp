@@ -25,6 +25,8 @@ namespace fs = std::filesystem;
 // A lock that cannot be read yet may be one that is just being written, or that went meanwhile.
 constexpr int most_tries = 20;
 constexpr std::chrono::milliseconds between_tries{50};
+// Owner and ranks of one host, some 60 bytes each.
+constexpr std::uint64_t most_bytes_of_lock = std::uint64_t{1} << 22U;
 
 // Removed when it goes out of sight.
 class AsideFile {
@@ -83,7 +85,7 @@ bool make_lock(const AsideFile& aside, const std::string& lock, const std::strin
 
 std::optional<std::string> text_of(const std::string& path) {
   try {
-    return read_file(path);
+    return read_file(path, most_bytes_of_lock);
   } catch (const IoError&) {
     return std::nullopt;
   }
@@ -93,7 +95,7 @@ std::optional<std::string> text_of(const std::string& path) {
 // host flock says who may; whoever comes second finds another file under the name. Not done when
 // somebody else was faster, or where files cannot be locked so.
 bool take_over(const AsideFile& aside, const std::string& lock, const std::string& stale) {
-  const int file = ::open(lock.c_str(), O_RDONLY | O_CLOEXEC);
+  const int file = ::open(lock.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) {
     return false;
   }
@@ -173,6 +175,37 @@ fs::path first_missing(const fs::path& folder) {
   return missing;
 }
 
+// Removes `folder` and those above it up to `made`, which was not there before; what holds
+// something stays.
+void remove_empty(const fs::path& folder, const fs::path& made) {
+  std::error_code ignored;
+  for (fs::path at = folder; !made.empty() && fs::remove(at, ignored) && at != made;
+       at = at.parent_path()) {
+  }
+}
+
+// Waits for a lock that is just being written, and refuses one that is held.
+void hold(const std::string& folder, const std::string& lock, const std::string& shown,
+          const ProcessIdentity& own, const std::string& text) {
+  for (int tries = 0;; ++tries) {
+    const AsideFile aside(lock + "." + own.host + "." + std::to_string(own.pid), text);
+    if (make_lock(aside, lock, text)) {
+      return;
+    }
+    const std::optional<std::string> other = text_of(lock);
+    std::optional<ProcessIdentity> owner = other ? identity_from(*other) : std::nullopt;
+    const Presence presence = owner ? presence_of_all(*owner, *other) : Presence::unknown;
+    if (presence == Presence::gone && take_over(aside, lock, *other)) {
+      return;
+    }
+    if (presence == Presence::runs || tries >= most_tries ||
+        (owner && presence == Presence::unknown)) {
+      refuse(folder, shown, owner, presence == Presence::runs);
+    }
+    std::this_thread::sleep_for(between_tries);
+  }
+}
+
 }  // namespace
 
 bool is_lock_file(std::string_view name) {
@@ -201,22 +234,11 @@ void FolderLock::take(const std::string& folder, const std::vector<std::string>&
   const std::string lock = (whole / lock_name).string();
   const ProcessIdentity own = own_identity();
   const std::string text = text_for(own, ranks);
-  for (int tries = 0;; ++tries) {
-    const AsideFile aside(lock + "." + own.host + "." + std::to_string(own.pid), text);
-    if (make_lock(aside, lock, text)) {
-      break;
-    }
-    const std::optional<std::string> other = text_of(lock);
-    std::optional<ProcessIdentity> owner = other ? identity_from(*other) : std::nullopt;
-    const Presence presence = owner ? presence_of_all(*owner, *other) : Presence::unknown;
-    if (presence == Presence::gone && take_over(aside, lock, *other)) {
-      break;
-    }
-    if (presence == Presence::runs || tries >= most_tries ||
-        (owner && presence == Presence::unknown)) {
-      refuse(folder, shown, owner, presence == Presence::runs);
-    }
-    std::this_thread::sleep_for(between_tries);
+  try {
+    hold(folder, lock, shown, own, text);
+  } catch (const IoError&) {
+    remove_empty(whole, made_);
+    throw;
   }
   folder_ = whole.string();
   text_ = text;
@@ -230,13 +252,7 @@ FolderLock::~FolderLock() {
   if (text_of(lock) == text_) {  // else it was removed by hand, and the folder taken by another
     ::unlink(lock.c_str());
   }
-  if (made_.empty()) {
-    return;
-  }
-  // What holds something stays.
-  std::error_code ignored;
-  for (fs::path at = folder_; fs::remove(at, ignored) && at != made_; at = at.parent_path()) {
-  }
+  remove_empty(folder_, made_);
 }
 
 }  // namespace tessera::trace

@@ -40,19 +40,7 @@ std::string fault_of(const std::string& folder, const Json& entry) {
   if (!std::filesystem::exists(path, error)) {
     return name + ": missing";
   }
-  try {
-    const FileSum sum = sum_file(path);
-    if (sum.bytes != bytes) {
-      return name + ": has " + std::to_string(sum.bytes) + " bytes instead of " +
-             std::to_string(bytes);
-    }
-    if (hexadecimal(sum.crc) != entry.at("crc32c").get<std::string>()) {
-      return name + ": damaged (CRC-32C differs)";
-    }
-  } catch (const IoError& unreadable) {
-    return unreadable.what();
-  }
-  return "";
+  return fault_of_file(path, name, bytes, entry.at("crc32c").get<std::string>());
 }
 
 }  // namespace
@@ -126,6 +114,8 @@ std::vector<std::string> verify_run_folder(const std::string& folder) {
     }
   } catch (const JsonError&) {
     faults.push_back(not_json);
+  } catch (const IoError& unreadable) {
+    faults.emplace_back(unreadable.what());
   }
   return faults;
 }

@@ -1,8 +1,10 @@
+#include <fcntl.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
-#include <fstream>
+#include <filesystem>
 #include <optional>
 
 #include "schema.hpp"
@@ -33,11 +35,8 @@ Superblock read_superblock(const std::string& path) {
   constexpr std::size_t flags_at = 11;
   constexpr std::size_t end_of_file_at = 28;
   std::array<char, 48> head{};
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    throw_errno(path, "open the file");
-  }
-  if (!file.read(head.data(), head.size()) ||
+  const Descriptor file(path, O_RDONLY);
+  if (file.read_at(0, head) < head.size() ||
       std::string_view(head.data(), signature.size()) != signature || head[version_at] != 3) {
     throw IoError(path + ": error: is not a trace of Tessera");
   }
@@ -45,8 +44,7 @@ Superblock read_superblock(const std::string& path) {
   const Superblock superblock{(flags & 1U) != 0, (flags & 4U) != 0};
   std::uint64_t stored_size = 0;
   std::memcpy(&stored_size, head.data() + end_of_file_at, sizeof(stored_size));
-  file.seekg(0, std::ios::end);
-  const auto size = static_cast<std::uint64_t>(file.tellg());
+  const std::uint64_t size = std::filesystem::file_size(path);
   if (!superblock.writing && size < stored_size) {
     throw IoError(path + ": error: damaged: has " + std::to_string(size) + " bytes instead of " +
                   std::to_string(stored_size));

@@ -363,6 +363,16 @@ class Plots(unittest.TestCase):
         (folder / "index.h5").unlink()
         self.assert_fails(run(PLOT, folder), 74, "trace.00000.h5: damaged", "index.h5: missing")
 
+    def test_reads_no_pipe_and_no_device(self):
+        folder = self.copy()
+        trace = folder / "trace.00000.h5"
+        trace.unlink()
+        os.mkfifo(trace)
+        self.assert_fails(run(PLOT, folder), 74, "trace.00000.h5: it is no regular file")
+        (folder / "manifest.json").unlink()
+        (folder / "manifest.json").symlink_to("/dev/zero")
+        self.assert_fails(run(PLOT, folder), 74, "manifest.json: it is no regular file")
+
     def test_draws_a_run_without_manifest_and_says_so(self):
         folder = self.copy()
         (folder / "manifest.json").unlink()

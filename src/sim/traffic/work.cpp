@@ -8,6 +8,7 @@
 #include "tessera/machine/routing/routing.hpp"
 #include "tessera/sim/work.hpp"
 #include "traffic/job.hpp"
+#include "traffic/waiting.hpp"
 
 namespace tessera::sim {
 namespace {
@@ -15,8 +16,10 @@ namespace {
 // Messages that predictions draw, of all tiles together, and pairs that are told.
 constexpr std::uint64_t most_drawn = 1U << 20U;
 constexpr std::uint64_t most_pairs = 1U << 20U;
-constexpr std::size_t most_looked_at = 256;  // tiles, for what is under way
-constexpr double bytes_under_way = 128;      // of a message: its event, and a packet's (measured)
+constexpr std::size_t most_looked_at = 256;     // tiles, for what is under way
+constexpr std::size_t most_routed = 1U << 15U;  // messages, for what waits
+constexpr double bytes_under_way = 128;  // of a message: its event, and a packet's (measured)
+constexpr double bytes_waiting = 64;     // of one that waits at its tile (measured)
 constexpr double most_cycles_drawn = 1U << 30U;  // by predictions, of all tiles together
 constexpr std::uint64_t most_kinds = 8;  // of messages of a tile, for events that are pending
 
@@ -68,16 +71,17 @@ class TrafficsWork final : public Work {
     const auto kept = static_cast<std::size_t>(std::min<double>(messages(), most_drawn));
     return traffic_.tiles.size() * sizeof(EntityId) + 4 * kept * sizeof(std::uint64_t);
   }
-  // With the messages of a tile that are under way, as long as none waits (Little's law).
+  // With the messages of a tile that are under way, by Little's law where none waits; links that
+  // are offered more than they carry leave more and more waiting.
   std::size_t bytes_a_tile() const override {
     const double of_tile = messages() / static_cast<double>(traffic_.tiles.size());
     const double part = idle_time().seconds() / traffic_.time_of(traffic_.cycles).seconds();
-    const double under_way = of_tile * std::min(1.0, part);
-    return traffic_bytes_a_tile() +
-           static_cast<std::size_t>(std::ceil(under_way * bytes_under_way));
+    const double bytes =
+        std::max(std::min(1.0, part) * bytes_under_way, share_that_waits() * bytes_waiting);
+    return traffic_bytes_a_tile() + static_cast<std::size_t>(std::ceil(of_tile * bytes));
   }
   void visit_messages(const MessageVisit& visit) const override {
-    draw(most_kinds,
+    draw(most_kinds, 1,
          [&](EntityId from, EntityId to, std::uint64_t) { visit(from, to, traffic_.message()); });
   }
   std::size_t compute_bytes(std::uint64_t nodes) const override {
@@ -89,7 +93,7 @@ class TrafficsWork final : public Work {
   std::vector<std::uint64_t> predicted_events() const override {
     PredictedEvents events(platform_, predicted_traffic(platform_, *this));
     const std::uint64_t of_tile = std::max<std::uint64_t>(1, most_drawn / traffic_.tiles.size());
-    draw(of_tile, [&](EntityId from, EntityId to, std::uint64_t count) {
+    draw(of_tile, 1, [&](EntityId from, EntityId to, std::uint64_t count) {
       events.add(from, count);  // it is due
       events.message(from, to, traffic_.message(), count);
     });
@@ -168,13 +172,30 @@ class TrafficsWork final : public Work {
     return SimTime::from_ps(sum.ps() / count);
   }
 
-  // The first messages of each tile, `most` at most; `visit` hears how many each of them stands
-  // for.
+  // Of networks whose messages wait at links, by messages of some tiles.
+  double share_that_waits() const {
+    if (!platform_.network->sends_along_links()) {
+      return 0;
+    }
+    const machine::Topology& topology = *platform_.machine.topology;
+    const auto routing = machine::make_routing(platform_.network->routing(), topology);
+    const std::size_t tiles = traffic_.tiles.size();
+    const auto step = static_cast<std::uint32_t>(tiles / most_routed + 1);
+    OfferedLoad load(topology, *routing);
+    draw(most_routed * step / tiles + 1, step,
+         [&](EntityId from, EntityId to, std::uint64_t count) {
+           load.message(from, to, traffic_.message(), static_cast<double>(count) * step);
+         });
+    return load.share_that_waits(traffic_.time_of(traffic_.cycles));
+  }
+
+  // The first messages of each `step`th tile, `most` at most; `visit` hears how many each of them
+  // stands for.
   template <class Visit>
-  void draw(std::uint64_t most, Visit visit) const {
+  void draw(std::uint64_t most, std::uint32_t step, Visit visit) const {
     const network::TrafficStream stream = this->stream(most, traffic_.tiles.size());
     std::vector<std::uint32_t> targets;
-    for (std::uint32_t number = 0; number < traffic_.tiles.size(); ++number) {
+    for (std::uint32_t number = 0; number < traffic_.tiles.size(); number += step) {
       const EntityId from = traffic_.tiles[number];
       network::InjectionState state;
       targets.clear();

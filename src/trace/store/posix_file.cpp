@@ -1,6 +1,7 @@
 #include "store/posix_file.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -9,6 +10,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "store/json_sum.hpp"
 #include "tessera/core/digest.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/trace/run_folder.hpp"
@@ -22,6 +24,17 @@ void write_new(const std::string& path, const std::string& text) {
   file.close();
 }
 
+// Whether it ends, as far as one can know: folders are opened to force them to the disk.
+bool has_an_end(int descriptor) {
+  struct stat found {};
+  return ::fstat(descriptor, &found) == 0 && (S_ISREG(found.st_mode) || S_ISDIR(found.st_mode));
+}
+
+[[noreturn]] void refuse_device(const std::string& path) {
+  throw IoError(
+      path + ": error: cannot read the file: it is no regular file but a device, pipe or socket");
+}
+
 }  // namespace
 
 void throw_errno(const std::string& path, const std::string& doing) {
@@ -30,10 +43,15 @@ void throw_errno(const std::string& path, const std::string& doing) {
                 " (errno " + std::to_string(code) + ")");
 }
 
+// O_NONBLOCK: a pipe without a writer is not waited for.
 Descriptor::Descriptor(const std::string& path, int flags)
-    : path_(path), descriptor_(::open(path.c_str(), flags | O_CLOEXEC, 0666)) {
+    : path_(path), descriptor_(::open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK, 0666)) {
   if (descriptor_ < 0) {
     throw_errno(path_, "open the file");
+  }
+  if ((flags & O_ACCMODE) == O_RDONLY && !has_an_end(descriptor_)) {
+    ::close(descriptor_);
+    refuse_device(path_);
   }
 }
 
@@ -113,12 +131,20 @@ void sync_path(const std::string& path) {
   Descriptor(path, O_RDONLY).sync();
 }
 
-std::string read_file(const std::string& path) {
+void check_regular(const std::string& path) {
+  const Descriptor file(path, O_RDONLY);
+}
+
+std::string read_file(const std::string& path, std::uint64_t most) {
   const Descriptor file(path, O_RDONLY);
   std::vector<char> buffer(std::size_t{1} << 16);
   std::string text;
   for (std::size_t count = file.read(buffer); count > 0; count = file.read(buffer)) {
     text.append(buffer.data(), count);
+    if (text.size() > most) {
+      throw IoError(path + ": error: cannot read the file: it is too large: more than " +
+                    std::to_string(most >> 20U) + " MiB");
+    }
   }
   return text;
 }
@@ -132,6 +158,23 @@ FileSum sum_file(const std::string& path) {
     sum.bytes += count;
   }
   return sum;
+}
+
+std::string fault_of_file(const std::string& path, const std::string& shown, std::uint64_t bytes,
+                          const std::string& crc) {
+  try {
+    check_regular(path);
+    const std::uint64_t found = std::filesystem::file_size(path);
+    if (found != bytes) {
+      return shown + ": has " + std::to_string(found) + " bytes instead of " +
+             std::to_string(bytes);
+    }
+    return hexadecimal(sum_file(path).crc) == crc ? "" : shown + ": damaged (CRC-32C differs)";
+  } catch (const IoError& unreadable) {
+    return unreadable.what();
+  } catch (const std::filesystem::filesystem_error& unreadable) {
+    return unreadable.what();
+  }
 }
 
 void write_file_atomically(const std::string& path, const std::string& text) {

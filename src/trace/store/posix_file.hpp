@@ -20,7 +20,8 @@ inline constexpr const char* summary_name = "summary.json";
 inline constexpr const char* checkpoints_folder = "checkpoints";
 inline constexpr const char* manifest_name = "manifest.json";
 
-// An open file. Every call throws IoError with the system's reason.
+// An open file, or folder. Every call throws IoError with the system's reason; what is opened to be
+// read is a regular file (or a folder), and no device, pipe or socket, which may have no end.
 class Descriptor {
  public:
   // `flags` of open(2).
@@ -59,10 +60,19 @@ void sync_and_rename(const std::string& aside, const std::string& path);
 // Forces a file or folder to the disk. Throws IoError.
 void sync_path(const std::string& path);
 
-// All of a small file. Throws IoError.
-std::string read_file(const std::string& path);
+// Throws IoError where there is no regular file (or a folder) that can be read.
+void check_regular(const std::string& path);
+
+// All of a small file, of `most` bytes at most. Throws IoError, also when it is larger.
+inline constexpr std::uint64_t most_bytes_of_text = std::uint64_t{1} << 28U;
+std::string read_file(const std::string& path, std::uint64_t most = most_bytes_of_text);
 
 // Of a file, read in pieces. Throws IoError.
 FileSum sum_file(const std::string& path);
+
+// What is other than it should be of a file that messages call `shown`: its size first, which is
+// known without reading it, then its CRC-32C in hexadecimal digits. "" when nothing is.
+std::string fault_of_file(const std::string& path, const std::string& shown, std::uint64_t bytes,
+                          const std::string& crc);
 
 }  // namespace tessera::trace

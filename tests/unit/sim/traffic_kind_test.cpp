@@ -122,6 +122,20 @@ TEST(TrafficKind, PredictionIsWhatARunHandles) {
   }
 }
 
+// The link in the middle is offered four times what it carries, so that three of four messages wait
+// when the last is sent; at a fifth of that none does.
+TEST(TrafficKind, PredictedMemoryHasWhatWaits) {
+  const auto bytes_at = [](const std::string& rate) {
+    const Forecast found =
+        forecast(read(experiment_of("{kind: traffic, pattern: bit-complement, rate: " + rate +
+                                        ", cycles: 100000}\n",
+                                    "packet", "rows: 1, columns: 8")),
+                 1);
+    return static_cast<double>(found.largest_bytes - found.shared_bytes);
+  };
+  EXPECT_NEAR(bytes_at("1") - bytes_at("0.2"), 0.75 * 8 * 100000 * 64, 2e6);
+}
+
 TEST(TrafficKind, GoesOnFromCheckpoints) {
   for (const std::string network : {"packet", "flit"}) {
     testing::expect_goes_on(read(experiment_of(uniform, network)), "traffic_kind_" + network);

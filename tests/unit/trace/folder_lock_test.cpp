@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -73,6 +74,31 @@ TEST(FolderLock, IsRefusedWhileItsOwnerLives) {
               AllOf(HasSubstr("is in use"), HasSubstr("process " + std::to_string(::getpid())),
                     HasSubstr("wait until it has ended")));
   EXPECT_EQ(read_lock(folder).at("pid").get<std::int64_t>(), ::getpid());
+}
+
+TEST(FolderLock, IsRefusedWhereItsFileIsAPipeOrHasNoEnd) {
+  const TempFolder folder;
+  ASSERT_EQ(::mkfifo(lock_in(folder).c_str(), 0600), 0);
+  EXPECT_THAT(refusal(folder.path()), HasSubstr("a lock that does not say whose it is"));
+  std::filesystem::remove(lock_in(folder));
+  std::filesystem::create_symlink("/dev/zero", lock_in(folder));
+  EXPECT_THAT(refusal(folder.path()), HasSubstr("a lock that does not say whose it is"));
+}
+
+TEST(FolderLock, LeavesNoFolderWhereItCannotBeWritten) {
+  const TempFolder folder;
+  const std::string made = folder.file("a/b");
+  const pid_t child = start_child([&] {
+    limit_file_size(0);
+    return message_of<IoError>([&] {
+             FolderLock lock;
+             lock.take(made);
+           }).empty()
+               ? 1
+               : 0;
+  });
+  EXPECT_EQ(wait_for(child), 0);
+  EXPECT_FALSE(std::filesystem::exists(folder.file("a")));
 }
 
 // Rank 0 was killed, another rank of the run is still at work.

@@ -1,6 +1,7 @@
 #include "tessera/trace/run_folder.hpp"
 
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include "trace_test_support.hpp"
 
@@ -140,6 +141,33 @@ TEST(Manifest, NoticesAFlippedByte) {
     EXPECT_THAT(verify_run_folder(folder.path()),
                 ElementsAre(std::string(name) + ": has " + std::to_string(contents.size() + 1) +
                             " bytes instead of " + std::to_string(contents.size())));
+    write_contents(path, contents);
+  }
+  EXPECT_THAT(verify_run_folder(folder.path()), IsEmpty());
+}
+
+// Folders of others: a pipe that nobody writes to, a device without an end, a size that would take
+// minutes to read.
+TEST(Manifest, NoticesWhatIsNoFileWithoutReadingIt) {
+  const TempFolder folder;
+  write_run(folder);
+  for (const char* name : {"trace.00001.h5", "summary.json", "manifest.json"}) {
+    const std::string path = folder.file(name);
+    const std::string contents = contents_of(path);
+    const auto faults = [&] { return verify_run_folder(folder.path()); };
+    fs::remove(path);
+    ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+    EXPECT_THAT(faults(), ElementsAre(HasSubstr("no regular file but a device, pipe"))) << name;
+    fs::remove(path);
+    fs::create_symlink("/dev/zero", path);
+    EXPECT_THAT(faults(), ElementsAre(HasSubstr("no regular file but a device, pipe"))) << name;
+    fs::remove(path);
+    write_contents(path, "");
+    fs::resize_file(path, std::uintmax_t{1} << 40U);
+    EXPECT_THAT(faults(),
+                ElementsAre(::testing::AnyOf(HasSubstr("has 1099511627776 bytes instead of"),
+                                             HasSubstr("is too large: more than 256 MiB"))));
+    fs::remove(path);
     write_contents(path, contents);
   }
   EXPECT_THAT(verify_run_folder(folder.path()), IsEmpty());
