@@ -97,6 +97,11 @@ need_ruff() {
   need_npm ruff @astral-sh/ruff-wasm-nodejs
 }
 
+# Another HDF5 than Debian's, for Node.js: to read traces by.
+need_h5wasm() {
+  need_npm h5wasm h5wasm
+}
+
 # make_archives FOLDER OUTPUT [CPACK_OPTION...]: CPack's packages of a built folder.
 make_archives() {
   local folder=$1 output=$2 scratch code=0
