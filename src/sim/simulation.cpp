@@ -118,12 +118,7 @@ class RankRun {
     summary.message = communicator_.rank() > 0
                           ? "rank " + std::to_string(communicator_.rank()) + ": " + what
                           : what;
-    const std::string text = trace::to_json(summary);
-    try {
-      trace::write_file_atomically(in_folder("summary.json"), text);
-    } catch (const IoError&) {
-      trace::overwrite_file(in_folder("summary.json"), text);
-    }
+    trace::write_or_overwrite(in_folder("summary.json"), trace::to_json(summary));
   }
 
   static double seconds(WallClock::duration duration) {

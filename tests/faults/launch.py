@@ -60,6 +60,12 @@ def rank_of(pid):
     return None
 
 
+def environment():
+    # LeakSanitizer would report what Open MPI itself leaks at exit (see tests/cli).
+    return dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+                OMPI_MCA_rmaps_base_oversubscribe="1", ASAN_OPTIONS="detect_leaks=0")
+
+
 class Run:
     """The program on some ranks, started and not waited for."""
 
@@ -73,11 +79,8 @@ class Run:
         self.log.write("$ %s\n" % " ".join(command))
         self.log.flush()
         self.text_begins = self.log.tell()
-        # LeakSanitizer would report what Open MPI itself leaks at exit (see tests/cli).
-        environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-                           OMPI_MCA_rmaps_base_oversubscribe="1", ASAN_OPTIONS="detect_leaks=0")
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=self.log,
-                                        stderr=self.log, env=environment)
+                                        stderr=self.log, env=environment())
 
     def find_ranks(self):
         """Process ids by rank, as far as they have been started."""

@@ -2,9 +2,10 @@
 import os
 import re
 import signal
+import subprocess
 import time
 
-from launch import HERE, LauncherHung, expect, limit_file_size, limit_memory, resident_bytes, send
+from launch import HERE, PATIENCE_S, LauncherHung, environment, expect, limit_file_size, limit_memory, resident_bytes, send
 
 EXPERIMENT = HERE / "faults.yaml"
 # Iterations: of a run to compare, and of one with time for something to happen to it.
@@ -184,6 +185,42 @@ def failing_rank(bench, number):
             send(run.process.pid, signal.SIGUSR1)  # the trace is larger already
             code, pattern = 74, r"rank %d: .*File too large" % victim
         finish_failing(bench, run, kind, code, pattern)
+
+
+def can_mount(bench):
+    """Whether this user may have a file system of its own."""
+    with subprocess.Popen(["unshare", "-rm", "mount", "-t", "tmpfs", "none", str(bench.scratch)],
+                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as trial:
+        return trial.wait() == 0
+
+
+@trial
+def full_disk(bench, number):
+    """One message with the file that found no room, and what was committed before can be read."""
+    if not can_mount(bench):
+        bench.count("no file system could be mounted")
+        return
+    reference = Reference.of(bench, EXPERIMENT, LONG)
+    whole = sum(path.stat().st_size for path in reference.folder.iterdir() if path.is_file())
+    disk = bench.scratch / "disk"
+    disk.mkdir()
+    ranks = bench.random.randint(1, 3)
+    words = [bench.mpiexec, "-n", ranks, bench.tessera, "run", *reference.settings, *cut(bench), "-o", disk / "run",
+             "--checkpoint-every", "%.3fs" % bench.random.uniform(0.02, 0.5)]
+    script = ("mount -t tmpfs -o size=%dk none '%s' && (%s); code=$?; cp -r '%s/run' '%s'; exit $code"
+              % (bench.random.uniform(0.05, 0.6) * whole / 1024 + 16, disk,
+                 " ".join("'%s'" % word for word in words), disk, bench.folder))
+    with subprocess.Popen(["unshare", "-rm", "sh", "-c", script], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, env=environment(), text=True) as run:
+        text, _ = run.communicate(timeout=PATIENCE_S)
+        expect(run.returncode == 74, "exit code %d: %s" % (run.returncode, text))
+    expect(re.search(r"error: .*No space left on device", text), "nothing says that the disk is full: " + text)
+    if not (bench.folder / "summary.json").exists():
+        bench.count("full before the run folder was there")
+        return
+    expect(bench.summary()["status"] in ("failed", "running"), bench.summary()["status"])
+    found = bench.rows(bench.folder, "--among", reference.folder)
+    bench.count("committed rows compared", found["rows"])
 
 
 def finish_failing(bench, run, kind, code, pattern):

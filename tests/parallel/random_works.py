@@ -7,7 +7,7 @@ and, some of them, killed or stopped and gone on with: the results must be those
 Experiments are those of this folder and of random_runs.py, all kinds of work as often as each other, with one
 to four settings drawn anew; what `tessera check` refuses is drawn again. A share of them (0.3) is interrupted at
 a random time, once or more often, by a kill of one rank or of all, or a signal, and resumed on other numbers of
-ranks with other cuts.
+ranks with other cuts. Before that, what its traces have committed must be rows of the undisturbed run.
 A run that fails leaves its settings on standard output, and its number, which draws the same again as SEED.
 """
 import argparse
@@ -29,6 +29,9 @@ import yaml  # noqa: E402
 
 import random_runs  # noqa: E402
 from run_case import RESULTS  # noqa: E402
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "faults"))
+from launch import python_with_hdf5  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 # Of a run on several ranks, also on a machine that has other things to do.
@@ -54,6 +57,8 @@ def bases():
 
 
 BASES = bases()
+ROWS = HERE.parent / "faults" / "rows.py"
+PYTHON = python_with_hdf5()
 # Their kinds as often as each other, but what has most experiments; and what random_runs.py draws whole.
 KINDS = [*BASES, "transformer", "plans", "graphs", "chips", "served"]
 
@@ -227,6 +232,10 @@ class Case:
             if ranks > 1:
                 check += ["--set", "run.partition=" + words[1]]
             if call(check, LONGEST_S)[0] == 0:
+                self.counts[f"ranks: {ranks}"] += 1
+                if ranks > 1:
+                    self.counts[f"synchronization: {words[-1]}"] += 1
+                    self.counts[f"partition: {words[1]}"] += 1
                 return [*words, *(["--set", "run.idle_ranks=false"] if self.draw.random() < 0.7 else [])]
 
     def straight(self, ranks):
@@ -243,6 +252,17 @@ class Case:
         for key, value in self.expected.items():
             assert found.get(key) == value, f"{what}: {key} is {found.get(key)}, not {value}"
 
+    def hold_rows(self, folder):
+        """Each committed operator and message of a run that was disturbed is one of the undisturbed run, where that
+        has them. Bins and sums of a run that was stopped end where it was stopped."""
+        whole = self.scratch / "one"
+        if not list(folder.glob("trace*.h5")) or not list(whole.glob("trace*.h5")):
+            return
+        done = subprocess.run([PYTHON, ROWS, folder, "--among", whole, "--tables", "operators", "messages"],
+                              capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"committed rows: {done.stderr[-2000:]}"
+        self.counts["committed rows compared"] += json.loads(done.stdout)["rows"]
+
     def interrupted(self, ranks):
         folder = self.scratch / "broken"
         every = max(self.expected["simulated_time_ps"] // self.draw.randint(2, 12), 1)
@@ -250,6 +270,7 @@ class Case:
         parts = self.draw.randint(1, 3)
         self.disturb(self.launched(ranks, [*words, "--checkpoint-every", f"sim:{every}ps"]), folder)
         for part in range(parts, -1, -1):
+            self.hold_rows(folder)
             if (folder / "summary.json").exists() and summary(folder)["status"] == "finished":
                 break
             ranks = self.draw.randint(1, 4)

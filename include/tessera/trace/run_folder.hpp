@@ -41,6 +41,11 @@ void write_file_atomically(const std::string& path, const std::string& text);
 // is done.
 bool overwrite_file(const std::string& path, const std::string& text);
 
+// The first of the two, or the second where there is no room for it. Ranks that do so at a time
+// take turns, as far as folders can be locked (flock(2)): each leaves one whole text, and the last
+// one's stays. Whether it is done.
+bool write_or_overwrite(const std::string& path, const std::string& text);
+
 // Whether `write_file_atomically` could begin now: throws the IoError that it would. Leaves nothing
 // behind.
 void check_writable(const std::string& path);

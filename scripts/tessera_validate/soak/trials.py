@@ -27,6 +27,8 @@ TRIALS = [
      "of the uninterrupted run", 100, 2),
     ("failing_rank", "overflow, abort, no memory, file too large in one rank: the code that the "
      "manual says, rank and cause in the message", 60, 4),
+    ("full_disk", "a file system of 5 to 60 % of what the run writes, 1 to 3 ranks: one message, exit 74; every "
+     "committed row readable, and a row of the uninterrupted run", 60, 3),
     ("stopped_rank", "SIGSTOP of a rank: report of the others, exit 70", 30, 1),
     ("suspended_run", "SIGSTOP of all ranks for longer than the watchdog: the run goes on", 10, 1),
     ("requested_stop", "SIGUSR1, SIGTERM, SIGINT to mpirun or a rank: stopped in order, same "

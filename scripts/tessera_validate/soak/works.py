@@ -23,13 +23,13 @@ from page import ROOT, version
 
 CHECK = ROOT / "tests" / "parallel" / "random_works.py"
 BATCH = 10
-KINDS = ("work", "topology", "network", "memory", "compute")
+KINDS = ("work", "topology", "network", "memory", "compute", "ranks", "synchronization", "partition")
 SHOWN = (("straight", "on 2 to 4 ranks, cut and synchronized at random: equal to one rank"),
          ("interrupted", "killed or stopped and resumed on other ranks: equal to one rank, undisturbed"),
          ("kill", "kills of a rank"), ("stop", "stops by a signal to the launcher"),
          ("stop one", "stops by a signal to one rank"),
          ("launcher left alone", "launchers of MPI that waited on with no rank left, killed after 30 s"),
-         ("resumed", "resumes"), ("no checkpoint yet", "killed before the first checkpoint, begun again"),
+         ("resumed", "resumes"), ("committed rows compared", "rows that disturbed runs had committed, each a row of the undisturbed run"), ("no checkpoint yet", "killed before the first checkpoint, begun again"),
          ("cannot go on", "experiments whose model cannot go on (exit code 3), not compared"),
          ("refused", "drawn and refused by `tessera check`"), ("too long", "drawn and given up after 8 s of a processor"))
 

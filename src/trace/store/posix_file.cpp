@@ -1,6 +1,7 @@
 #include "store/posix_file.hpp"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -29,6 +30,27 @@ bool has_an_end(int descriptor) {
   struct stat found {};
   return ::fstat(descriptor, &found) == 0 && (S_ISREG(found.st_mode) || S_ISDIR(found.st_mode));
 }
+
+// Of processes that write into a folder, one at a time; where it cannot be locked, all at once.
+class Turn {
+ public:
+  explicit Turn(const std::string& folder)
+      : descriptor_(
+            ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+    while (descriptor_ >= 0 && ::flock(descriptor_, LOCK_EX) != 0 && errno == EINTR) {
+    }
+  }
+  ~Turn() {
+    if (descriptor_ >= 0) {
+      ::close(descriptor_);
+    }
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  int descriptor_;
+};
 
 [[noreturn]] void refuse_device(const std::string& path) {
   throw IoError(
@@ -203,6 +225,16 @@ bool overwrite_file(const std::string& path, const std::string& text) {
     return false;
   } catch (const std::filesystem::filesystem_error&) {
     return false;
+  }
+}
+
+bool write_or_overwrite(const std::string& path, const std::string& text) {
+  const Turn turn(std::filesystem::path(path).parent_path().string());
+  try {
+    write_file_atomically(path, text);
+    return true;
+  } catch (const IoError&) {
+    return overwrite_file(path, text);
   }
 }
 

@@ -129,5 +129,27 @@ TEST(Segments, AFileIsOverwrittenWhereItStands) {
   EXPECT_FALSE(overwrite_file(folder.file("none"), "x"));
 }
 
+// As ranks do that fail at a time, when their traces meet a full disk.
+TEST(Segments, ProcessesThatWriteAtATimeLeaveAWholeText) {
+  const TempFolder folder;
+  const std::string path = folder.file("summary.json");
+  const std::string texts[] = {std::string(200'000, 'a'), std::string(70'000, 'b')};
+  std::vector<pid_t> children;
+  for (const std::string& text : texts) {
+    children.push_back(test::start_child([&] {
+      int failed = 0;
+      for (int time = 0; time < 100; ++time) {
+        failed += write_or_overwrite(path, text) ? 0 : 1;
+        const std::string found = text_of(path);
+        failed += found == texts[0] || found == texts[1] ? 0 : 1;
+      }
+      return failed == 0 ? 0 : 1;
+    }));
+  }
+  for (const pid_t child : children) {
+    EXPECT_EQ(test::wait_for(child), 0);
+  }
+}
+
 }  // namespace
 }  // namespace tessera::trace::segment_test
