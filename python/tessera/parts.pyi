@@ -68,6 +68,8 @@ StrategyOffload = TypedDict("StrategyOffload", {"layers": int, "fraction": float
 
 StrategySoftware = TypedDict("StrategySoftware", {"sharding": Literal["plain", "fsdp2"], "compiled": bool, "gathered_inputs": Literal["again", "kept"], "narrow_inputs": Literal["as_they_come", "narrow"], "boundary_buffers": Literal["passing", "all"], "freed_blocks": Literal["any", "fitting"], "early_stop": bool, "host_waits": Literal["passes", "layers", "profiles"]}, total=False)
 
+StrategyWires = TypedDict("StrategyWires", {"dispatch": Literal["as_kept", "fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "mxfp8"], "combine": Literal["as_kept", "fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "mxfp8"], "weights": Literal["as_kept", "fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "mxfp8"], "gradients": Literal["as_kept", "fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "mxfp8"], "tensor_gathers": Literal["as_kept", "fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "mxfp8"], "tensor_sums": Literal["as_kept", "fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "mxfp8"]}, total=False)
+
 StrategyPlacement = TypedDict("StrategyPlacement", {"layout": Literal["given", "line", "linear", "optimized", "replicas", "s-shape"], "group": Any, "tensor_group": Any, "tensor_members": Literal["near", "far"], "band": int, "replica_order": Literal["rows", "columns", "ring"], "tiles": Any, "seed": int, "moves": int, "start": Literal["best", "line", "linear", "s-shape"]}, total=False)
 
 ExecutionRemote = TypedDict("ExecutionRemote", {"request": Literal["sent", "free"], "stores": Literal["acknowledged", "posted"]}, total=False)
@@ -132,7 +134,7 @@ class Tile(Section):
     """What each computing node can do."""
 
     peak: Mapping[str, Any] | str
-    """a mapping from data types to dense rates; types: fp64, fp32, tf32, fp16, bf16, fp8, int8; mapping"""
+    """a mapping from data types to dense rates; types: fp64, fp32, tf32, fp16, bf16, fp8, int8, mxfp8; mapping"""
     efficiency: float | str | None
     """share of the peak that is reached, by all operators; fraction, at least 1e-06; default: 1"""
     sram: str | None
@@ -155,7 +157,7 @@ class TileType(Section):
     """Tiles of several types, by name."""
 
     peak: Mapping[str, Any] | str | None
-    """a mapping from data types to dense rates; types: fp64, fp32, tf32, fp16, bf16, fp8, int8; mapping; default: as of tile, without a peak"""
+    """a mapping from data types to dense rates; types: fp64, fp32, tf32, fp16, bf16, fp8, int8, mxfp8; mapping; default: as of tile, without a peak"""
     efficiency: float | str | None
     """share of the peak that is reached, by all operators; fraction, at least 1e-06; default: as of tile, without a peak"""
     sram: str | None
@@ -466,8 +468,12 @@ class LanguageModel(Section):
     """in training, gradients of biases come with those of weights, or are kernels of their own that read gradients of outputs once more (PyTorch's sums): those of self-attention and of MLPs without experts; name, one of fused, apart; default: fused"""
     layout_copies: Literal["none", "context", "layers"] | None
     """what is copied into another layout; context: what plain or eager attention gives, from heads to rows of tokens (Megatron-LM); layers: input and output of each layer too, between samples first and tokens first, and the gradient that comes (profiles of single layers); name, one of none, context, layers; default: none"""
-    product_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None
-    """of the inputs of a layer's products with weights, cast to it before each; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8; default: data_type"""
+    product_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "mxfp8"] | None
+    """of the inputs of a layer's products with weights, cast to it before each; mxfp8: fp8 in blocks of 32 that share a scale of 1 B; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8, mxfp8; default: data_type"""
+    product_group_size: int | None
+    """neighbours in product_type that share a scale, of weights the side of a square of them; none: no scales but those of mxfp8; integer, 1 to 65536; default: none"""
+    product_scale: str | None
+    """of a group, with product_group_size; size, 1 B to 8 B; default: 4 B"""
     pattern: Sequence[str | int | float] | None
     """of a decoder: what its layers are, repeated over all of them: attention, local or ssm, each with an MLP or experts behind it; attention-alone, local-alone, ssm-alone or mlp-alone; empty: attention; list of text; default: []"""
     window: int | None
@@ -482,11 +488,15 @@ class LanguageModel(Section):
     data_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None
     """of weights, activations and gradients; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8; default: fp16"""
     optimizer: Literal["adam", "sgd"] | None
-    """adam or sgd; of no effect in inference, as the next two; name, one of adam, sgd; default: adam"""
+    """adam or sgd; of no effect in inference, as those below; name, one of adam, sgd; default: adam"""
     update: Literal["fused", "eager"] | None
     """fused: one kernel reads and writes everything once; eager: an operation at a time in fp32, gradients clipped by their norm before; name, one of fused, eager; default: fused"""
     gradient_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None
     """of the gradients of weights as they are kept and added up; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8; default: data_type"""
+    master_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None
+    """of the weights that the optimizer updates; no wider than data_type: these themselves; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8; default: fp32; data_type where that is wider"""
+    moment_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None
+    """of both moments of adam as they are kept; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8; default: fp32; data_type where that is wider"""
     kind: Literal["transformer"] | None
     """as of a workload, so that its file can be named; name, one of transformer; default: transformer"""
     name: str | int | float | None
@@ -522,7 +532,9 @@ class LanguageModel(Section):
         join_gradients: bool | None = ...,
         bias_gradients: Literal["fused", "apart"] | None = ...,
         layout_copies: Literal["none", "context", "layers"] | None = ...,
-        product_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None = ...,
+        product_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "mxfp8"] | None = ...,
+        product_group_size: int | None = ...,
+        product_scale: str | None = ...,
         pattern: Sequence[str | int | float] | None = ...,
         window: int | None = ...,
         latent: LanguageModelLatent | None = ...,
@@ -534,6 +546,8 @@ class LanguageModel(Section):
         optimizer: Literal["adam", "sgd"] | None = ...,
         update: Literal["fused", "eager"] | None = ...,
         gradient_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None = ...,
+        master_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None = ...,
+        moment_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None = ...,
         kind: Literal["transformer"] | None = ...,
         name: str | int | float | None = ...,
     ) -> None: ...
@@ -673,6 +687,7 @@ class Strategy(Section):
     collectives: StrategyCollectives | None
     offload: StrategyOffload | None
     software: StrategySoftware | None
+    wires: StrategyWires | None
     placement: StrategyPlacement | None
     def __init__(
         self,
@@ -711,6 +726,7 @@ class Strategy(Section):
         collectives: StrategyCollectives | None = ...,
         offload: StrategyOffload | None = ...,
         software: StrategySoftware | None = ...,
+        wires: StrategyWires | None = ...,
         placement: StrategyPlacement | None = ...,
     ) -> None: ...
 

@@ -123,11 +123,15 @@ class Layers(Workload):
     data_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None
     """of weights, activations and gradients; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8; default: fp16"""
     optimizer: Literal["adam", "sgd"] | None
-    """adam or sgd; of no effect in inference, as the next two; name, one of adam, sgd; default: adam"""
+    """adam or sgd; of no effect in inference, as those below; name, one of adam, sgd; default: adam"""
     update: Literal["fused", "eager"] | None
     """fused: one kernel reads and writes everything once; eager: an operation at a time in fp32, gradients clipped by their norm before; name, one of fused, eager; default: fused"""
     gradient_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None
     """of the gradients of weights as they are kept and added up; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8; default: data_type"""
+    master_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None
+    """of the weights that the optimizer updates; no wider than data_type: these themselves; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8; default: fp32; data_type where that is wider"""
+    moment_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None
+    """of both moments of adam as they are kept; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8; default: fp32; data_type where that is wider"""
     def __init__(
         self,
         *,
@@ -140,6 +144,8 @@ class Layers(Workload):
         optimizer: Literal["adam", "sgd"] | None = ...,
         update: Literal["fused", "eager"] | None = ...,
         gradient_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None = ...,
+        master_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None = ...,
+        moment_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None = ...,
     ) -> None: ...
 
 class Onnx(Workload):
@@ -374,8 +380,12 @@ class Transformer(Workload):
     """in training, gradients of biases come with those of weights, or are kernels of their own that read gradients of outputs once more (PyTorch's sums): those of self-attention and of MLPs without experts; name, one of fused, apart; default: fused"""
     layout_copies: Literal["none", "context", "layers"] | None
     """what is copied into another layout; context: what plain or eager attention gives, from heads to rows of tokens (Megatron-LM); layers: input and output of each layer too, between samples first and tokens first, and the gradient that comes (profiles of single layers); name, one of none, context, layers; default: none"""
-    product_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None
-    """of the inputs of a layer's products with weights, cast to it before each; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8; default: data_type"""
+    product_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "mxfp8"] | None
+    """of the inputs of a layer's products with weights, cast to it before each; mxfp8: fp8 in blocks of 32 that share a scale of 1 B; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8, mxfp8; default: data_type"""
+    product_group_size: int | None
+    """neighbours in product_type that share a scale, of weights the side of a square of them; none: no scales but those of mxfp8; integer, 1 to 65536; default: none"""
+    product_scale: str | None
+    """of a group, with product_group_size; size, 1 B to 8 B; default: 4 B"""
     pattern: Sequence[str | int | float] | None
     """of a decoder: what its layers are, repeated over all of them: attention, local or ssm, each with an MLP or experts behind it; attention-alone, local-alone, ssm-alone or mlp-alone; empty: attention; list of text; default: []"""
     window: int | None
@@ -388,11 +398,15 @@ class Transformer(Workload):
     data_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None
     """of weights, activations and gradients; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8; default: fp16"""
     optimizer: Literal["adam", "sgd"] | None
-    """adam or sgd; of no effect in inference, as the next two; name, one of adam, sgd; default: adam"""
+    """adam or sgd; of no effect in inference, as those below; name, one of adam, sgd; default: adam"""
     update: Literal["fused", "eager"] | None
     """fused: one kernel reads and writes everything once; eager: an operation at a time in fp32, gradients clipped by their norm before; name, one of fused, eager; default: fused"""
     gradient_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None
     """of the gradients of weights as they are kept and added up; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8; default: data_type"""
+    master_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None
+    """of the weights that the optimizer updates; no wider than data_type: these themselves; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8; default: fp32; data_type where that is wider"""
+    moment_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None
+    """of both moments of adam as they are kept; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8; default: fp32; data_type where that is wider"""
     def __init__(
         self,
         *,
@@ -426,7 +440,9 @@ class Transformer(Workload):
         join_gradients: bool | None = ...,
         bias_gradients: Literal["fused", "apart"] | None = ...,
         layout_copies: Literal["none", "context", "layers"] | None = ...,
-        product_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None = ...,
+        product_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "mxfp8"] | None = ...,
+        product_group_size: int | None = ...,
+        product_scale: str | None = ...,
         pattern: Sequence[str | int | float] | None = ...,
         window: int | None = ...,
         latent: TransformerLatent | None = ...,
@@ -437,4 +453,6 @@ class Transformer(Workload):
         optimizer: Literal["adam", "sgd"] | None = ...,
         update: Literal["fused", "eager"] | None = ...,
         gradient_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None = ...,
+        master_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None = ...,
+        moment_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None = ...,
     ) -> None: ...

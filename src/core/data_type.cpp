@@ -13,13 +13,14 @@ struct Entry {
   const char* name;
   std::uint64_t bytes;
 };
-constexpr std::array<Entry, 7> entries{{{DataType::fp64, "fp64", 8},
+constexpr std::array<Entry, 8> entries{{{DataType::fp64, "fp64", 8},
                                         {DataType::fp32, "fp32", 4},
                                         {DataType::tf32, "tf32", 4},
                                         {DataType::fp16, "fp16", 2},
                                         {DataType::bf16, "bf16", 2},
                                         {DataType::fp8, "fp8", 1},
-                                        {DataType::int8, "int8", 1}}};
+                                        {DataType::int8, "int8", 1},
+                                        {DataType::mxfp8, "mxfp8", 1}}};
 
 const Entry& entry_of(DataType type) {
   for (const Entry& entry : entries) {
@@ -39,6 +40,16 @@ std::string to_string(DataType type) {
 std::vector<std::string> data_type_names() {
   std::vector<std::string> names;
   for (const Entry& entry : entries) {
+    if (element_type(entry.type) == entry.type) {
+      names.emplace_back(entry.name);
+    }
+  }
+  return names;
+}
+
+std::vector<std::string> product_type_names() {
+  std::vector<std::string> names;
+  for (const Entry& entry : entries) {
     names.emplace_back(entry.name);
   }
   return names;
@@ -55,6 +66,10 @@ std::optional<DataType> data_type_from(std::string_view name) {
 
 Bytes element_size(DataType type) {
   return Bytes(entry_of(type).bytes);
+}
+
+DataType element_type(DataType type) {
+  return type == DataType::mxfp8 ? DataType::fp8 : type;
 }
 
 }  // namespace tessera

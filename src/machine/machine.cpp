@@ -4,10 +4,19 @@
 
 namespace tessera::machine {
 
+const FlopRate* Tile::stated_peak(DataType type) const {
+  for (const DataType each : {type, element_type(type)}) {
+    const auto found = peak.find(each);
+    if (found != peak.end()) {
+      return &found->second;
+    }
+  }
+  return nullptr;
+}
+
 FlopRate Tile::rate(DataType type) const {
-  const auto found = peak.find(type);
-  if (found != peak.end()) {
-    return scaled(found->second, efficiency);
+  if (const FlopRate* const stated = stated_peak(type)) {
+    return scaled(*stated, efficiency);
   }
   std::vector<std::string> known;
   for (const auto& [other, rate] : peak) {

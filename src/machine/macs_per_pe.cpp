@@ -32,7 +32,7 @@ MacsPerPe read_macs_per_pe(config::Section& section) {
       macs.set(*type, static_cast<std::uint64_t>(std::max<std::int64_t>(1, number)));
     } else {
       by_type.raw(key);
-      by_type.error(key, unknown_name("data type", key, data_type_names()));
+      by_type.error(key, unknown_name("data type", key, product_type_names()));
     }
   }
   return macs;
@@ -40,8 +40,12 @@ MacsPerPe read_macs_per_pe(config::Section& section) {
 
 void note_macs_without_effect(config::Section& section, const MacsPerPe& macs,
                               const std::set<DataType>& types) {
+  std::set<DataType> used;  // of what is stated
+  for (const DataType type : types) {
+    used.insert(macs.stated().contains(type) ? type : element_type(type));
+  }
   for (const auto& [type, number] : macs.stated()) {
-    if (number != 1 && !types.contains(type)) {
+    if (number != 1 && !used.contains(type)) {
       config::Section by_type = section.section(macs_key().key());
       config::note_without_effect(by_type, to_string(type),
                                   "work without products of " + to_string(type));

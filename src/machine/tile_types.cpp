@@ -34,9 +34,9 @@ struct TileKeys {
 };
 
 const config::OtherKey peak_key = config::counted_in(
-    "FLOP/s", config::OtherKey(
-                  "peak", "mapping", "",
-                  "a mapping from data types to dense rates; types: " + join(data_type_names())));
+    "FLOP/s", config::OtherKey("peak", "mapping", "",
+                               "a mapping from data types to dense rates; types: " +
+                                   join(product_type_names())));
 // Of a type, beside those of a tile.
 const config::OtherKey type_nodes_key{"nodes", "list of text", "none",
                                       "numbers or names of tiles that are of this type"};
@@ -53,7 +53,7 @@ void read_peak(config::Section& section, Tile& tile) {
       tile.peak[*type] = peak.get<FlopRate>(key, config::at_least(FlopRate::flops_per_second(1)));
     } else {
       peak.raw(key);
-      peak.error(key, unknown_name("data type", key, data_type_names()));
+      peak.error(key, unknown_name("data type", key, product_type_names()));
     }
   }
   if (peak.keys().empty()) {

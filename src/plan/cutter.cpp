@@ -44,11 +44,14 @@ LayerBytes& LayerBytes::operator+=(const LayerBytes& other) {
   optimizer += other.optimizer;
   updated_weights += other.updated_weights;
   updated_gradients += other.updated_gradients;
-  expert_weights += other.expert_weights;
   stored += other.stored;
   dense_gradients += other.dense_gradients;
   expert_gradients += other.expert_gradients;
   whole_gradients += other.whole_gradients;
+  sent_weights += other.sent_weights;
+  sent_expert_weights += other.sent_expert_weights;
+  sent_gradients += other.sent_gradients;
+  sent_expert_gradients += other.sent_expert_gradients;
   return *this;
 }
 
@@ -129,7 +132,7 @@ Operation Cutter::operation_of(const Operator& op, std::uint64_t cast) const {
   operation.kernel = op.kernel;
   if (operation.data_type != workload_.data_type) {
     operation.added =
-        (element_size(workload_.data_type) + element_size(operation.data_type) * 2) * cast;
+        element_size(workload_.data_type) * cast + workload_.product_format.bytes_of(cast) * 2;
   }
   return operation;
 }
@@ -249,6 +252,39 @@ Bytes Cutter::whole_bytes(std::uint64_t elements) const {
          divided_up(elements * strategy_.micro_batch, strategy_.context * shards);
 }
 
+Bytes Cutter::sent(const std::optional<DataType>& type, std::uint64_t elements) const {
+  return type ? workload_.sent_format(*type).bytes_of(elements)
+              : element_size(workload_.data_type) * elements;
+}
+
+Bytes Cutter::exchanged(const Operator& op, bool to_experts) const {
+  const std::uint64_t shards = strategy_.sequence_parallel ? strategy_.degrees.tensor : 1;
+  return sent(to_experts ? strategy_.wires.dispatch : strategy_.wires.combine,
+              divided_up(op.exchange_elements * strategy_.micro_batch, strategy_.context * shards));
+}
+
+Bytes Cutter::gathered_tokens(std::uint64_t elements) const {
+  return sent(strategy_.wires.tensor_gathers,
+              divided_up(elements * strategy_.micro_batch, strategy_.context));
+}
+
+Bytes Cutter::partial_sums(std::uint64_t elements) const {
+  return sent(strategy_.wires.tensor_sums,
+              divided_up(elements * strategy_.micro_batch, strategy_.context));
+}
+
+Bytes Cutter::sent_weights(const Operator& op) const {
+  const std::optional<DataType>& type = strategy_.wires.weights;
+  return type ? workload_.sent_weights_format(*type).bytes_of(tile_parameters(op))
+              : held_weights(op);
+}
+
+Bytes Cutter::sent_gradients(const Operator& op) const {
+  const std::optional<DataType>& type = strategy_.wires.gradients;
+  return type ? workload_.sent_weights_format(*type).bytes_of(tile_parameters(op))
+              : workload_.gradient_bytes_per_parameter * tile_parameters(op);
+}
+
 std::uint64_t Cutter::used_parameters(const Operator& op) const {
   const std::uint64_t cut = shares(op).weights() * (op.experts > 0 ? strategy_.expert : 1);
   return divided_up(op.shared_parameters, cut) + op.replicated_parameters +
@@ -340,9 +376,9 @@ Bytes Cutter::stored(const Operator& op) const {
   Bytes stored_cut = op.stored_cut;
   if (strategy_.software.keeps_narrow_inputs && op.narrow) {
     Bytes& inputs = op.sharding == Sharding::row ? stored_cut : stored_whole;
-    const Bytes wide = element_size(workload_.data_type);
-    const Bytes narrow = std::min(wide, element_size(workload_.product_type));
-    inputs = inputs - std::min(inputs, (wide - narrow) * op.input_elements);
+    const Bytes wide = element_size(workload_.data_type) * op.input_elements;
+    const Bytes narrow = std::min(wide, workload_.product_format.bytes_of(op.input_elements));
+    inputs = inputs - std::min(inputs, wide - narrow);
   }
   return Bytes(divided_up(stored_whole.count() * batch, whole)) +
          Bytes(divided_up(stored_cut.count() * batch, cut));
@@ -387,7 +423,8 @@ LayerBytes Cutter::bytes_of(const workload::Layer& layer) const {
       return Bytes(divided_up(whole.count(), strategy_.zero >= from_stage ? replicas : 1));
     };
     const Bytes gradients = workload_.gradient_bytes_per_parameter * parameters;
-    const bool from_master = strategy_.has_units() && strategy_.zero == 3 && workload_.training;
+    const bool from_master =
+        strategy_.has_units() && strategy_.zero == 3 && workload_.training && workload_.has_master;
     bytes.weights += from_master         ? Bytes()
                      : is_shared_out(op) ? held(element * parameters, 3)
                                          : element * parameters;
@@ -400,8 +437,9 @@ LayerBytes Cutter::bytes_of(const workload::Layer& layer) const {
     bytes.optimizer += held(workload_.optimizer_bytes_per_parameter * parameters, 1);
     bytes.updated_weights += held(element * parameters, 1);
     bytes.updated_gradients += held(gradients, 1);
-    bytes.expert_weights += element * (apart ? parameters : 0);
     (apart ? bytes.expert_gradients : bytes.dense_gradients) += gradients;
+    (apart ? bytes.sent_expert_weights : bytes.sent_weights) += sent_weights(op);
+    (apart ? bytes.sent_expert_gradients : bytes.sent_gradients) += sent_gradients(op);
     if (op.sharding == Sharding::replicated && strategy_.sequence_parallel) {
       bytes.whole_gradients += gradients;
     }
@@ -410,6 +448,7 @@ LayerBytes Cutter::bytes_of(const workload::Layer& layer) const {
   if (!workload_.training) {
     bytes.gradients = bytes.optimizer = bytes.stored = Bytes(0);
     bytes.dense_gradients = bytes.expert_gradients = bytes.whole_gradients = Bytes(0);
+    bytes.sent_gradients = bytes.sent_expert_gradients = Bytes(0);
   } else if (strategy_.recompute == Recompute::full ||
              strategy_.recompute == Recompute::alternate) {
     bytes.stored += whole_bytes(layer.boundary_elements);

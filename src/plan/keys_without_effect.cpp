@@ -258,6 +258,7 @@ void note_keys_without_effect(Section& section, const workload::Workload& worklo
   }
   note_sharing_out(section, strategy);
   note_software(section.section("software"), workload, strategy);
+  note_wires_without_effect(section.section("wires"), workload, strategy);
   note_placement(section.section("placement"), strategy);
 }
 

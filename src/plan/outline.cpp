@@ -88,8 +88,10 @@ LayerState& LayerState::operator+=(const LayerState& other) {
   gradients += other.gradients;
   optimizer += other.optimizer;
   stored += other.stored;
-  used_weights += other.used_weights;
-  used_expert_weights += other.used_expert_weights;
+  sent_weights += other.sent_weights;
+  sent_expert_weights += other.sent_expert_weights;
+  sent_gradients += other.sent_gradients;
+  sent_expert_gradients += other.sent_expert_gradients;
   dense_gradients += other.dense_gradients;
   expert_gradients += other.expert_gradients;
   whole_gradients += other.whole_gradients;
@@ -100,10 +102,13 @@ LayerState& LayerState::operator+=(const LayerState& other) {
 }
 
 LayerState LayerState::operator*(std::uint64_t times) const {
-  return {weights * times,         gradients * times,         optimizer * times,
-          stored * times,          used_weights * times,      used_expert_weights * times,
-          dense_gradients * times, expert_gradients * times,  whole_gradients * times,
-          updated_weights * times, updated_gradients * times, boundary * times};
+  return {weights * times,           gradients * times,
+          optimizer * times,         stored * times,
+          sent_weights * times,      sent_expert_weights * times,
+          sent_gradients * times,    sent_expert_gradients * times,
+          dense_gradients * times,   expert_gradients * times,
+          whole_gradients * times,   updated_weights * times,
+          updated_gradients * times, boundary * times};
 }
 
 PassOutline outline_of(const workload::Workload& workload, const Strategy& strategy,
@@ -135,8 +140,10 @@ LayerState state_of(const workload::Workload& workload, const Strategy& strategy
   state.gradients = bytes.gradients;
   state.optimizer = bytes.optimizer;
   state.stored = bytes.stored;
-  state.used_weights = bytes.used_weights - bytes.expert_weights;
-  state.used_expert_weights = bytes.expert_weights;
+  state.sent_weights = bytes.sent_weights;
+  state.sent_expert_weights = bytes.sent_expert_weights;
+  state.sent_gradients = bytes.sent_gradients;
+  state.sent_expert_gradients = bytes.sent_expert_gradients;
   state.dense_gradients = bytes.dense_gradients;
   state.expert_gradients = bytes.expert_gradients;
   state.whole_gradients = bytes.whole_gradients;

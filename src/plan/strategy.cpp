@@ -317,6 +317,9 @@ std::vector<ParameterInfo> strategy_parameters() {
   for (ParameterInfo& parameter : software_parameters()) {
     parameters.push_back(std::move(parameter));
   }
+  for (ParameterInfo& parameter : wire_parameters()) {
+    parameters.push_back(std::move(parameter));
+  }
   for (ParameterInfo& parameter : placement_parameters()) {
     parameters.push_back(std::move(parameter));
   }
@@ -371,6 +374,7 @@ Strategy read_strategy(config::Section& section, const workload::Workload& workl
   strategy.async_tensor = async_tensor.read(section);
   read_boundary(section, strategy);
   strategy.software = read_software(section);
+  strategy.wires = read_wires(section);
   strategy.offload = read_offload(section);
   strategy.sram = sram.read(section);
   strategy.check_capacity = capacity_key.read(section);

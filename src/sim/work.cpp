@@ -24,9 +24,8 @@ double peak_of_array(const npu::CoreConfig& core, DataType type) {
 double sum_of_peaks(const Platform& platform, std::span<const EntityId> tiles, DataType type) {
   const machine::Machine& machine = platform.machine;
   const auto peak_of = [&](const machine::Tile& tile) {
-    const auto found = tile.peak.find(type);
-    if (found != tile.peak.end()) {
-      return static_cast<double>(found->second.flops_per_second());
+    if (const FlopRate* const stated = tile.stated_peak(type)) {
+      return static_cast<double>(stated->flops_per_second());
     }
     const npu::CoreConfig* const core =
         platform.compute ? npu::core_of(platform.compute->of(tile)) : nullptr;

@@ -1,10 +1,13 @@
 #include "training.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "tessera/config/data_type_key.hpp"
 #include "tessera/config/key.hpp"
+#include "tessera/config/without_effect.hpp"
 
 namespace tessera::workload {
 namespace {
@@ -24,7 +27,7 @@ struct TrainingKeys {
   config::ChoiceKey<Optimizer> optimizer{"optimizer",
                                          {{"adam", Optimizer::adam}, {"sgd", Optimizer::sgd}},
                                          "adam",
-                                         "adam or sgd; of no effect in inference, as the next two"};
+                                         "adam or sgd; of no effect in inference, as those below"};
   config::ChoiceKey<Update> update{
       "update",
       {{"fused", Update::fused}, {"eager", Update::eager}},
@@ -35,6 +38,16 @@ struct TrainingKeys {
       config::ChoiceKey<DataType>("gradient_type", config::data_types(), "data_type",
                                   "of the gradients of weights as they are kept and added up")
           .derived();
+  config::ChoiceKey<DataType> master_type =
+      config::ChoiceKey<DataType>(
+          "master_type", config::data_types(), "fp32; data_type where that is wider",
+          "of the weights that the optimizer updates; no wider than data_type: these themselves")
+          .derived();
+  config::ChoiceKey<DataType> moment_type =
+      config::ChoiceKey<DataType>("moment_type", config::data_types(),
+                                  "fp32; data_type where that is wider",
+                                  "of both moments of adam as they are kept")
+          .derived();
 };
 
 const TrainingKeys& training_keys() {
@@ -42,24 +55,56 @@ const TrainingKeys& training_keys() {
   return made;
 }
 
-Bytes optimizer_bytes(Optimizer optimizer, DataType type) {
-  const Bytes element = element_size(type);
-  const bool own_master = element >= element_size(DataType::fp32);
-  const Bytes master = own_master ? Bytes(0) : element_size(DataType::fp32);
-  const Bytes moment = own_master ? element : element_size(DataType::fp32);
-  return optimizer == Optimizer::adam ? master + moment * 2 : master;
+// What an optimizer keeps of a parameter.
+struct OptimizerState {
+  Optimizer optimizer = Optimizer::adam;
+  Bytes master;  // 0: the weight itself
+  Bytes moment;  // of Adam each of two
+
+  Bytes bytes() const { return optimizer == Optimizer::adam ? master + moment * 2 : master; }
+};
+
+// Reads and writes of an update, an operation at a time in fp32 or what is kept narrower. Clipping:
+// the norm 1, scaled 2 (PyTorch, clip_grad_norm_). Adam as Composer's DecoupledAdamW
+// (composer/optim/decoupled_weight_decay.py) without decay: of the first moment mul 2, add 3, of
+// the second mul 2, addcmul 3, the denominator sqrt 2, div 2, add 2, the step addcdiv 4. Of these
+// 20 five are of each moment and two of the weight. SGD: the step 3, likewise.
+Bytes eager_update_bytes(const OptimizerState& state, Bytes weight) {
+  const Bytes fp32 = element_size(DataType::fp32);
+  constexpr std::uint64_t clipping = 3;
+  constexpr std::uint64_t of_weight = 2;
+  const Bytes weights = std::min(fp32, state.master > Bytes(0) ? state.master : weight) * of_weight;
+  if (state.optimizer == Optimizer::sgd) {
+    return fp32 * (clipping + 1) + weights;
+  }
+  return fp32 * (clipping + 8) + weights + std::min(fp32, state.moment) * 10;
 }
 
-// Reads and writes of an update in fp32, an operation at a time. Clipping: the norm 1, scaled 2
-// (PyTorch, clip_grad_norm_). Adam as Composer's DecoupledAdamW
-// (composer/optim/decoupled_weight_decay.py) without decay: of the first moment mul 2, add 3, of
-// the second mul 2, addcmul 3, the denominator sqrt 2, div 2, add 2, the step addcdiv 4. SGD: the
-// step 3.
-Bytes eager_update_bytes(Optimizer optimizer) {
-  constexpr std::uint64_t clipping = 3;
-  constexpr std::uint64_t adam = 20;
-  constexpr std::uint64_t sgd = 3;
-  return element_size(DataType::fp32) * (clipping + (optimizer == Optimizer::adam ? adam : sgd));
+// Weights that are no narrower are their own master copy.
+OptimizerState read_optimizer(config::Section& section, const Workload& workload) {
+  const TrainingKeys& keys = training_keys();
+  const Bytes weight = element_size(workload.data_type);
+  const std::string usual =
+      to_string(weight >= element_size(DataType::fp32) ? workload.data_type : DataType::fp32);
+  OptimizerState state;
+  state.optimizer = keys.optimizer.read(section);
+  const DataType master = keys.master_type.read(section, usual);
+  const DataType moment = keys.moment_type.read(section, usual);
+  state.master = element_size(master) > weight ? element_size(master) : Bytes(0);
+  state.moment = element_size(moment);
+  const auto note = [&](const config::ChoiceKey<DataType>& key, DataType type,
+                        std::string_view with) {
+    if (to_string(type) != usual) {
+      config::note_without_effect(section, key.key(), with);
+    }
+  };
+  if (!workload.training) {
+    note(keys.master_type, master, "inference");
+    note(keys.moment_type, moment, "inference");
+  } else if (state.optimizer == Optimizer::sgd) {
+    note(keys.moment_type, moment, "optimizer: sgd");
+  }
+  return state;
 }
 
 }  // namespace
@@ -69,27 +114,31 @@ std::optional<Workload> read_training(config::Section& section) {
   workload.samples = training_keys().batch.read(section);
   workload.training = training_keys().training.read(section);
   workload.data_type = training_keys().data_type.read(section);
-  const Optimizer optimizer = training_keys().optimizer.read(section);
+  const OptimizerState state = read_optimizer(section, workload);
   const Update update = training_keys().update.read(section);
   const DataType gradient =
       training_keys().gradient_type.read(section, to_string(workload.data_type));
   workload.product_type = workload.data_type;
+  workload.product_format = format_of(workload.data_type);
   if (workload.samples == 0) {
     return std::nullopt;
   }
   if (workload.training) {
     workload.gradient_bytes_per_parameter = element_size(gradient);
-    workload.optimizer_bytes_per_parameter = optimizer_bytes(optimizer, workload.data_type);
+    workload.optimizer_bytes_per_parameter = state.bytes();
+    workload.has_master = state.master > Bytes(0);
     if (update == Update::eager) {
-      workload.update_bytes_per_parameter = eager_update_bytes(optimizer);
+      workload.update_bytes_per_parameter =
+          eager_update_bytes(state, element_size(workload.data_type));
     }
   }
   return workload;
 }
 
 std::vector<ParameterInfo> training_parameters() {
-  return {training_keys().batch,     training_keys().training, training_keys().data_type,
-          training_keys().optimizer, training_keys().update,   training_keys().gradient_type};
+  return {training_keys().batch,       training_keys().training,   training_keys().data_type,
+          training_keys().optimizer,   training_keys().update,     training_keys().gradient_type,
+          training_keys().master_type, training_keys().moment_type};
 }
 
 DataType read_data_type(config::Section& section) {

@@ -3,7 +3,9 @@
 // Bytes a parameter, after Rajbhandari et al., "ZeRO", arXiv:1910.02054, section 3.1. Below 32 bits
 // Adam keeps the weight, momentum and variance in fp32 (12 bytes) and SGD the weight (4 bytes);
 // from 32 bits on the weight is its own master copy, so that Adam keeps two numbers of the data
-// type and SGD, here without momentum, nothing. With gradients of 16 bits that is 16 bytes in all
+// type and SGD, here without momentum, nothing. Both may have types of their own: `master_type`,
+// `moment_type` (DeepSeek-V3, arXiv:2412.19437, section 3.3.3: moments in bf16, master weights in
+// fp32). With gradients of 16 bits that is 16 bytes in all
 // for Adam; Megatron-LM adds up gradients in fp32, which makes 18.
 #pragma once
 

@@ -94,6 +94,18 @@ std::uint64_t Layer::shared_parameters() const {
   return sum;
 }
 
+NumberFormat Workload::sent_format(DataType type) const {
+  return type == product_type && type != data_type ? product_format : format_of(type);
+}
+
+NumberFormat Workload::sent_weights_format(DataType type) const {
+  NumberFormat format = sent_format(type);
+  if (format != format_of(type)) {
+    format.group_size *= format.group_size;
+  }
+  return format;
+}
+
 std::uint64_t Workload::parameters() const {
   std::uint64_t sum = 0;
   for (const Layer& layer : layers) {

@@ -155,6 +155,9 @@ def experiment(draw, only=""):
         strategy["placement"] = {"layout": draw.choice(["line", "s-shape", "linear"])}
     if draw.random() < 0.15:
         strategy["aggregation"] = "tensor"
+    if draw.random() < 0.2:
+        strategy["wires"] = {sent: draw.choice(["fp8", "mxfp8", "fp32"])
+                             for sent in ("weights", "gradients", "tensor_sums")}
     return {"name": "random", "machine": machine(draw, only), "workload": work, "strategy": strategy,
             "run": {"iterations": draw.choice([1, 1, 2]), "trace": "none"}}
 

@@ -40,6 +40,8 @@ struct Tile {
   std::optional<MemoryChannel> channel;
   // Peak for `type`, times `efficiency`; throws ConfigError naming the types the tile has.
   FlopRate rate(DataType type) const;
+  // Of the type, or of the elements of its blocks; null where neither is stated.
+  const FlopRate* stated_peak(DataType type) const;
   std::string peak_key() const;  // of the machine's file
 };
 

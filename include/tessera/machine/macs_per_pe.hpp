@@ -22,7 +22,8 @@ namespace tessera::machine {
 class MacsPerPe {
  public:
   std::uint64_t of(DataType type) const {
-    const auto found = macs_.find(type);
+    const auto own = macs_.find(type);
+    const auto found = own == macs_.end() ? macs_.find(element_type(type)) : own;
     return found == macs_.end() ? 1 : found->second;
   }
   std::uint64_t most() const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "tessera/plan/strategy.hpp"
@@ -16,16 +17,20 @@ struct LayerBytes {
   Bytes weights_read;  // from DRAM at a forward or backward pass, when they are not held
   Bytes gradients;     // as held
   Bytes optimizer;
-  // What the update of this tile's share touches, and the weights of experts among used_weights.
+  // What the update of this tile's share touches.
   Bytes updated_weights;
   Bytes updated_gradients;
-  Bytes expert_weights;
   Bytes stored;  // activations kept for backward, one micro-batch
   // Gradients before anything is shared out: of the weights that every replica has, of experts, and
   // (part of the former) of weights that every shard has although it sees its own tokens only.
   Bytes dense_gradients;
   Bytes expert_gradients;
   Bytes whole_gradients;
+  // On wires: of what replicas gather, and of gradients that they add up, experts apart.
+  Bytes sent_weights;
+  Bytes sent_expert_weights;
+  Bytes sent_gradients;
+  Bytes sent_expert_gradients;
 
   LayerBytes& operator+=(const LayerBytes& other);
 };
@@ -94,6 +99,14 @@ class Cutter {
   bool goes_with_experts(const workload::Operator& op) const {
     return op.experts > 0 && !strategy_.is_hybrid();
   }
+  // On wires: weights of one operator that replicas gather, and gradients that they add up.
+  Bytes sent_weights(const workload::Operator& op) const;
+  Bytes sent_gradients(const workload::Operator& op) const;
+  // The same of the micro-batch: tokens on their way to experts or back, and what a tensor group
+  // gathers or adds up of `elements` a sample.
+  Bytes exchanged(const workload::Operator& op, bool to_experts) const;
+  Bytes gathered_tokens(std::uint64_t elements) const;
+  Bytes partial_sums(std::uint64_t elements) const;
   // Gradients of weights that layers share, as one tile updates them.
   Bytes tied_gradients() const;
 
@@ -139,6 +152,8 @@ class Cutter {
   std::uint64_t tile_parameters(const workload::Operator& op) const;
   std::uint64_t used_parameters(const workload::Operator& op) const;
   bool is_copied(const workload::Operator& op) const;
+  // As sent in this type, or as kept.
+  Bytes sent(const std::optional<DataType>& type, std::uint64_t elements) const;
   Bytes read_weights(const workload::Operator& op) const;
   Bytes moved(const workload::Operator& op) const;
   Bytes kept(const workload::Operator& op) const;

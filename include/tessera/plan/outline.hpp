@@ -32,10 +32,12 @@ struct LayerState {
   Bytes gradients;
   Bytes optimizer;
   Bytes stored;  // activations kept for backward, one micro-batch
-  // What replicas send: weights that they gather, of all and of experts, and gradients of both.
-  Bytes used_weights;
-  Bytes used_expert_weights;
-  Bytes dense_gradients;
+  // What replicas send, as of LayerBytes: weights that they gather, and gradients.
+  Bytes sent_weights;
+  Bytes sent_expert_weights;
+  Bytes sent_gradients;
+  Bytes sent_expert_gradients;
+  Bytes dense_gradients;  // as kept
   Bytes expert_gradients;
   Bytes whole_gradients;  // that the tensor group sums up
   Bytes updated_weights;  // of the optimizer, as of LayerBytes

@@ -12,6 +12,7 @@
 #include "tessera/plan/program.hpp"
 #include "tessera/plan/schedule/schedule.hpp"
 #include "tessera/plan/software.hpp"
+#include "tessera/plan/wires.hpp"
 #include "tessera/workload/workload.hpp"
 
 namespace tessera::plan {
@@ -110,6 +111,7 @@ struct Strategy {
   Boundary boundary = Boundary::full;
   std::uint32_t adapters = 1;  // of a tensor group, for broadcast and reduced boundaries
   Software software;
+  Wires wires;
   Offload offload;  // of training
   SramAllocation sram = SramAllocation::resident;
   bool check_capacity = true;

@@ -9,6 +9,7 @@
 
 #include "tessera/config/document.hpp"
 #include "tessera/core/data_type.hpp"
+#include "tessera/core/number_format.hpp"
 #include "tessera/core/registry.hpp"
 #include "tessera/core/units.hpp"
 #include "tessera/workload/operation.hpp"
@@ -154,16 +155,23 @@ struct Workload {
   std::vector<Layer> layers;
   DataType data_type = DataType::fp16;     // of weights, activations and gradients
   DataType product_type = DataType::fp16;  // of products that are `narrow`
-  bool training = true;                    // else inference: forward passes only
-  std::uint64_t sequence_length = 0;       // tokens, or positions, a sample
-  std::uint64_t samples = 0;               // global batch
+  // Their inputs with the scales of these, in rows; of weights in squares with as long a side.
+  NumberFormat product_format{};
+  bool training = true;               // else inference: forward passes only
+  std::uint64_t sequence_length = 0;  // tokens, or positions, a sample
+  std::uint64_t samples = 0;          // global batch
   // Optimizer and gradient storage per parameter, bytes (mixed-precision Adam: gradient 2, state
   // 12).
   Bytes gradient_bytes_per_parameter;
   Bytes optimizer_bytes_per_parameter;
   // Moved by an update that takes more than one pass over them; 0: each is read and written once.
   Bytes update_bytes_per_parameter{};
+  // Whether the optimizer's state has weights of its own, wider than the data type.
+  bool has_master = true;
 
+  // As it is sent in a type: what products take has their scales.
+  NumberFormat sent_format(DataType type) const;
+  NumberFormat sent_weights_format(DataType type) const;
   // Each weight once, however many layers share it.
   std::uint64_t parameters() const;
   // Forward and, in training, backward of one sample, without recomputation.

@@ -60,9 +60,9 @@ void PieceWriter::forward_in_pieces(const std::string& name, const Operator& op,
                                     const workload::Operation& operation) {
   const workload::Operation piece = piece_of(op, operation);
   if (op.sharding == Sharding::column) {
-    gather_beside(name, piece, cutter_.tensor_bytes(op.backward_all_reduce_elements));
+    gather_beside(name, piece, cutter_.gathered_tokens(op.backward_all_reduce_elements));
   } else {
-    scatter_beside(name, piece, cutter_.tensor_bytes(op.forward_all_reduce_elements));
+    scatter_beside(name, piece, cutter_.partial_sums(op.forward_all_reduce_elements));
   }
 }
 
@@ -71,14 +71,14 @@ void PieceWriter::forward_in_pieces(const std::string& name, const Operator& op,
 void PieceWriter::backward_in_pieces(const std::string& name, const Operator& op, bool gathers) {
   const workload::Operation piece = piece_of(op, cutter_.input_gradient(op));
   if (op.sharding == Sharding::row) {
-    gather_beside(name, piece, cutter_.tensor_bytes(op.forward_all_reduce_elements));
+    gather_beside(name, piece, cutter_.gathered_tokens(op.forward_all_reduce_elements));
     return;
   }
-  const Bytes bytes = cutter_.tensor_bytes(op.backward_all_reduce_elements);
   if (gathers) {
-    collective(Action::start_collective, Kind::all_gather, Group::tensor, bytes, piece_slot);
+    collective(Action::start_collective, Kind::all_gather, Group::tensor,
+               cutter_.gathered_tokens(op.backward_all_reduce_elements), piece_slot);
   }
-  scatter_beside(name, piece, bytes);
+  scatter_beside(name, piece, cutter_.partial_sums(op.backward_all_reduce_elements));
 }
 
 }  // namespace tessera::plan

@@ -18,7 +18,7 @@ using workload::Operator;
 void PieceWriter::gather_operator(Action action, const Operator& op, std::uint8_t slot) {
   collective(action, Kind::all_gather,
              cutter_.goes_with_experts(op) ? Group::expert_data : sharing_group(),
-             cutter_.held_weights(op), slot);
+             cutter_.sent_weights(op), slot);
 }
 
 // Copies between a framework's tensors and what is sent: so many bytes moved for each of these.
@@ -48,13 +48,13 @@ void PieceWriter::gather_kept(const LayerBytes& all) {
   if (!strategy_.keep_apart || !gathers_weights()) {
     return;
   }
-  Bytes kept = all.used_weights - all.expert_weights;
+  Bytes kept = all.sent_weights;
   std::uint32_t lists = 0;
   for (const LayerRange& layers : stage_.chunks) {
     for (std::size_t index = layers.first; index < layers.end; ++index) {
       lists += lists_of(layer(index));
       for (const Operator& op : layer(index).operators) {
-        kept = kept - (is_gathered(op) && !cutter_.goes_with_experts(op) ? cutter_.held_weights(op)
+        kept = kept - (is_gathered(op) && !cutter_.goes_with_experts(op) ? cutter_.sent_weights(op)
                                                                          : Bytes(0));
       }
     }
@@ -155,13 +155,13 @@ void PieceWriter::use_weights(const Operator& op) {
 void PieceWriter::reduce_gradients(Action action, const LayerBytes& bytes, bool final,
                                    std::uint32_t lists) {
   const Kind kind = strategy_.zero >= 1 ? Kind::reduce_scatter : Kind::all_reduce;
-  collective(action, kind, sharing_group(), bytes.dense_gradients, reduction_slot, lists);
+  collective(action, kind, sharing_group(), bytes.sent_gradients, reduction_slot, lists);
   if (strategy_.is_hybrid() && final) {
     collective(action, Kind::all_reduce, Group::copies,
-               Bytes(divided_up(bytes.dense_gradients.count(), strategy_.sharing())),
+               Bytes(divided_up(bytes.sent_gradients.count(), strategy_.sharing())),
                reduction_slot);
   }
-  collective(action, kind, Group::expert_data, bytes.expert_gradients, reduction_slot);
+  collective(action, kind, Group::expert_data, bytes.sent_expert_gradients, reduction_slot);
 }
 
 // What is left of a layer's gradients without those of operators whose weights are gathered by
@@ -172,6 +172,9 @@ LayerBytes PieceWriter::gradients_together(std::size_t index) const {
     if (is_gathered(op)) {
       Bytes& bytes = cutter_.goes_with_experts(op) ? rest.expert_gradients : rest.dense_gradients;
       bytes = bytes - cutter_.operands(op).gradients;
+      Bytes& sent =
+          cutter_.goes_with_experts(op) ? rest.sent_expert_gradients : rest.sent_gradients;
+      sent = sent - cutter_.sent_gradients(op);
     }
   }
   return rest;
@@ -201,6 +204,8 @@ void PieceWriter::reduce_gradients(std::size_t index, bool final) {
       LayerBytes own;
       (cutter_.goes_with_experts(op) ? own.expert_gradients : own.dense_gradients) =
           cutter_.operands(op).gradients;
+      (cutter_.goes_with_experts(op) ? own.sent_expert_gradients : own.sent_gradients) =
+          cutter_.sent_gradients(op);
       copy("copies of gradients", reduced(own), strategy_.list_copies + strategy_.gradient_copies);
       reduce_gradients(action, own, final);
     }

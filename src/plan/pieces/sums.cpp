@@ -20,9 +20,12 @@ void PieceWriter::gather_context(const Operator& op) {
   }
 }
 
-void PieceWriter::exchange_tokens(const Operator& op) {
+// Copies of tokens go to the experts behind the operator that makes them, and come back behind that
+// of the experts; gradients the other way.
+void PieceWriter::exchange_tokens(const Operator& op, Exchange way) {
+  const bool to_experts = (op.experts == 0) == (way == Exchange::forward);
   collective(Action::collective, Kind::all_to_all, Group::expert,
-             cutter_.whole_bytes(op.exchange_elements));
+             cutter_.exchanged(op, to_experts));
 }
 
 // Partial sums of the members that share the depth (PALM, Table III; Shoeybi et al., section 3).
@@ -33,25 +36,25 @@ void PieceWriter::sum_forward(std::size_t index, const Operator& op) {
   if (const Cut* cut = cutter_.explicit_cut(op)) {
     const std::uint64_t share = std::uint64_t{cut->samples} * cut->rows * cut->columns;
     collective(Action::collective, Kind::all_reduce, tables_.group_of({cut->depth, 1}),
-               Bytes(divided_up(cutter_.tensor_bytes(op.output_elements).count(), share)));
+               Bytes(divided_up(cutter_.partial_sums(op.output_elements).count(), share)));
     return;
   }
   const bool scattered = strategy_.sequence_parallel && op.sharding == Sharding::row;
   collective(Action::collective, scattered ? Kind::reduce_scatter : Kind::all_reduce, Group::tensor,
-             cutter_.tensor_bytes(op.forward_all_reduce_elements));
+             cutter_.partial_sums(op.forward_all_reduce_elements));
 }
 
 void PieceWriter::sum_backward(const Operator& op, Action action) {
   if (const Cut* cut = cutter_.explicit_cut(op)) {
     const std::uint64_t share = std::uint64_t{cut->samples} * cut->rows * cut->depth;
     collective(action, Kind::all_reduce, tables_.group_of({cut->columns, cut->depth}),
-               Bytes(divided_up(cutter_.tensor_bytes(op.input_elements).count(), share)),
+               Bytes(divided_up(cutter_.partial_sums(op.input_elements).count(), share)),
                tensor_slot);
     return;
   }
   const bool scattered = strategy_.sequence_parallel && op.sharding == Sharding::column;
   collective(action, scattered ? Kind::reduce_scatter : Kind::all_reduce, Group::tensor,
-             cutter_.tensor_bytes(op.backward_all_reduce_elements), tensor_slot);
+             cutter_.partial_sums(op.backward_all_reduce_elements), tensor_slot);
   if (op.context_elements > 0) {
     const Bytes whole = cutter_.tensor_bytes(op.context_elements) * strategy_.context;
     collective(Action::collective, Kind::reduce_scatter, Group::context,

@@ -150,10 +150,10 @@ void PieceWriter::wait_accesses(std::uint64_t mask) {
 void PieceWriter::gather_weights(std::size_t index) {
   if (gathers_layers()) {
     const LayerBytes bytes = cutter_.bytes_of(layer(index));
-    collective(Action::start_collective, Kind::all_gather, sharing_group(),
-               bytes.used_weights - bytes.expert_weights, gather_slot_of(index));
-    collective(Action::start_collective, Kind::all_gather, Group::expert_data, bytes.expert_weights,
+    collective(Action::start_collective, Kind::all_gather, sharing_group(), bytes.sent_weights,
                gather_slot_of(index));
+    collective(Action::start_collective, Kind::all_gather, Group::expert_data,
+               bytes.sent_expert_weights, gather_slot_of(index));
   }
 }
 
@@ -249,18 +249,18 @@ void PieceWriter::forward_operator(std::size_t index, const Operator& op,
   const std::string name = layer(index).name + "/" + op.name;
   if (goes_in_pieces(op)) {
     forward_in_pieces(name, op, operation);
-    exchange_tokens(op);
+    exchange_tokens(op, Exchange::forward);
     return;
   }
   if (strategy_.sequence_parallel && op.sharding == Sharding::column) {
     collective(Action::collective, Kind::all_gather, Group::tensor,
-               cutter_.tensor_bytes(op.backward_all_reduce_elements));
+               cutter_.gathered_tokens(op.backward_all_reduce_elements));
   }
   if (!is_nothing(operation)) {
     execute(name, operation);
   }
   sum_forward(index, op);
-  exchange_tokens(op);
+  exchange_tokens(op, Exchange::forward);
 }
 
 void PieceWriter::prefetch_backward(std::size_t index, Gradients gradients, bool gathers) {
@@ -362,14 +362,14 @@ void PieceWriter::backward_operator(std::size_t index, const Operator& op, Gradi
   const bool in_pieces = inputs && goes_in_pieces(op);
   if (inputs) {
     use_weights(op);
-    exchange_tokens(op);
+    exchange_tokens(op, Exchange::backward);
   }
   if (in_pieces) {
     backward_in_pieces(name, op, has_weights && !cutter_.keeps_gathered_input(op));
   } else if (inputs) {
     if (strategy_.sequence_parallel && op.sharding == Sharding::row) {
       collective(Action::collective, Kind::all_gather, Group::tensor,
-                 cutter_.tensor_bytes(op.forward_all_reduce_elements));
+                 cutter_.gathered_tokens(op.forward_all_reduce_elements));
     }
     gather_context(op);
     execute(name, cutter_.input_gradient(op));
@@ -383,7 +383,7 @@ void PieceWriter::backward_operator(std::size_t index, const Operator& op, Gradi
     // The input was stored cut along the tokens (Korthikanti et al., section 4.2.2).
     if (strategy_.sequence_parallel && column && !in_pieces && !cutter_.keeps_gathered_input(op)) {
       collective(Action::collective, Kind::all_gather, Group::tensor,
-                 cutter_.tensor_bytes(op.backward_all_reduce_elements));
+                 cutter_.gathered_tokens(op.backward_all_reduce_elements));
     }
     execute(name + " weights", weights);
   }
@@ -420,9 +420,8 @@ void PieceWriter::write_update() {
     access(Action::write, "write optimizer state", optimizer_slot + 1, update.written);
   }
   if (strategy_.zero == 1 || strategy_.zero == 2) {
-    collective(Action::collective, Kind::all_gather, sharing_group(),
-               all.used_weights - all.expert_weights);
-    collective(Action::collective, Kind::all_gather, Group::expert_data, all.expert_weights);
+    collective(Action::collective, Kind::all_gather, sharing_group(), all.sent_weights);
+    collective(Action::collective, Kind::all_gather, Group::expert_data, all.sent_expert_weights);
   }
   gather_kept(all);
   wait_accesses(all_accesses);

@@ -143,7 +143,8 @@ class PieceWriter {
                          const workload::Operation& operation);
   void backward_in_pieces(const std::string& name, const workload::Operator& op, bool gathers);
   void gather_context(const workload::Operator& op);
-  void exchange_tokens(const workload::Operator& op);
+  enum class Exchange : std::uint8_t { forward, backward };
+  void exchange_tokens(const workload::Operator& op, Exchange way);
   void sum_forward(std::size_t index, const workload::Operator& op);
   void backward_layer(std::size_t index, Gradients gradients);
   std::size_t begin_layer();

@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "tessera/config/data_type_key.hpp"
 #include "tessera/config/key.hpp"
 #include "tessera/config/without_effect.hpp"
 #include "tessera/core/registry.hpp"
@@ -18,6 +17,7 @@
 #include "transformer/expert_keys.hpp"
 #include "transformer/layers.hpp"
 #include "transformer/mixers.hpp"
+#include "transformer/product_keys.hpp"
 
 namespace tessera::workload {
 namespace {
@@ -178,10 +178,6 @@ const ChoiceKey<LayoutCopies> layout_copies{
     "what is copied into another layout; context: what plain or eager attention gives, from heads "
     "to rows of tokens (Megatron-LM); layers: input and output of each layer too, between samples "
     "first and tokens first, and the gradient that comes (profiles of single layers)"};
-const ChoiceKey<DataType> product_type =
-    ChoiceKey<DataType>("product_type", config::data_types(), "data_type",
-                        "of the inputs of a layer's products with weights, cast to it before each")
-        .derived();
 const Key<bool> dropout{"dropout", true, "in training, masks of dropout are computed and kept"};
 
 void read_query_key_norms(config::Section& section, TransformerShape& shape) {
@@ -387,12 +383,13 @@ bool refuse_too_large(config::Section& section, const TransformerShape& shape) {
 std::optional<Workload> read_transformer(config::Section& section) {
   std::optional<TransformerShape> shape = read_shape(section);
   std::optional<Workload> workload = read_training(section);
-  const DataType products =
-      product_type.read(section, to_string(workload ? workload->data_type : DataType::fp16));
+  const NumberFormat products =
+      read_products(section, workload ? workload->data_type : DataType::fp16);
   if (!shape || !workload) {
     return std::nullopt;  // the section holds the complaint
   }
-  workload->product_type = products;
+  workload->product_type = products.type;
+  workload->product_format = products;
   if (!workload->training && shape->loss_kernels != Loss::plain) {
     config::note_without_effect(section, "loss", "inference");
   }
@@ -423,9 +420,9 @@ std::vector<ParameterInfo> transformer_parameters() {
       head_width,    sequence,       encoder_sequence, vocabulary,      token_types, positions,
       normalisation, norm_after,     attention,        causal,          mlp,         ffn,
       head,          tie_embeddings, biases,           query_key_norms, dropout,     loss,
-      loss_metrics,  join_gradients, bias_gradients,   layout_copies,   product_type};
+      loss_metrics,  join_gradients, bias_gradients,   layout_copies};
   for (std::vector<ParameterInfo> more :
-       {mixer_parameters(), expert_parameters(), training_parameters()}) {
+       {product_parameters(), mixer_parameters(), expert_parameters(), training_parameters()}) {
     std::move(more.begin(), more.end(), std::back_inserter(list));
   }
   return list;
@@ -444,9 +441,7 @@ const Registration transformer_registration(
 std::optional<TransformerShape> read_transformer_shape(config::Section& section) {
   std::optional<TransformerShape> shape = read_shape(section);
   const DataType type = read_data_type(section);
-  if (section.raw(product_type.key()).kind == config::Value::Kind::scalar) {
-    config::note_without_effect(section, product_type.key(), "requests");
-  }
+  leave_products(section, "requests");
   config::note_without_effect(section, "batch", "requests");
   for (const ParameterInfo& info : training_parameters()) {
     section.raw(info.name);

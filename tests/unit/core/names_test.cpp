@@ -19,6 +19,10 @@ TEST(DataType, NamesReadBack) {
     ASSERT_TRUE(type.has_value()) << name;
     EXPECT_EQ(to_string(*type), name);
   }
+  EXPECT_THAT(product_type_names(),
+              ElementsAre("fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "mxfp8"));
+  EXPECT_EQ(element_type(*data_type_from("mxfp8")), DataType::fp8);
+  EXPECT_EQ(element_type(DataType::bf16), DataType::bf16);
   EXPECT_FALSE(data_type_from("FP16").has_value());
   EXPECT_FALSE(data_type_from("").has_value());
 }

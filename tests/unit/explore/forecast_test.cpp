@@ -256,6 +256,24 @@ TEST(Forecast, BoundsPairsOfStagesThatAreAlike) {
   expect_bounds(lab, 4);
 }
 
+// Narrower than what is kept: a forecast of what is kept would be no bound.
+TEST(Forecast, BoundsTypesOfWires) {
+  Files files = with_machine(
+      "topology: {kind: mesh, rows: 2, columns: 4, bandwidth: 200 MB/s, latency: 1 ns}\n"
+      "tile: {peak: {fp16: 4 TFLOP/s}, sram: 64 MB}\n");
+  files.at("lab/experiment.yaml") =
+      "machine: machine.yaml\n"
+      "workload: {kind: transformer, layers: 4, hidden: 64, heads: 4, sequence: 32,\n"
+      "  vocabulary: 64, batch: 32, gradient_type: fp32, experts: {count: 4, top_k: 2}}\n"
+      "strategy: {pipeline: 2, wires: {dispatch: fp8, combine: mxfp8, weights: mxfp8,\n"
+      "  gradients: fp8, tensor_gathers: fp8, tensor_sums: fp8}}\n";
+  Laboratory lab(files);
+  lab.limits.given = {{"pipeline", {"1", "2"}}, {"context", {"1"}},      {"chunks", {"1"}},
+                      {"schedule", {"1f1b"}},   {"recompute", {"none"}}, {"micro_batch", {"2"}},
+                      {"placement", {"linear"}}};
+  expect_bounds(lab, 40);
+}
+
 // What is reduced beside a backward pass takes longer than the pass, and goes on beside the forward
 // pass behind it. Estimates that counted it with the backward pass alone were 9 % too long.
 TEST(Forecast, EstimatesGradientsThatGoOnBesideTheNextPass) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "reading.hpp"
+#include "tessera/machine/macs_per_pe.hpp"
 #include "tessera/machine/routing/routing.hpp"
 
 namespace tessera::machine::read_machine_test {
@@ -228,7 +229,7 @@ TEST(ReadMachine, ComplainsAboutTheTile) {
   EXPECT_THAT(
       read(mesh + "tile:\n  peak:\n    fp61: 1 TFLOP/s\n").complaints,
       ElementsAre("m.yaml:4:5: error: tile.peak.fp61: unknown data type 'fp61'; did you mean "
-                  "'fp64'? known: fp64, fp32, tf32, fp16, bf16, fp8, int8"));
+                  "'fp64'? known: fp64, fp32, tf32, fp16, bf16, fp8, int8, mxfp8"));
   EXPECT_THAT(read(mesh + "tile:\n  sram: 1 MB\n").complaints,
               ElementsAre("m.yaml:2:1: error: tile.peak: must give the peak rate of at least one "
                           "data type, e.g. fp16"));
@@ -264,6 +265,22 @@ TEST(ReadMachine, ComplainsAboutMemory) {
           "1 GB/s, latency: 1 ns}\n")
           .complaints,
       ElementsAre("m.yaml:2:8: error: dram.at: 'edge' needs a grid (mesh, torus, wafer)"));
+}
+
+// A type of blocks computes as its elements where nothing else is said.
+TEST(ReadMachine, BlocksComputeAsTheirElements) {
+  const std::string mesh =
+      "topology: {kind: mesh, rows: 1, columns: 2, bandwidth: 1 GB/s, latency: 1 ns}\n";
+  const Tile plain = machine_of(mesh + "tile: {peak: {fp8: 2 TFLOP/s}}\n").tile;
+  EXPECT_EQ(plain.rate(DataType::mxfp8), plain.rate(DataType::fp8));
+  const Tile own = machine_of(mesh + "tile: {peak: {fp8: 2 TFLOP/s, mxfp8: 1 TFLOP/s}}\n").tile;
+  EXPECT_LT(own.rate(DataType::mxfp8), own.rate(DataType::fp8));
+  MacsPerPe macs;
+  macs.set(DataType::fp8, 2);
+  EXPECT_EQ(macs.of(DataType::mxfp8), 2U);
+  macs.set(DataType::mxfp8, 4);
+  EXPECT_EQ(macs.of(DataType::mxfp8), 4U);
+  EXPECT_EQ(macs.of(DataType::fp8), 2U);
 }
 
 }  // namespace

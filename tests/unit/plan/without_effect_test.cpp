@@ -48,6 +48,43 @@ TEST(WithoutEffect, OfKernelsThatWorkDoesNotHave) {
                           "layout_copies has no effect with attention: flash"));
 }
 
+TEST(WithoutEffect, OfTypesOfWhatIsNotSent) {
+  const std::string wires =
+      "wires: {dispatch: fp8, combine: fp8, weights: fp8, gradients: fp8, tensor_gathers: fp8, "
+      "tensor_sums: fp8}\n";
+  EXPECT_THAT(notes_of(wires),
+              ElementsAre("strategy.wires.dispatch has no effect with expert: 1",
+                          "strategy.wires.combine has no effect with expert: 1",
+                          "strategy.wires.weights has no effect with zero: 0",
+                          "strategy.wires.gradients has no effect with data: 1",
+                          "strategy.wires.tensor_gathers has no effect with tensor: 1",
+                          "strategy.wires.tensor_sums has no effect with tensor: 1"));
+  EXPECT_THAT(notes_of("tensor: 2\ndata: 2\nexpert: 2\nzero: 1\nsequence_parallel: true\n" + wires,
+                       workload_text() + "experts: {count: 4, top_k: 1}\n"),
+              IsEmpty());
+  EXPECT_THAT(notes_of("tensor: 2\nwires: {tensor_gathers: fp8}\n"),
+              ElementsAre("strategy.wires.tensor_gathers has no effect with sequence_parallel: "
+                          "false"));
+  EXPECT_THAT(notes_of("data: 2\nzero: 3\nwires: {weights: fp8, gradients: fp8}\n",
+                       workload_text() + "mode: inference\n"),
+              ElementsAre("strategy.wires.gradients has no effect with inference"));
+}
+
+TEST(WithoutEffect, OfTypesOfStateAndScales) {
+  EXPECT_THAT(notes_of("", workload_text() + "moment_type: bf16\nmaster_type: bf16\n"), IsEmpty());
+  EXPECT_THAT(notes_of("",
+                       "kind: transformer\nlayers: 2\nhidden: 64\nheads: 4\nsequence: 16\n"
+                       "vocabulary: 100\nbatch: 16\noptimizer: sgd\nmoment_type: bf16\n"),
+              ElementsAre("moment_type has no effect with optimizer: sgd"));
+  EXPECT_THAT(notes_of("", workload_text() + "mode: inference\nmoment_type: bf16\n"
+                                             "master_type: bf16\n"),
+              ElementsAre("master_type has no effect with inference",
+                          "moment_type has no effect with inference"));
+  EXPECT_THAT(notes_of("", workload_text() + "product_group_size: 128\n"),
+              ElementsAre("product_group_size has no effect with products in the workload's "
+                          "data_type"));
+}
+
 TEST(WithoutEffect, OfGroupsOfOne) {
   EXPECT_THAT(notes_of("sequence_parallel: true\noverlap_tensor: true\nasync_tensor: true\n"),
               ElementsAre("strategy.sequence_parallel has no effect with tensor: 1",

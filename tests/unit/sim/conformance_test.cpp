@@ -117,6 +117,44 @@ TEST(Conformance, ProductsAfterCollectivesThatAreOverAtOnce) {
   expect_alike(summary_of(text), summary_of(text + flat), "reduce-scatters over at once");
 }
 
+// What is sent in a type of its own is as many bytes either way, and takes less time than as kept.
+TEST(Conformance, PlansAsGraphsWithTypesOfWires) {
+  const std::string narrow =
+      "wires: {dispatch: mxfp8, weights: fp8, gradients: fp8, tensor_gathers: fp8, tensor_sums: "
+      "fp8}";
+  const std::vector<std::string> experts{"workload.experts={count: 4, top_k: 2}"};
+  for (const std::string strategy :
+       {"data: 4, expert: 2, zero: 3", "data: 4, expert: 4, zero: 1",
+        "tensor: 2, data: 2, sequence_parallel: true, zero: 2", "tensor: 4, data: 2"}) {
+    const auto text = [&](const std::string& wires) {
+      return machine_of("model: analytical") + model + "strategy: {" + strategy + wires + "}\n" +
+             no_trace;
+    };
+    const trace::Summary plan = summary_of(text(", " + narrow), experts);
+    ASSERT_EQ(plan.status, "finished");
+    expect_alike(plan, summary_of(text(", " + narrow) + flat, experts), strategy);
+    EXPECT_LT(plan.iteration_time_ps, summary_of(text(""), experts).iteration_time_ps) << strategy;
+  }
+}
+
+TEST(Conformance, PlansOfOneTileForOthersSendInTheSameTypes) {
+  const std::string text =
+      "machine:\n  topology: {kind: mesh, rows: 4, columns: 4, bandwidth: 10 GB/s, latency: 20 "
+      "ns}\n  tile: {peak: {fp16: 1 TFLOP/s, fp8: 2 TFLOP/s}, sram: 64 MiB}\n"
+      "  dram: {at: each, bandwidth: 20 GB/s, latency: 50 ns}\n  network: {model: analytical}\n"
+      "workload: {kind: transformer, layers: 8, hidden: 256, heads: 8, sequence: 128,\n"
+      "  vocabulary: 512, batch: 16, product_type: mxfp8, moment_type: bf16}\n"
+      "strategy: {pipeline: 2, tensor: 4, data: 2, zero: 1, sequence_parallel: true,\n"
+      "  wires: {weights: mxfp8, gradients: fp8, tensor_gathers: fp8, tensor_sums: fp8}}\n" +
+      no_trace;
+  const trace::Summary whole = summary_of(text);
+  for (const std::string aggregation : {"tensor", "stage"}) {
+    const trace::Summary one = summary_of(text, {"strategy.aggregation=" + aggregation});
+    EXPECT_EQ(one.iteration_time_ps, whole.iteration_time_ps) << aggregation;
+    EXPECT_EQ(one.collective_bytes, whole.collective_bytes) << aggregation;
+  }
+}
+
 TEST(Conformance, PlansAsGraphs) {
   for (const std::string network : {"model: analytical", "model: packet"}) {
     for (const std::string strategy :

@@ -73,6 +73,39 @@ TEST(TransformerInput, GradientsMayBeWiderThanWeights) {
   EXPECT_EQ(result.workload->optimizer_bytes_per_parameter, Bytes(12));
 }
 
+// Adam's moments and the weights that it updates may be narrower (DeepSeek-V3: moments in bf16).
+TEST(TransformerInput, StateOfTheOptimizerHasTypes) {
+  struct Case {
+    const char* keys;
+    Bytes state;
+    bool has_master;
+  };
+  for (const Case& c : {Case{"data_type: bf16\nmoment_type: bf16\n", Bytes(4 + 2 * 2), true},
+                        Case{"data_type: bf16\nmoment_type: fp8\n", Bytes(4 + 2), true},
+                        Case{"data_type: bf16\nmaster_type: bf16\n", Bytes(2 * 4), false},
+                        Case{"data_type: fp8\nmaster_type: bf16\n", Bytes(2 + 2 * 4), true},
+                        Case{"data_type: fp32\nmoment_type: bf16\n", Bytes(2 * 2), false},
+                        Case{"data_type: fp32\nmaster_type: fp64\n", Bytes(8 + 2 * 4), true},
+                        Case{"optimizer: sgd\nmaster_type: fp16\n", Bytes(0), false}}) {
+    const ReadResult result = read(required + c.keys);
+    EXPECT_THAT(result.complaints, IsEmpty());
+    ASSERT_TRUE(result.workload);
+    EXPECT_EQ(result.workload->optimizer_bytes_per_parameter, c.state) << c.keys;
+    EXPECT_EQ(result.workload->has_master, c.has_master) << c.keys;
+  }
+}
+
+TEST(TransformerInput, ProductsMayHaveScales) {
+  const auto format = [](const std::string& keys) {
+    return read(required + "data_type: bf16\n" + keys).workload->product_format;
+  };
+  EXPECT_EQ(format(""), (NumberFormat{DataType::bf16, 0, Bytes()}));
+  EXPECT_EQ(format("product_type: fp8\n"), (NumberFormat{DataType::fp8, 0, Bytes()}));
+  EXPECT_EQ(format("product_type: mxfp8\n"), (NumberFormat{DataType::mxfp8, 32, Bytes(1)}));
+  EXPECT_EQ(format("product_type: fp8\nproduct_group_size: 128\n"),
+            (NumberFormat{DataType::fp8, 128, Bytes(4)}));
+}
+
 TEST(TransformerInput, InferenceKeepsNoGradientsAndNoState) {
   const ReadResult result = read(required + "mode: inference\n");
   EXPECT_THAT(result.complaints, IsEmpty());

@@ -125,11 +125,11 @@ const Forecaster::SharingSums& Forecaster::sharing_of(PerLayout& layout) {
       most_boundary = std::max(most_boundary, state.boundary);
     }
     gathers.push_back(
-        ways.time(data, *data_algorithm_, Kind::all_gather, state.used_weights) +
-        ways.time(expert, *data_algorithm_, Kind::all_gather, state.used_expert_weights));
-    reductions.push_back(ways.time(data, *data_algorithm_, kind, state.dense_gradients) +
-                         ways.time(expert, *data_algorithm_, kind, state.expert_gradients));
-    copies.push_back(sum_of_copies(ways, state.dense_gradients));
+        ways.time(data, *data_algorithm_, Kind::all_gather, state.sent_weights) +
+        ways.time(expert, *data_algorithm_, Kind::all_gather, state.sent_expert_weights));
+    reductions.push_back(ways.time(data, *data_algorithm_, kind, state.sent_gradients) +
+                         ways.time(expert, *data_algorithm_, kind, state.sent_expert_gradients));
+    copies.push_back(sum_of_copies(ways, state.sent_gradients));
   }
   made = std::make_unique<SharingSums>();
   SharingSums& sums = *made;

@@ -64,8 +64,8 @@ LinkBytes Forecaster::carried_for_replicas(Ways& ways, const LayerState& state) 
   const plan::GroupShape& data = groups_[static_cast<std::size_t>(sharing_group())];
   const plan::GroupShape& expert = groups_[static_cast<std::size_t>(Group::expert_data)];
   const auto gather = [&](LinkBytes& to) {
-    add(ways, data, *data_algorithm_, Kind::all_gather, state.used_weights, to);
-    add(ways, expert, *data_algorithm_, Kind::all_gather, state.used_expert_weights, to);
+    add(ways, data, *data_algorithm_, Kind::all_gather, state.sent_weights, to);
+    add(ways, expert, *data_algorithm_, Kind::all_gather, state.sent_expert_weights, to);
   };
   if (strategy_.zero == 3) {
     LinkBytes once;
@@ -78,8 +78,8 @@ LinkBytes Forecaster::carried_for_replicas(Ways& ways, const LayerState& state) 
     }
     const Kind kind = strategy_.zero >= 1 ? Kind::reduce_scatter : Kind::all_reduce;
     LinkBytes once;
-    add(ways, data, *data_algorithm_, kind, state.dense_gradients, once);
-    add(ways, expert, *data_algorithm_, kind, state.expert_gradients, once);
+    add(ways, data, *data_algorithm_, kind, state.sent_gradients, once);
+    add(ways, expert, *data_algorithm_, kind, state.sent_expert_gradients, once);
     carried += once * (strategy_.zero >= 2 ? strategy_.micro_batches : 1.0);
   }
   return carried;

@@ -40,9 +40,9 @@ Span Forecaster::update_of(Ways& ways, const LayerState& state, const plan::Stag
   Span time = ways.time(tensor, *tensor_algorithm_, Kind::all_reduce, state.whole_gradients);
   if (!strategy_.overlap_gradients && strategy_.zero < 2) {
     const Kind kind = strategy_.zero >= 1 ? Kind::reduce_scatter : Kind::all_reduce;
-    time += ways.time(data, *data_algorithm_, kind, state.dense_gradients);
-    time += sum_of_copies(ways, state.dense_gradients);
-    time += ways.time(expert, *data_algorithm_, kind, state.expert_gradients);
+    time += ways.time(data, *data_algorithm_, kind, state.sent_gradients);
+    time += sum_of_copies(ways, state.sent_gradients);
+    time += ways.time(expert, *data_algorithm_, kind, state.sent_expert_gradients);
   }
   const plan::Update update =
       plan::update_of(workload_, state.optimizer, state.updated_weights, state.updated_gradients);
@@ -52,8 +52,8 @@ Span Forecaster::update_of(Ways& ways, const LayerState& state, const plan::Stag
     time += {moved * ways.least_access(), moved * access};
   }
   if (strategy_.zero == 1 || strategy_.zero == 2) {
-    time += ways.time(data, *data_algorithm_, Kind::all_gather, state.used_weights);
-    time += ways.time(expert, *data_algorithm_, Kind::all_gather, state.used_expert_weights);
+    time += ways.time(data, *data_algorithm_, Kind::all_gather, state.sent_weights);
+    time += ways.time(expert, *data_algorithm_, Kind::all_gather, state.sent_expert_weights);
   }
   return time;
 }
