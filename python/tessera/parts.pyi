@@ -652,6 +652,8 @@ class Strategy(Section):
     """of shard: near, replicas that follow each other (a server); across, replicas with as many between them as there are groups (the same place of each server: a rail); name, one of near, across; default: near"""
     prefetch: Literal["both", "forward", "none"] | None
     """of zero 3: passes that gather a layer's weights while the layer before is computed; both, forward, or none: a gather begins when that layer is over; name, one of both, forward, none; default: both"""
+    prefetch_layers: int | None
+    """of prefetch, by layer: whose weights are gathered, or are on their way, while one is computed; 1 is what FSDP's limit_all_gathers leaves; integer, 1 to 16; default: 1"""
     gather: Literal["layer", "operator"] | None
     """of zero 3: weights are gathered by layer (FSDP), or by operator (DeepSpeed's parameters), each in a collective of its own; name, one of layer, operator; default: layer"""
     keep_below: int | None
@@ -707,6 +709,7 @@ class Strategy(Section):
         shard: int | None = ...,
         shard_members: Literal["near", "across"] | None = ...,
         prefetch: Literal["both", "forward", "none"] | None = ...,
+        prefetch_layers: int | None = ...,
         gather: Literal["layer", "operator"] | None = ...,
         keep_below: int | None = ...,
         reuse_distance: int | None = ...,

@@ -139,9 +139,15 @@ void note_sharing_out(Section& section, const Strategy& strategy) {
     if (strategy.prefetch != Prefetch::both) {
       note_without_effect(section, "prefetch", "less than zero: 3");
     }
+    if (strategy.prefetch_layers > 1) {
+      note_without_effect(section, "prefetch_layers", "less than zero: 3");
+    }
     if (strategy.gather != GatherUnit::layer) {
       note_without_effect(section, "gather", "less than zero: 3");
     }
+  }
+  if (strategy.zero == 3 && strategy.prefetch_layers > 1 && strategy.prefetch == Prefetch::none) {
+    note_without_effect(section, "prefetch_layers", "prefetch: none");
   }
   if (strategy.gradient_copies > 0 && (strategy.zero < 2 || strategy.sharing() == 1)) {
     note_without_effect(section, "gradient_copies",

@@ -42,8 +42,9 @@ void PassWalk::find_units() {
     units_.end = layer(end_ - 1).has_loss ? end_ - 1 : end_;
   }
   // The unit that is gathered first beside the next one, or two layers, each copied from while the
-  // next is on its way.
-  units_.buffers = std::max(units_.once, largest) + largest;
+  // next is on its way, or as many as are.
+  units_.buffers =
+      std::max(units_.once, largest) + largest * std::max(1U, strategy_.gathered_ahead_forward());
   units_.gathers = gathers(strategy_);
 }
 
@@ -116,15 +117,16 @@ PassMemory PassWalk::weight_gradient() {
   return pass_;
 }
 
-// Inside a run of layers of one kind the second and the last but one have the same neighbours as
-// those between, and the latter holds most.
+// Inside a run of layers of one kind all that have the same neighbours, up to those behind what is
+// gathered ahead, hold as much but for what is kept, and the last of them most.
 bool PassWalk::is_corner(std::size_t index) const {
-  if (index < first_ + 2 || index + 2 >= end_ || strategy_.offload.is_on()) {
+  const std::size_t reach = strategy_.prefetch_layers + 1;
+  if (index < first_ + reach || index + reach >= end_ || strategy_.offload.is_on()) {
     return true;
   }
-  const std::size_t kind = kind_of_[index];
-  return kind_of_[index - 2] != kind || kind_of_[index - 1] != kind ||
-         kind_of_[index + 1] != kind || kind_of_[index + 2] != kind;
+  const auto begin = kind_of_.begin() + static_cast<std::ptrdiff_t>(index - reach);
+  return std::any_of(begin, begin + static_cast<std::ptrdiff_t>(2 * reach + 1),
+                     [&](std::size_t kind) { return kind != kind_of_[index]; });
 }
 
 template <class Of>
@@ -160,14 +162,18 @@ Bytes PassWalk::unit_scattered(std::size_t index) const {
          (another ? layer(index + 1).gradients : Bytes());
 }
 
-Bytes PassWalk::gathered(std::size_t index, bool ahead, std::size_t next) const {
+Bytes PassWalk::gathered(std::size_t index, std::size_t from, std::size_t end) const {
   if (strategy_.has_units()) {
     return unit_gathered(index);
   }
   if (!gathers(strategy_)) {
     return {};
   }
-  return layer(index).weights + (ahead ? layer(next).weights : Bytes());
+  Bytes all;
+  for (std::size_t other = from; other < end; ++other) {
+    all += layer(other).weights;
+  }
+  return all;
 }
 
 // Those of the layer before are on their way while sums go on beside.
@@ -208,7 +214,7 @@ MemoryUse PassWalk::at_work_forward(std::size_t index, Bytes kept) const {
   MemoryUse use;
   use[MemoryPart::activations] = kept + beside(index);
   use[MemoryPart::gathered] =
-      gathered(index, strategy_.prefetch != Prefetch::none && index + 1 < end_, index + 1);
+      gathered(index, index, std::min(index + strategy_.gathered_ahead_forward() + 1, end_));
   use[MemoryPart::working] = layer(index).working_forward + unfit(index);
   return use;
 }
@@ -217,8 +223,9 @@ MemoryUse PassWalk::at_work_backward(std::size_t index, Bytes kept) const {
   MemoryUse use;
   use[MemoryPart::activations] = kept;
   use[MemoryPart::recomputed] = layer(index).recomputed;
-  use[MemoryPart::gathered] =
-      gathered(index, strategy_.prefetch == Prefetch::both && index > first_, index - 1);
+  use[MemoryPart::gathered] = gathered(
+      index, index - std::min<std::size_t>(strategy_.gathered_ahead_backward(), index - first_),
+      index + 1);
   use[MemoryPart::working] = layer(index).working_backward + layer(index).copied + unfit(index);
   return use;
 }

@@ -50,7 +50,8 @@ class PassWalk {
   void find_units();
   Bytes unit_gathered(std::size_t index) const;
   Bytes unit_scattered(std::size_t index) const;
-  Bytes gathered(std::size_t index, bool ahead, std::size_t next) const;
+  // With the layers from `from` on, before `end`, it among them.
+  Bytes gathered(std::size_t index, std::size_t from, std::size_t end) const;
   Bytes scattered(std::size_t index) const;
   Bytes unfit(std::size_t index) const;
   Bytes offloaded(std::size_t index) const;

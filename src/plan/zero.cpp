@@ -35,6 +35,12 @@ const ChoiceKey<Prefetch> prefetch{
     "both",
     "of zero 3: passes that gather a layer's weights while the layer before is computed; both, "
     "forward, or none: a gather begins when that layer is over"};
+const Key<Count> prefetch_layers = counted_in(
+    "layers",
+    Key<Count>("prefetch_layers", 1,
+               "of prefetch, by layer: whose weights are gathered, or are on their way, while one "
+               "is computed; 1 is what FSDP's limit_all_gathers leaves",
+               config::between<Count>(1, most_layers_ahead)));
 const ChoiceKey<GatherUnit> gather{
     "gather",
     {{"layer", GatherUnit::layer}, {"operator", GatherUnit::operators}},
@@ -96,7 +102,7 @@ void read_shard(config::Section& section, Strategy& strategy) {
 }  // namespace
 
 std::vector<ParameterInfo> zero_parameters() {
-  return {zero,       shard,          shard_members, prefetch,   gather,
+  return {zero,       shard,          shard_members, prefetch,   prefetch_layers, gather,
           keep_below, reuse_distance, list_copies,   keep_apart, gradient_copies};
 }
 
@@ -111,8 +117,13 @@ void read_zero(config::Section& section, Strategy& strategy) {
     strategy.reuse_distance = static_cast<std::uint64_t>(reuse_distance.read(section));
     strategy.list_copies = list_copies.read(section);
     strategy.keep_apart = keep_apart.read(section);
+    if (section.has(prefetch_layers.key())) {
+      section.raw(prefetch_layers.key());
+      section.error(prefetch_layers.key(), "is only for 'gather: layer'");
+    }
     return;
   }
+  strategy.prefetch_layers = prefetch_layers.read(section);
   for (const char* key : {"keep_below", "reuse_distance", "list_copies", "keep_apart"}) {
     if (section.has(key)) {
       section.raw(key);

@@ -50,6 +50,9 @@ enum class Boundary : std::uint8_t { full, scattered, broadcast, reduced };
 // (Zhao et al., arXiv:2304.11277, section 3.3.2).
 enum class Prefetch : std::uint8_t { both, forward, none };
 
+// As many gathers as slots of a program hold beside the layer at work.
+inline constexpr std::uint32_t most_layers_ahead = 16;
+
 // Who share out what ZeRO does, of replicas in groups: those that follow each other, or those with
 // as many between them as there are groups.
 enum class ShardMembers : std::uint8_t { near, across };
@@ -93,8 +96,9 @@ struct Strategy {
   std::vector<std::vector<Pass>> order;  // [stages] a schedule that the user wrote, else empty
   Recompute recompute = Recompute::none;
   Prefetch prefetch = Prefetch::both;
-  std::uint32_t zero = 0;   // stage of ZeRO over the data group, 0 … 3
-  std::uint32_t shard = 0;  // replicas that share it out; 0: all (see sharing)
+  std::uint32_t prefetch_layers = 1;  // gathered ahead, where `prefetch` says so
+  std::uint32_t zero = 0;             // stage of ZeRO over the data group, 0 … 3
+  std::uint32_t shard = 0;            // replicas that share it out; 0: all (see sharing)
   ShardMembers shard_members = ShardMembers::near;
   GatherUnit gather = GatherUnit::layer;
   // Of weights gathered by operator, in parameters: fewer are not shared out; more between a
@@ -127,6 +131,13 @@ struct Strategy {
   // Replicas that share out what ZeRO does. Hybrid: in groups, which hold copies of each other
   // (MiCS, Zhang et al., arXiv:2205.00119; FSDP's HYBRID_SHARD, arXiv:2304.11277, section 3.2.2).
   std::uint32_t sharing() const { return shard == 0 ? degrees.data : shard; }
+  // Layers whose weights are gathered before the one at work is over.
+  std::uint32_t gathered_ahead_forward() const {
+    return prefetch == Prefetch::none ? 0 : prefetch_layers;
+  }
+  std::uint32_t gathered_ahead_backward() const {
+    return prefetch == Prefetch::both ? prefetch_layers : 0;
+  }
   bool is_hybrid() const { return zero > 0 && sharing() < degrees.data; }
   bool has_adapters() const {
     return boundary == Boundary::broadcast || boundary == Boundary::reduced;

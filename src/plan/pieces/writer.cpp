@@ -151,9 +151,9 @@ void PieceWriter::gather_weights(std::size_t index) {
   if (gathers_layers()) {
     const LayerBytes bytes = cutter_.bytes_of(layer(index));
     collective(Action::start_collective, Kind::all_gather, sharing_group(), bytes.sent_weights,
-               gather_slot_of(index));
+               slot_of_weights(index));
     collective(Action::start_collective, Kind::all_gather, Group::expert_data,
-               bytes.sent_expert_weights, gather_slot_of(index));
+               bytes.sent_expert_weights, slot_of_weights(index));
   }
 }
 
@@ -176,7 +176,7 @@ void PieceWriter::await_forward(std::size_t index) {
 
 void PieceWriter::await_weights(std::size_t index) {
   if (gathers_layers()) {
-    wait_collectives(slot_bit(gather_slot_of(index)), "wait for weights");
+    wait_collectives(slot_bit(slot_of_weights(index)), "wait for weights");
   }
 }
 
@@ -208,10 +208,14 @@ void PieceWriter::end_layer(std::size_t begin) {
 
 void PieceWriter::write_forward() {
   const LayerRange layers = range();
-  const bool ahead = strategy_.prefetch != Prefetch::none;
+  const std::size_t ahead = strategy_.gathered_ahead_forward();
   prefetch_forward(layers.first);
   gather_weights(layers.first);
-  begin_uses(Phase::forward, ahead);
+  for (std::size_t index = layers.first + 1; index < std::min(layers.first + ahead, layers.end);
+       ++index) {
+    gather_weights(index);
+  }
+  begin_uses(Phase::forward, ahead > 0);
   if (!takes_samples()) {
     transfer(Action::receive, Side::before, Traffic::activation,
              layer(layers.first - 1).boundary_elements);
@@ -219,9 +223,9 @@ void PieceWriter::write_forward() {
   for (std::size_t index = layers.first; index < layers.end; ++index) {
     if (index + 1 < layers.end) {
       prefetch_forward(index + 1);
-      if (ahead) {
-        gather_weights(index + 1);
-      }
+    }
+    if (ahead > 0 && index + ahead < layers.end) {
+      gather_weights(index + ahead);
     }
     await_forward(index);
     const std::size_t begin = begin_layer();
@@ -232,7 +236,7 @@ void PieceWriter::write_forward() {
     access(Action::write, "write activations", slot_of(stored_write_slot, index),
            streams(index).forward_outputs);
     copy_out(index);
-    if (index + 1 < layers.end && !ahead) {
+    if (index + 1 < layers.end && ahead == 0) {
       gather_weights(index + 1);
     }
   }
@@ -263,12 +267,13 @@ void PieceWriter::forward_operator(std::size_t index, const Operator& op,
   exchange_tokens(op, Exchange::forward);
 }
 
-void PieceWriter::prefetch_backward(std::size_t index, Gradients gradients, bool gathers) {
+void PieceWriter::prefetch_backward(std::size_t index, Gradients gradients,
+                                    std::optional<std::size_t> gathered) {
   const LayerStreams bytes = streams(index);
   if (gradients != Gradients::weights) {  // which follow from inputs and gradients of outputs
     access(Action::read, "read weights", slot_of(weights_slot, index), bytes.backward_weights);
-    if (gathers) {
-      gather_weights(index);
+    if (gathered) {
+      gather_weights(*gathered);
     }
   }
   access(Action::read, "read activations", slot_of(stored_read_slot, index), bytes.backward_inputs);
@@ -281,10 +286,13 @@ void PieceWriter::prefetch_backward(std::size_t index, Gradients gradients, bool
 void PieceWriter::write_backward(Gradients gradients, bool final) {
   const LayerRange layers = range();
   const bool passes_on = gradients != Gradients::weights;
-  const bool ahead = strategy_.prefetch == Prefetch::both;
-  prefetch_backward(layers.end - 1, gradients, true);
+  const std::size_t ahead = strategy_.gathered_ahead_backward();
+  prefetch_backward(layers.end - 1, gradients, layers.end - 1);
   if (passes_on) {
-    begin_uses(Phase::backward, ahead);
+    for (std::size_t behind = 2; behind <= std::min(ahead, layers.end - layers.first); ++behind) {
+      gather_weights(layers.end - behind);
+    }
+    begin_uses(Phase::backward, ahead > 0);
     if (layers.end - layers.first > 1) {
       copy_in(layers.end - 2);  // the last one has stayed
     }
@@ -296,7 +304,9 @@ void PieceWriter::write_backward(Gradients gradients, bool final) {
   for (std::size_t index = layers.end; index > layers.first;) {
     --index;
     if (index > layers.first) {
-      prefetch_backward(index - 1, gradients, ahead);
+      const bool gathers = ahead > 0 && index - layers.first >= ahead;
+      prefetch_backward(index - 1, gradients,
+                        gathers ? std::optional(index - ahead) : std::nullopt);
     }
     wait_accesses(slot_bit(slot_of(weights_slot, index)) |
                   slot_bit(slot_of(stored_read_slot, index)) |
@@ -312,7 +322,7 @@ void PieceWriter::write_backward(Gradients gradients, bool final) {
     if (gradients != Gradients::inputs) {
       copy_gradients(index);
     }
-    if (index > layers.first && passes_on && !ahead) {
+    if (index > layers.first && passes_on && ahead == 0) {
       gather_weights(index - 1);
     }
     const LayerStreams streamed = streams(index);

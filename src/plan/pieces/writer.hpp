@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ enum CollectiveSlot : std::uint8_t {
   tensor_slot = 3,
   piece_slot = 4,
   turn_slot = 5,  // and the next one
+  deep_slot = 8,  // of weights where several layers are gathered ahead, and the next ones
 };
 constexpr std::uint32_t slot_bit(std::uint8_t slot) {
   return std::uint32_t{1} << slot;
@@ -71,6 +73,12 @@ class PieceWriter {
     return streams_of(cutter_, strategy_, layer(index), stage_.memory, sram_);
   }
   bool gathers_weights() const { return strategy_.zero == 3 && strategy_.sharing() > 1; }
+  // Another one for each layer that is on its way.
+  std::uint8_t slot_of_weights(std::size_t index) const {
+    const std::uint32_t slots = strategy_.prefetch_layers + 1;
+    return slots == 2 ? gather_slot_of(index)
+                      : static_cast<std::uint8_t>(deep_slot + index % slots);
+  }
   bool gathers_layers() const { return gathers_weights() && strategy_.gather == GatherUnit::layer; }
   // That shares out what ZeRO does, of weights that are no experts'.
   Group sharing_group() const { return strategy_.is_hybrid() ? Group::shard : Group::data; }
@@ -130,7 +138,9 @@ class PieceWriter {
   void prefetch_forward(std::size_t index);
   void await_forward(std::size_t index);
   void await_weights(std::size_t index);
-  void prefetch_backward(std::size_t index, Gradients gradients, bool gathers);
+  // `gathered`: the layer whose weights are gathered with it.
+  void prefetch_backward(std::size_t index, Gradients gradients,
+                         std::optional<std::size_t> gathered);
   void forward_operator(std::size_t index, const workload::Operator& op,
                         const workload::Operation& operation);
   // Beside products, along the tokens: src/plan/pieces/async.cpp.

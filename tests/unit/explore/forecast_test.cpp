@@ -256,6 +256,28 @@ TEST(Forecast, BoundsPairsOfStagesThatAreAlike) {
   expect_bounds(lab, 4);
 }
 
+TEST(Forecast, KnowsLayersGatheredAhead) {
+  Files files = with_machine(
+      "topology: {kind: mesh, rows: 2, columns: 4, bandwidth: 1 GB/s, latency: 1 ns}\n"
+      "tile: {peak: {fp16: 1 TFLOP/s}, sram: 64 MB}\n");
+  files.at("lab/experiment.yaml") =
+      "machine: machine.yaml\n"
+      "workload: {kind: transformer, layers: 6, hidden: 64, heads: 4, sequence: 32,\n"
+      "  vocabulary: 64, batch: 32}\n"
+      "strategy: {pipeline: 1, prefetch_layers: 3}\n";
+  Laboratory lab(files);
+  lab.limits.given = {{"pipeline", {"1", "2"}},  {"tensor", {"1"}}, {"context", {"1"}},
+                      {"schedule", {"1f1b"}},    {"chunks", {"1"}}, {"recompute", {"none"}},
+                      {"placement", {"linear"}}, {"zero", {"3"}},   {"shard", {"0"}}};
+  expect_bounds(lab, 8);
+  visit_some(lab.limits, 1, [&](const Candidate& candidate) {
+    Proposal proposal;
+    proposal.candidate = candidate;
+    proposal = lab.simulator.simulate(proposal, {});
+    EXPECT_EQ(lab.forecaster.of(candidate).memory, proposal.memory) << candidate.title();
+  });
+}
+
 // Narrower than what is kept: a forecast of what is kept would be no bound.
 TEST(Forecast, BoundsTypesOfWires) {
   Files files = with_machine(

@@ -211,6 +211,11 @@ TEST(Groups, WeightsAreGatheredAheadOrNot) {
   EXPECT_EQ(begins("none", Phase::forward), "gcgcgc");
   EXPECT_EQ(begins("both", Phase::backward), "ggcgcg");
   EXPECT_EQ(begins("forward", Phase::backward), "gcgcgc");
+  EXPECT_EQ(begins("both\nprefetch_layers: 3", Phase::forward), "ggggcg");
+  EXPECT_EQ(begins("both\nprefetch_layers: 3", Phase::backward), "ggggcg");
+  EXPECT_EQ(begins("forward\nprefetch_layers: 2", Phase::forward), "gggcgc");
+  EXPECT_EQ(begins("forward\nprefetch_layers: 2", Phase::backward), "gcgcgc");
+  EXPECT_EQ(begins("none\nprefetch_layers: 2", Phase::forward), "gcgcgc");
 }
 
 // PALM, Table III, linear: (BMN, k) forward, (BNK, m) backward, (MK, b and n) for the update; here

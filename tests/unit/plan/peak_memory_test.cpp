@@ -48,6 +48,8 @@ const std::vector<std::string>& sharings() {
       "data: 2\nzero: 3\n",
       "data: 2\nzero: 3\nprefetch: forward\noverlap_gradients: true\n",
       "data: 2\nzero: 3\nprefetch: none\n",
+      "data: 2\nzero: 3\nprefetch_layers: 2\n",
+      "data: 2\nzero: 3\nprefetch_layers: 3\nprefetch: forward\n",
       "tensor: 2\n",
       "tensor: 2\nsequence_parallel: true\n"};
   return all;
@@ -133,6 +135,33 @@ TEST(PeakMemory, ZeroThreeGathersTheLayerAndTheNext) {
   EXPECT_EQ(gathered("forward"), gathered("none"));
   const Planned alone = planned("zero: 3\n");  // nothing is shared out
   EXPECT_EQ(walked(alone, 0).use[MemoryPart::gathered], Bytes(0));
+}
+
+// Each layer gathered ahead is there beside the one at work, as far as there are so many.
+TEST(PeakMemory, LayersGatheredAheadAreHeld) {
+  const auto pass = [](std::uint32_t layers, Phase phase, const std::string& more = "") {
+    const Planned work =
+        planned("data: 2\nzero: 3\nprefetch_layers: " + std::to_string(layers) + "\n" + more);
+    return work.plan.stages[0].pass_memory.chunks[0][static_cast<std::size_t>(phase)].gathered;
+  };
+  const Planned work = planned("data: 2\nzero: 3\n");
+  const auto weights = [&](std::size_t layer) {
+    return memory_of_layer(work.workload, work.plan.strategy, work.workload.layers[layer]).weights;
+  };
+  Bytes all;
+  for (std::size_t layer = 0; layer < work.workload.layers.size(); ++layer) {
+    all += weights(layer);
+  }
+  for (const Phase phase : {Phase::forward, Phase::backward}) {
+    EXPECT_GE(pass(3, phase), weights(2) * 4);
+    EXPECT_EQ(pass(3, phase), pass(2, phase) + weights(2));
+    EXPECT_EQ(pass(16, phase), all);
+  }
+  EXPECT_EQ(pass(3, Phase::backward, "prefetch: forward\n"),
+            pass(1, Phase::backward, "prefetch: forward\n"));
+  const std::string units = "software: {sharding: fsdp2}\n";
+  EXPECT_EQ(pass(2, Phase::forward, units), pass(1, Phase::forward, units) + weights(2))
+      << "another buffer";
 }
 
 TEST(PeakMemory, GathersByOperatorHoldOneAtATime) {

@@ -48,6 +48,14 @@ TEST(WithoutEffect, OfKernelsThatWorkDoesNotHave) {
                           "layout_copies has no effect with attention: flash"));
 }
 
+TEST(WithoutEffect, OfLayersGatheredAhead) {
+  EXPECT_THAT(notes_of("data: 2\nzero: 2\nprefetch_layers: 2\n"),
+              ElementsAre("strategy.prefetch_layers has no effect with less than zero: 3"));
+  EXPECT_THAT(notes_of("data: 2\nzero: 3\nprefetch: none\nprefetch_layers: 2\n"),
+              ElementsAre("strategy.prefetch_layers has no effect with prefetch: none"));
+  EXPECT_THAT(notes_of("data: 2\nzero: 3\nprefetch_layers: 2\n"), IsEmpty());
+}
+
 TEST(WithoutEffect, OfTypesOfWhatIsNotSent) {
   const std::string wires =
       "wires: {dispatch: fp8, combine: fp8, weights: fp8, gradients: fp8, tensor_gathers: fp8, "

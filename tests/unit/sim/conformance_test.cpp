@@ -117,6 +117,19 @@ TEST(Conformance, ProductsAfterCollectivesThatAreOverAtOnce) {
   expect_alike(summary_of(text), summary_of(text + flat), "reduce-scatters over at once");
 }
 
+// Weights of several layers on their way at a time.
+TEST(Conformance, PlansAsGraphsWithLayersGatheredAhead) {
+  for (const std::string strategy :
+       {"data: 8, zero: 3, prefetch_layers: 2", "data: 4, zero: 3, prefetch_layers: 3",
+        "pipeline: 2, data: 4, zero: 3, prefetch: forward, prefetch_layers: 16"}) {
+    const std::string text =
+        machine_of("model: packet") + model + "strategy: {" + strategy + "}\n" + no_trace;
+    const trace::Summary plan = summary_of(text);
+    ASSERT_EQ(plan.status, "finished");
+    expect_alike(plan, summary_of(text + flat), strategy);
+  }
+}
+
 // What is sent in a type of its own is as many bytes either way, and takes less time than as kept.
 TEST(Conformance, PlansAsGraphsWithTypesOfWires) {
   const std::string narrow =
