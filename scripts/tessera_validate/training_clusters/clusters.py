@@ -106,7 +106,7 @@ def vtrain_plan(row, **more):
     boundary activations of tensor groups (deepspeed/runtime/pipe/engine.py: is_pipe_partitioned)."""
     tensor = int(row["tensor parallelism"])
     plan = strategy(row["pipeline parallelism"], tensor, row["data parallelism"],
-                    row["micro batch"], boundary="scattered" if tensor > 1 else "full", capacity="ignore", **more)
+                    row["micro batch"], boundary="scattered" if tensor > 1 else "full", **more)
     return equal_stages(plan, int(row["# layers"]))
 
 
@@ -188,7 +188,7 @@ def fsdp_plan(gpus, micro_batch, recompute, zero=3, early_stop=True):
     on a stream beside and not counted."""
     software = {"early_stop": True} if early_stop and recompute == "full" else {}
     return strategy(1, 1, gpus, micro_batch, zero=zero, overlap_gradients=True, recompute=recompute, software=software,
-                    capacity="ignore", prefetch="forward", gradient_copies=2 + 3 / gpus)
+                    prefetch="forward", gradient_copies=2 + 3 / gpus)
 
 
 # Tables of llm-foundry's benchmarks with their software. Those of H100 up to 64 GPUs and of one node of A100 were made
@@ -277,7 +277,7 @@ def run_nemo(cluster, rows, settings=()):
         if chunks > 1:
             more["chunks"] = chunks
         plan = strategy(pipeline, tensor, data, row["micro_batch"], zero=1, overlap_gradients=True,
-                        capacity="ignore", **more)
+                        software={"narrow_inputs": "narrow"}, **more)  # Transformer Engine
         work = {"kind": "transformer", "sequence": tokens, "batch": batch, "data_type": "bf16",
                 "attention": "flash", "causal": True, "product_type": "fp8", "loss": "fused",
                 **NEMO[row["model"]]}

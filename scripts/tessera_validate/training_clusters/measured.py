@@ -1,17 +1,11 @@
 """Clusters of GPUs: ours beside measured training iterations."""
 
-from page import ROOT, rows_of
-from training_clusters import profiles
+from page import rows_of
+from training_clusters import fitted, profiles, strategies
 from training_clusters.cluster_fit import DEVICE_BOUND, LONGEST, SETS, run_set
-from training_clusters.clusters import DEEPSPEED, PERSISTENT_NORMS, PLAIN_NORMS, PROFILED_VOCABULARY, Cluster, gpt, mean_error
-from training_clusters.clusters import run_vtrain, strategy
+from training_clusters.clusters import DEEPSPEED, PROFILED_VOCABULARY, Cluster, gpt, mean_error, run_vtrain
+from training_clusters.plans import LLAMA, LLAMA_ROWS, llama_plan, megatron_norms, megatron_plan
 
-LLAMA = ROOT / "workloads" / "llama3_405b.yaml"
-# (name, replicas, parts of the context, tokens a sample, samples, TFLOP/s a GPU):
-# arXiv:2407.21783, table 4.
-LLAMA_ROWS = [("8192 GPUs", 64, 1, 8192, 2048, 430),
-              ("16384 GPUs", 128, 1, 8192, 2048, 400),
-              ("16384 GPUs, 131072 tokens", 8, 16, 131072, 128, 380)]
 SHARES = ("compute", "tensor", "data", "pipeline", "bubble")
 
 
@@ -179,29 +173,6 @@ def multi_node(report, program, folder, reduced):
     report.say()
 
 
-def megatron_plan(row):
-    more = {"recompute": row["recompute"].split(" ")[0]}
-    # Table 5's 175 and 530 billion ran with three chunks a stage (the file's note).
-    chunks = 3 if "Table5" in row["source"] and row["params_billion"] in ("175B", "530B") \
-        else int(row["interleave_chunks_v"] or 1)
-    if chunks > 1:
-        more["chunks"] = chunks
-    if "Table5" in row["source"]:
-        # Of 2022: Megatron-LM sums gradients of inputs while those of weights are computed
-        # (tensor_parallel/layers.py: LinearWithGradAccumulationAndAsyncAllreduce); SC'21 is older.
-        more["overlap_tensor"] = True
-    if "SP" in row["scheme"]:
-        more["sequence_parallel"] = True
-    elif int(row["tp"]) > 1:
-        more["boundary"] = "scattered"  # arXiv:2104.04473, section 4.1
-    return strategy(row["pp"], row["tp"], row["dp"], row["micro_batch_per_replica"],
-                    capacity="ignore", **more)
-
-
-def megatron_norms(row):
-    return PERSISTENT_NORMS if "Table5" in row["source"] else PLAIN_NORMS  # of 2022 and of 2021
-
-
 def megatron_rows(report, program, folder, rows, bound, what):
     cluster = Cluster(program, folder, "a100_cluster")
     table, found = [], []
@@ -254,10 +225,8 @@ def llama(report, program, folder):
     report.say()
     table = []
     for name, replicas, parts, tokens, samples, published in LLAMA_ROWS:
-        plan = strategy(16, 8, replicas, 1, context=parts, sequence_parallel=True, chunks=8, zero=1,
-                        overlap_gradients=True, capacity="ignore")
-        summary = cluster.run(name, str(LLAMA), plan, [f"workload.batch={samples}",
-                                                       f"workload.sequence={tokens}"])
+        summary = cluster.run(name, str(LLAMA), llama_plan(replicas, parts),
+                              [f"workload.batch={samples}", f"workload.sequence={tokens}"])
         ours = summary["achieved_flops_per_s"] / (128 * replicas * parts) / 1e12
         error = abs(ours / published - 1)
         table.append([name, replicas, parts, published, f"{ours:.0f}", percent(ours, published),
@@ -276,3 +245,5 @@ def sections(report, program, folder, setting):
     multi_node(report, program, folder, reduced)
     megatron(report, program, folder)
     llama(report, program, folder)
+    strategies.section(report, program, folder / "strategies", reduced)
+    fitted.section(report)

@@ -3,7 +3,7 @@
 from page import percent, rows_of
 from palm_code import code_figure, code_rows, say_whose
 from training_clusters.clusters import Cluster, gpt
-from training_clusters.measured import megatron_plan
+from training_clusters.plans import megatron_plan
 
 
 def sections(report, program, folder, setting):

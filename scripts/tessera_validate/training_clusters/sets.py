@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from page import rows_of
 from training_clusters.clusters import GPUS_A_NODE, ZERO_3, ZERO_3_HOST, gpt, run_foundry, run_mpt, run_nemo, run_profiled
 from training_clusters.clusters import run_vtrain, strategy
-from training_clusters.measured import LLAMA, LLAMA_ROWS, megatron_norms, megatron_plan
+from training_clusters.plans import LLAMA, LLAMA_ROWS, llama_plan, megatron_norms, megatron_plan
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Set:
 
 
 def zero_plan(row):
-    return strategy(1, 1, row["dp"], row["micro_batch_per_replica"], recompute="full", capacity="ignore", **ZERO_3)
+    return strategy(1, 1, row["dp"], row["micro_batch_per_replica"], recompute="full", **ZERO_3)
 
 
 def of_megatron(plan_of, *software):
@@ -36,10 +36,8 @@ def of_megatron(plan_of, *software):
 def run_llama(cluster, rows, settings):
     found = []
     for name, replicas, parts, tokens, samples, published in rows:
-        plan = strategy(16, 8, replicas, 1, context=parts, sequence_parallel=True, chunks=8, zero=1,
-                        overlap_gradients=True, capacity="ignore")
-        summary = cluster.run(name, str(LLAMA), plan, [f"workload.batch={samples}",
-                                                       f"workload.sequence={tokens}", *settings])
+        summary = cluster.run(name, str(LLAMA), llama_plan(replicas, parts),
+                              [f"workload.batch={samples}", f"workload.sequence={tokens}", *settings])
         ours = summary["achieved_flops_per_s"] / (128 * replicas * parts) / 1e12
         found.append((name, published / ours, 1.0))  # times go as 1 / rate
     return found

@@ -18,7 +18,7 @@ def sections(report, program, folder, setting):
                "moves every byte, uses micro-batches of 2 to 4 sequences a replica and, like PALM, "
                "lets products run at the peak. The models of 76 and 145 billion parameters do not "
                "fit the DRAM that PALM's configuration states; they are run all the same "
-               "(`capacity: ignore`).")
+               "(`capacity: ignore`): the part `published` says what is missing.")
     report.say()
     rows = []
     for row in rows_of("palm_table_vii.csv"):

@@ -1,0 +1,85 @@
+"""Strategies of one model on as many GPUs, ranked by ours and as measured."""
+
+from training_clusters.clusters import run_rows
+from training_clusters.ranking import groups_of, mean
+from training_clusters.sets import sets
+
+LEAST = 3        # strategies of a group; two say only which is faster
+MOST_REGRET = 3  # mean of a set [%]
+SHOWN = 4        # groups of a set
+# Of which publication, by the beginning of the names of its sets.
+SEVERAL = ("vTrain, one node", "vTrain, several nodes")
+PAIRS = ("Megatron SC'21, table 2", "Korthikanti, table 5")
+QUICK = ("vTrain, several nodes", "Korthikanti, table 5")  # in the reduced form
+
+
+def found_of(program, folder, source):
+    found = []
+    for number, each in enumerate(one for one in sets() if one.name.startswith(source)):
+        found += run_rows(program, folder / f"{source.replace(' ', '-')}-{number}", each.machine, each.rows, each.run)
+    return found
+
+
+def percent(share):
+    return f"{100 * share:.2f} %"
+
+
+def several_row(report, source, groups):
+    taus = [group.tau for group in groups if group.tau is not None]
+    regrets = [group.regret for group in groups]
+    sizes = [len(group.ours) for group in groups]
+    return [source, len(groups), f"{min(sizes)} to {max(sizes)}", f"{mean(taus):.2f}", f"{min(taus):.2f}",
+            report.at_most(100 * mean(regrets), MOST_REGRET, f"{source}: mean regret of the best strategy [%]", "{:.2f}"),
+            percent(max(regrets)), f"{sum(group.regret == 0 for group in groups)} of {len(groups)}"]
+
+
+def group_row(source, group):
+    """The last columns of a task are its GPUs and samples."""
+    tau = "all tied" if group.tau is None else f"{group.tau:.2f}"
+    return [source, ", ".join(group.task), len(group.ours), tau, *(", ".join(group.strategies[index])
+                                                                   for index in (group.chosen, group.best)),
+            percent(group.regret)]
+
+
+def several(report, by_source):
+    report.table(["set", "groups", "strategies", "tau-b, mean", "tau-b, least", "regret, mean", "regret, worst",
+                  "best one found"], [several_row(report, source, groups) for source, groups in by_source.items()])
+    report.say("Those with the most regret of each set (tensor, data, pipeline degree, micro-batch):")
+    report.say()
+    worst = [(source, group) for source, groups in by_source.items()
+             for group in sorted(groups, key=lambda group: -group.regret)[:SHOWN]]
+    report.table(["set", "task", "strategies", "tau-b", "best by ours", "best as measured", "regret"],
+                 [group_row(source, group) for source, group in worst])
+
+
+def pairs(report, by_source):
+    report.say("Sets with two strategies of a task, which have no rank but an order: ZeRO 3 or tensor and pipeline "
+               "(SC'21, table 2), recomputation in full or selective with sequence parallelism (Korthikanti).")
+    report.say()
+    table = []
+    for source, groups in by_source.items():
+        regrets = [group.regret for group in groups]
+        table.append([source, len(groups), sum(group.tau == 1 for group in groups),
+                      report.at_most(100 * mean(regrets), MOST_REGRET, f"{source}: mean regret of the faster one [%]", "{:.2f}"),
+                      percent(max(regrets))])
+    report.table(["set", "pairs", "in the measured order", "regret, mean", "regret, worst"], table)
+
+
+def section(report, program, folder, reduced):
+    report.say("### How strategies rank")
+    report.say()
+    report.say("Who looks for a strategy needs its rank more than its time. A group is all strategies of one model on as "
+               f"many GPUs with as many samples, {LEAST} at least. *tau-b* is Kendall's, between times by ours and as "
+               "published; *regret* is how much longer the strategy that is best by ours took than the best one. vTrain's table "
+               "of one node adds up profiles (above), so that its groups rank predictions of another kind, not measurements: where "
+               "regret is largest, its best strategy stands on the profile of width 2048 with tensor degree 4 and two samples, "
+               "which took less time than with one. "
+               "llm-foundry's and NeMo's tables hold one strategy of each task.")
+    report.say()
+
+    def chosen(sources, least):
+        there = [source for source in sources if not reduced or source in QUICK]
+        return {source: groups_of(found_of(program, folder, source), least) for source in there}
+
+    several(report, chosen(SEVERAL, LEAST))
+    pairs(report, chosen(PAIRS, 2))
