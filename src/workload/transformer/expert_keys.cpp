@@ -8,6 +8,7 @@
 
 #include "tessera/config/key.hpp"
 #include "tessera/config/without_effect.hpp"
+#include "tessera/core/text.hpp"
 
 namespace tessera::workload {
 namespace {
@@ -57,7 +58,9 @@ struct ExpertKeys {
                    between(0.0, 10.0)};
   Key<Count> seed{"experts.seed", 1, "of what is drawn", between<Count>(0, std::uint64_t{1} << 62)};
   ListKey<double> shares{
-      "experts.shares", {}, "instead of `loads`: the share of each expert, up to a factor"};
+      "experts.shares",
+      {},
+      "instead of `loads`: the share of each expert, up to a factor; at most 1/top_k of the sum"};
 };
 
 const ExpertKeys& expert_keys() {
@@ -69,6 +72,29 @@ bool are_shares(const std::vector<double>& shares, std::uint64_t count) {
   const bool sound = std::all_of(shares.begin(), shares.end(),
                                  [](double share) { return share >= 0 && std::isfinite(share); });
   return sound && shares.size() == count && std::accumulate(shares.begin(), shares.end(), 0.0) > 0;
+}
+
+// A token picks an expert at most once, so that none has more than one of its `top_k` choices.
+bool can_be_chosen(config::Section& section, const ExpertShape& experts) {
+  if (experts.top_k == 0 || experts.top_k > experts.count) {
+    return true;  // complained about by itself
+  }
+  const double sum = std::accumulate(experts.shares.begin(), experts.shares.end(), 0.0);
+  constexpr double most = 1 + 1e-9;  // choices of a token
+  bool sound = true;
+  for (std::size_t expert = 0; expert < experts.shares.size(); ++expert) {
+    const double choices = static_cast<double>(experts.top_k) * (experts.shares[expert] / sum);
+    if (choices > most) {
+      section.error("shares", section.raw("shares").items[expert],
+                    "expert " + std::to_string(expert) + " would have " +
+                        format_number(std::round(100 * choices) / 100) + " of the " +
+                        std::to_string(experts.top_k) +
+                        " choices of a token, which chooses an expert once; a share is at most "
+                        "1/top_k of their sum");
+      sound = false;
+    }
+  }
+  return sound;
 }
 
 // Whether what is said of loads goes together.
@@ -100,6 +126,9 @@ bool read_loads(config::Section& section, ExpertShape& experts) {
   if (is_given && !are_shares(experts.shares, experts.count)) {
     section.error("shares", "must be " + std::to_string(experts.count) +
                                 " numbers from 0 on, not all 0, one for each expert");
+    return false;
+  }
+  if (is_given && !can_be_chosen(section, experts)) {
     return false;
   }
   if (experts.loads != ExpertLoads::zipf && experts.skew != 1) {

@@ -76,8 +76,12 @@ TEST(ExpertLoads, FlopsAreOfTheCopiesThatAreKept) {
 }
 
 TEST(ExpertLoads, AreNoMoreThanTokens) {
-  EXPECT_THAT(copies_of("count: 4, top_k: 2, room: unlimited, shares: [1, 0, 0, 0]"),
-              ElementsAre(s, 0, 0, s));
+  EXPECT_THAT(copies_of("count: 4, top_k: 2, room: unlimited, shares: [2, 1, 1, 0]"),
+              ElementsAre(s, s / 2, s / 2, 0));
+  for (const std::uint64_t copies :
+       copies_of("count: 4, top_k: 2, room: unlimited, loads: zipf, skew: 10")) {
+    EXPECT_LE(copies, s);
+  }
 }
 
 TEST(ExpertLoads, AreDrawnForEachLayerAndSeed) {
@@ -135,6 +139,9 @@ TEST(ExpertLoads, AreChecked) {
               ElementsAre(AllOf(HasSubstr("experts.shares"), HasSubstr("4 numbers"))));
   EXPECT_THAT(read("count: 2, top_k: 1, room: unlimited, shares: [1, -2]").complaints,
               ElementsAre(HasSubstr("experts.shares")));
+  EXPECT_THAT(read("count: 4, top_k: 2, room: unlimited, shares: [5, 1, 1, 1]").complaints,
+              ElementsAre(AllOf(HasSubstr("experts.shares"),
+                                HasSubstr("expert 0 would have 1.25 of the 2"))));
   EXPECT_THAT(read("count: 2, top_k: 1, room: unlimited, capacity_factor: 2").complaints,
               ElementsAre(AllOf(HasSubstr("experts.capacity_factor"), HasSubstr("no effect"))));
 }
