@@ -26,6 +26,8 @@ struct Constant {
   std::string before;  // as files have it, with its unit
   std::string after;
   bool has_effect = true;
+  // "lower" or "upper": it went as far as it may, or as times feel it, and would go on.
+  std::string bound;
   double standard_error = 0;  // relative; infinite: the measurements do not tell
 };
 

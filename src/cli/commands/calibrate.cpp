@@ -52,6 +52,9 @@ std::string error_of(const explore::Constant& constant) {
   if (!constant.has_effect) {
     return "no effect";
   }
+  if (!constant.bound.empty()) {
+    return "at its " + constant.bound + " bound";
+  }
   return std::isfinite(constant.standard_error) ? percent_of(constant.standard_error) : "not told";
 }
 
@@ -126,6 +129,8 @@ void print_json(const explore::Calibration& calibration) {
                       .put("before", each.before)
                       .put("after", each.after)
                       .put("has_effect", each.has_effect)
+                      .put("at_bound", each.bound.empty() ? trace::JsonText::null()
+                                                          : trace::JsonText(each.bound))
                       .put("standard_error", each.standard_error));
   }
   trace::JsonText rows = trace::JsonText::list();

@@ -143,6 +143,28 @@ std::string percent(double share) {
   return text + " %";
 }
 
+std::string side_of(Bound bound) {
+  switch (bound) {
+    case Bound::none:
+      return "";
+    case Bound::lower:
+      return "lower";
+    case Bound::upper:
+      return "upper";
+  }
+  throw InternalError("a bound outside its list");
+}
+
+// How well the times tell it.
+std::string told_of(const Constant& constant) {
+  if (!constant.bound.empty()) {
+    return ", at its " + constant.bound + " bound";
+  }
+  return std::isfinite(constant.standard_error)
+             ? ", standard error " + percent(constant.standard_error)
+             : ", not told apart from others by these times";
+}
+
 class Calibrator {
  public:
   Calibrator(const CalibrationRequest& request, const config::TextLoader& load)
@@ -257,7 +279,8 @@ class Calibrator {
       const bool has_effect = std::find(known.without_effect.begin(), known.without_effect.end(),
                                         i) == known.without_effect.end();
       calibration.constants.push_back({numbers_[i].key, text_in_file(numbers_[i]), texts[i],
-                                       has_effect, known.standard_errors[i]});
+                                       has_effect, side_of(found.bounds[i]),
+                                       known.standard_errors[i]});
     }
     for (std::size_t i = 0; i < measurements_.size(); ++i) {
       calibration.rows.push_back(
@@ -299,11 +322,7 @@ class Calibrator {
       }
       numbers.push_back(numbers_[i]);
       texts.push_back(constant.after);
-      comments.push_back(source +
-                         (std::isfinite(constant.standard_error)
-                              ? ", standard error " + percent(constant.standard_error)
-                              : ", not told apart from others by these times") +
-                         ", was " + constant.before);
+      comments.push_back(source + told_of(constant) + ", was " + constant.before);
     }
     return with_numbers(machine_text_, numbers, texts, comments);
   }

@@ -34,12 +34,24 @@ int most_behind(const std::string& unit) {
   return prefix == prefixes.end() || unit.find('i') != std::string::npos ? 0 : prefix->second;
 }
 
+// Of a mapping the value of a key, of a list the item of a number from 0 on; null: there is none.
+const config::Value* inside(const config::Value& value, std::string_view name) {
+  if (value.kind != config::Value::Kind::sequence) {
+    const config::Value::Member* const member = value.find(name);
+    return member == nullptr ? nullptr : &member->value;
+  }
+  std::size_t number = 0;
+  const auto [rest, fault] = std::from_chars(name.data(), name.data() + name.size(), number);
+  const bool is_there =
+      fault == std::errc() && rest == name.data() + name.size() && number < value.items.size();
+  return is_there ? &value.items[number] : nullptr;
+}
+
 const config::Value* find(const config::Value& root, std::string_view key) {
   const config::Value* at = &root;
   while (at != nullptr && !key.empty()) {
     const std::size_t dot = std::min(key.find('.'), key.size());
-    const config::Value::Member* const member = at->find(key.substr(0, dot));
-    at = member == nullptr ? nullptr : &member->value;
+    at = inside(*at, key.substr(0, dot));
     key.remove_prefix(std::min(dot + 1, key.size()));
   }
   return at;

@@ -167,6 +167,47 @@ bool step(const Residuals& residuals, LeastSquares& now, double& damping) {
   return false;
 }
 
+bool feels(const Matrix& jacobian, std::size_t unknown) {
+  double sum = 0;
+  for (const Vector& row : jacobian) {
+    sum += row[unknown] * row[unknown];
+  }
+  return std::sqrt(sum / static_cast<double>(jacobian.size())) > least_effect;
+}
+
+// How far an unknown would go by itself, as far as the Jacobian tells.
+double wanted(const LeastSquares& at, std::size_t unknown) {
+  double gradient = 0;
+  double square = 0;
+  for (std::size_t i = 0; i < at.residuals.size(); ++i) {
+    gradient -= at.jacobian[i][unknown] * at.residuals[i];
+    square += at.jacobian[i][unknown] * at.jacobian[i][unknown];
+  }
+  return square == 0 ? 0 : gradient / square;
+}
+
+// `first`: unknowns and Jacobian where the fit began.
+Bound bound_of(const Residuals& residuals, const LeastSquares& found, const LeastSquares& first,
+               std::size_t unknown, double span) {
+  if (!feels(found.jacobian, unknown)) {
+    if (!feels(first.jacobian, unknown)) {
+      return Bound::none;
+    }
+    return found.unknowns[unknown] < first.unknowns[unknown] ? Bound::lower : Bound::upper;
+  }
+  const double step = std::clamp(wanted(found, unknown), -span, span);
+  constexpr double least_step = 1e-4;  // nearer than that it is where it wants to be
+  if (std::abs(step) < least_step) {
+    return Bound::none;
+  }
+  Vector beyond = found.unknowns;
+  beyond[unknown] += step;
+  if (!residuals(beyond).empty()) {
+    return Bound::none;
+  }
+  return step < 0 ? Bound::lower : Bound::upper;
+}
+
 // Of some unknowns, with a diagonal of ones.
 Matrix scaled(const Matrix& normal, const std::vector<std::size_t>& felt) {
   Matrix part(felt.size(), Vector(felt.size()));
@@ -188,8 +229,12 @@ LeastSquares fit(const Residuals& residuals, std::vector<double> start, const Fi
   ensure(!found.residuals.empty(), "a fit without residuals where it begins");
   double damping = 1e-3;
   constexpr double small = 1e-9;
+  LeastSquares first;
   for (; found.steps < options.most_steps; ++found.steps) {
     found.jacobian = jacobian_of(residuals, found.unknowns, found.residuals, options.spans);
+    if (found.steps == 0) {
+      first = found;
+    }
     const double before = sum_of_squares(found.residuals);
     if (!step(residuals, found, damping) ||
         before - sum_of_squares(found.residuals) < small * before) {
@@ -197,6 +242,9 @@ LeastSquares fit(const Residuals& residuals, std::vector<double> start, const Fi
     }
   }
   found.jacobian = jacobian_of(residuals, found.unknowns, found.residuals, options.spans);
+  for (std::size_t j = 0; j < found.unknowns.size(); ++j) {
+    found.bounds.push_back(bound_of(residuals, found, first, j, options.spans[j]));
+  }
   return found;
 }
 
@@ -207,9 +255,9 @@ Identification identify(const LeastSquares& of) {
   const Matrix normal = normal_matrix(of.jacobian, unknowns);
   std::vector<std::size_t> felt;
   for (std::size_t j = 0; j < unknowns; ++j) {
-    const bool feels =
-        std::sqrt(normal[j][j] / static_cast<double>(of.residuals.size())) > least_effect;
-    (feels ? felt : found.without_effect).push_back(j);
+    if (of.bounds[j] == Bound::none) {
+      (feels(of.jacobian, j) ? felt : found.without_effect).push_back(j);
+    }
   }
   if (felt.empty()) {
     return found;

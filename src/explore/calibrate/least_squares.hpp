@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <vector>
 
@@ -26,8 +27,13 @@ struct Dependence {
   std::vector<double> direction;
 };
 
+// Where an unknown ended that the residuals would have beyond the values that there are residuals
+// for, or that went on until none felt it any more.
+enum class Bound : std::uint8_t { none, lower, upper };
+
 struct LeastSquares {
   std::vector<double> unknowns;
+  std::vector<Bound> bounds;  // one for each unknown
   std::vector<double> residuals;
   std::vector<std::vector<double>> jacobian;  // [residuals][unknowns]
   std::size_t steps = 0;
@@ -41,11 +47,13 @@ struct FitOptions {
 // From `start`, for which there must be residuals (else InternalError).
 LeastSquares fit(const Residuals& residuals, std::vector<double> start, const FitOptions& options);
 
+// Unknowns at a bound count as known.
 struct Identification {
   std::vector<std::size_t> without_effect;  // unknowns that no residual feels
   std::vector<Dependence> dependences;      // among the others
   double largest_condition_index = 1;
-  // Standard error of each unknown; infinite where it is without effect or part of a dependence.
+  // Standard error of each unknown; infinite where it is without effect, at a bound or part of a
+  // dependence.
   std::vector<double> standard_errors;
 };
 Identification identify(const LeastSquares& of);

@@ -4,15 +4,19 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "tessera/core/data_type.hpp"
+#include "tessera/core/quotient.hpp"
 #include "tessera/core/text.hpp"
 
 namespace tessera::explore {
 namespace {
 
 using config::Place;
+
+constexpr double most_terms = 1e18;  // of sums of products
 
 // A field of a line, without blanks around it, and where it begins.
 struct Field {
@@ -168,9 +172,13 @@ class Reader {
       read_product(shape, operation);
       return;
     }
+    if (name.text == "attention" || name.text == "causal-attention") {
+      read_attention(shape, name.text != "attention", operation);
+      return;
+    }
     const auto kernel = kernels().find(name.text);
     if (kernel == kernels().end()) {
-      std::vector<std::string> names{"product"};
+      std::vector<std::string> names{"product", "attention", "causal-attention"};
       for (const auto& [each, of] : kernels()) {
         names.push_back(each);
       }
@@ -192,8 +200,8 @@ class Reader {
     return type.value_or(DataType::fp16);
   }
 
-  // ROWSxDEPTHxCOLUMNS, and how many of them.
-  void read_product(const Field& shape, workload::Operation& operation) {
+  // Numbers with x between them; none where one is none from 1 to 2^20.
+  static std::vector<std::uint64_t> sides_of(const Field& shape) {
     std::vector<std::uint64_t> sides;
     std::string problem;
     for (std::size_t begin = 0; begin <= shape.text.size();) {
@@ -202,12 +210,17 @@ class Reader {
           config::parse_as<std::int64_t>(shape.text.substr(begin, end - begin), problem);
       constexpr std::int64_t most = std::int64_t{1} << 20;
       if (!side || *side < 1 || *side > most) {
-        sides.clear();
-        break;
+        return {};
       }
       sides.push_back(static_cast<std::uint64_t>(*side));
       begin = end + 1;
     }
+    return sides;
+  }
+
+  // ROWSxDEPTHxCOLUMNS, and how many of them.
+  void read_product(const Field& shape, workload::Operation& operation) {
+    std::vector<std::uint64_t> sides = sides_of(shape);
     if (sides.size() == 3) {
       sides.push_back(1);
     }
@@ -221,6 +234,29 @@ class Reader {
     operation.bytes =
         element_size(operation.data_type) *
         ((sides[0] * sides[1] + sides[1] * sides[2] + sides[0] * sides[2]) * sides[3]);
+  }
+
+  // QUERIESxKEYSxWIDTHxHEADS: a forward pass of one fused kernel, heads of all sequences, each with
+  // keys and values of its own; with a causal mask half of the pairs. As plans have it
+  // (workload/operators.cpp).
+  void read_attention(const Field& shape, bool causal, workload::Operation& operation) {
+    const std::vector<std::uint64_t> sides = sides_of(shape);
+    if (sides.size() != 4) {
+      error(shape, "'" + shape.text + "' is no attention: QUERIESxKEYSxWIDTHxHEADS, of 1 to 2^20");
+      return;
+    }
+    const auto [queries, keys, width, heads] = std::tie(sides[0], sides[1], sides[2], sides[3]);
+    if (static_cast<double>(queries) * static_cast<double>(keys) * static_cast<double>(width) *
+            static_cast<double>(heads) >
+        most_terms) {
+      error(shape, "'" + shape.text + "' is too large");
+      return;
+    }
+    const std::uint64_t twice_pairs = (causal ? 1 : 2) * queries * keys;
+    operation.kernel = workload::Kernel::fused_attention;
+    operation.product = {queries, width, quotient_up(twice_pairs, queries), heads};
+    operation.flops = Flops(2 * width * heads * twice_pairs);
+    operation.bytes = element_size(operation.data_type) * (2 * (queries + keys) * width * heads);
   }
 
   void read_collective(Measurement& measured) {

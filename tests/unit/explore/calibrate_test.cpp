@@ -164,6 +164,81 @@ TEST(Calibrate, NamesConstantsWithoutEffect) {
   EXPECT_EQ(found.constants[1].after, "2 us");  // left as it was
 }
 
+// Products that take no time but a launch, and those of more than the peak.
+TEST(Calibrate, SaysWhatIsAtItsBound) {
+  const Files slow{{"m.yaml", machine_of("0.7", "5 us", "0.8")},
+                   {"t.csv",
+                    "operator,shape,time\nproduct,8192x8192x8192,1 ms\n"
+                    "product,4096x8192x8192,0.5 ms\nproduct,8192x8192x4096,0.5 ms\n"}};
+  const Calibration most =
+      calibrate({"m.yaml", {"t.csv"}, {"compute.matrix_efficiency"}, {}}, loader_of(slow));
+  EXPECT_EQ(most.constants[0].bound, "upper");
+  EXPECT_TRUE(most.constants[0].has_effect);
+  EXPECT_NEAR(number_of(most.constants[0].after), 1, 0.001);
+  EXPECT_FALSE(std::isfinite(most.constants[0].standard_error));
+  EXPECT_THAT(most.machine_text, HasSubstr("at its upper bound, was 0.7"));
+  // Less than what the rest of the model takes: no launch is short enough.
+  Files fast = slow;
+  fast.at("t.csv") = "operator,shape,time\nproduct,512x4096x4096,1 us\nproduct,64x128x64,1 ns\n";
+  const Calibration least =
+      calibrate({"m.yaml", {"t.csv"}, {"compute.launch_overhead"}, {}}, loader_of(fast));
+  EXPECT_EQ(least.constants[0].bound, "lower");
+  EXPECT_TRUE(least.constants[0].has_effect);
+  EXPECT_LT(number_of(least.constants[0].after), 0.05);
+}
+
+std::string with_attention(const std::string& efficiency) {
+  return machine_of("0.7", "5 us", "0.8") + "  attention_efficiency: " + efficiency +
+         "\n  attention_fill: 200\n";
+}
+
+TEST(Calibrate, FindsConstantsOfAttention) {
+  const std::vector<std::string> what{"attention,4096x4096x128x16",
+                                      "causal-attention,4096x4096x128x16",
+                                      "attention,512x512x128x64", "attention,1024x2048x64x32"};
+  const std::string times = measured_with(with_attention("0.6"), what, "operator,shape,time",
+                                          {"compute.attention_efficiency"});
+  const Files files{{"m.yaml", with_attention("0.3")}, {"t.csv", times}};
+  const Calibration found =
+      calibrate({"m.yaml", {"t.csv"}, {"compute.attention_efficiency"}, {}}, loader_of(files));
+  EXPECT_NEAR(number_of(found.constants[0].after), 0.6, 0.002);
+  EXPECT_LT(found.after.worst, 0.005);
+  // 4 * 4096 * 4096 * 128 * 16 FLOPs, and half of them.
+  EXPECT_GT(found.rows[0].after.ps(), 1.374e11 / 100e12 / 0.6 * 1e12);
+  EXPECT_NEAR(
+      static_cast<double>(found.rows[1].after.ps()) / static_cast<double>(found.rows[0].after.ps()),
+      0.5, 0.1);
+}
+
+// A server whose links are a list of a graph.
+TEST(Calibrate, FindsConstantsOfLinksOfAGraph) {
+  const auto server = [](const std::string& bandwidth) {
+    return "name: server\n"
+           "topology:\n"
+           "  kind: graph\n"
+           "  nodes:\n"
+           "    - {name: gpu, count: 4}\n"
+           "    - {name: switch, kind: switch}\n"
+           "  links:\n"
+           "    - from: gpu\n"
+           "      to: switch\n"
+           "      bandwidth: " +
+           bandwidth +
+           "\n"
+           "      latency: 500 ns\n"
+           "tile: {peak: {fp16: 100 TFLOP/s}, operands: dram}\n"
+           "dram: {at: each, bandwidth: 1000 GB/s, latency: 0 ns}\n";
+  };
+  const std::string key = "topology.links.0.bandwidth";
+  const std::string times =
+      measured_with(server("200 GB/s"), {"all-reduce,1 MB,4", "all-reduce,64 MB,4"},
+                    "collective,size,ranks,time", {key});
+  const Files files{{"m.yaml", server("100 GB/s")}, {"t.csv", times}};
+  const Calibration found = calibrate({"m.yaml", {"t.csv"}, {key}, {}}, loader_of(files));
+  EXPECT_NEAR(number_of(found.constants[0].after), 200, 1);
+  EXPECT_THAT(found.machine_text, HasSubstr("bandwidth: " + found.constants[0].after + "  # fit"));
+}
+
 std::string refusal_of(const std::string& times,
                        const std::vector<std::string>& keys = {"compute.matrix_efficiency"}) {
   const Files files{{"m.yaml", machine_of("0.8", "5 us", "0.8")}, {"t.csv", times}};
@@ -188,6 +263,8 @@ TEST(Calibrate, RefusesBadMeasurementsWithTheirPlace) {
               HasSubstr("t.csv:2:18: error: a measured time"));
   EXPECT_THAT(refusal_of(head + "produkt,64x64x64,5 us\n"), HasSubstr("did you mean 'product'"));
   EXPECT_THAT(refusal_of(head + "product,64x64x64\n"), HasSubstr("t.csv:2:9: error: 2 fields"));
+  EXPECT_THAT(refusal_of(head + "attention,64x64x64,5 us\n"),
+              HasSubstr("t.csv:2:11: error: '64x64x64' is no attention"));
   EXPECT_THAT(refusal_of(head + "norm,12 apples,5 us\n"), HasSubstr("t.csv:2:6: error: "));
   EXPECT_THAT(refusal_of("collective,size,ranks,time\nall-reduce,1 MB,one,5 us\n"),
               HasSubstr("t.csv:2:17: error: 'one'"));
@@ -196,6 +273,7 @@ TEST(Calibrate, RefusesBadMeasurementsWithTheirPlace) {
 TEST(Calibrate, RefusesKeysThatAreNoNumbersOfTheFile) {
   const std::string times = "operator,shape,time\nproduct,64x64x64,5 us\n";
   EXPECT_THAT(refusal_of(times, {"compute.fill"}), HasSubstr("compute.fill: is not in the file"));
+  EXPECT_THAT(refusal_of(times, {"compute.tiles.5"}), HasSubstr("compute.tiles.5: is not in"));
   EXPECT_THAT(refusal_of(times, {"compute.model"}),
               HasSubstr("m.yaml:7:10: error: compute.model: only a number"));
   EXPECT_THAT(refusal_of(times, {"compute.units", "compute.launch_overhead"}),
