@@ -32,6 +32,7 @@ trace::Summary described(const Experiment& experiment, const comm::Communicator&
   summary.tiles = work->tiles();
   summary.peak_flops_per_s = work->peak_flops_per_s();
   summary.samples_per_iteration = work->samples();
+  summary.tokens_per_iteration = work->tokens();
   summary.flops_per_iteration = work->flops_of_sample() * static_cast<double>(work->samples());
   summary.executed_flops_per_iteration = work->flops_done();
   summary.ranks = communicator.size();

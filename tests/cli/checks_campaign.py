@@ -36,6 +36,11 @@ def campaign_takes_a_run(program):
     energy = 1e6 * summary["energy_j_per_iteration"] / 3.6e6
     expect(abs(found["energy_kwh"] / energy - 1) < 1e-9, found)
     expect(abs(found["cost"] / (0.1 * energy) - 1) < 1e-9, found)
+    # Its language model's tokens, so that a million of them have a price.
+    expect(summary["tokens_per_iteration"] > summary["samples_per_iteration"], summary)
+    expect(found["tokens"] == 1e6 * summary["tokens_per_iteration"], found)
+    text = program.call("campaign", path).stdout_text
+    expect("cost of a million tokens" in text, text)
 
 
 @check
@@ -45,5 +50,9 @@ def campaign_refuses(program):
     expect_refusal(program.call("campaign", path), 2, r"bad.yaml:3:1: .*did you mean 'restart'")
     path.write_text("iteration: {time: 1, devices: 8}\nwork: {days: 1}\nfailures: {device_mtbf: 1e-6}\n")
     expect_refusal(program.call("campaign", path), 2, "failures come too often")
+    path.write_text("iteration: {time: 10, devices: 1000}\nwork: {days: 30}\nfailures: {device_mtbf: 10}\n"
+                    "checkpoint: {cost: 60}\nrestart: 300\ntrials: 10000\n")
+    expect_refusal(program.call("campaign", path), 2, r"bad.yaml:6:1: error: trials: would draw .* failures, at most 1e\+09; "
+                   r"expected are .* days with a goodput of .* %")
     path.write_text("run: nowhere\nwork: {days: 1}\n")
     expect_refusal(program.call("campaign", path), 74, "nowhere")

@@ -28,7 +28,7 @@ struct Campaign {
   double iteration_s = 0;
   double iterations = 0;
   double devices = 1;
-  double tokens_per_iteration = 0;  // 0: not said
+  double tokens_per_iteration = 0;  // 0: not known
   double failures_per_s = 0;        // of all devices and servers
   double checkpoint_s = 0;
   std::optional<double> interval_s;  // none: the best
@@ -69,11 +69,21 @@ struct CampaignResult {
   std::optional<CampaignSpread> drawn;
 };
 
-// Throws ConfigError when failures leave no hope: an expected time beyond 10^15 s.
+// Why there is no outlook, and the key of the file that is at fault.
+struct CampaignFault {
+  std::string key;
+  std::string message;
+};
+// Failures that leave no hope: an expected time beyond 10^15 s. And draws that would not end soon:
+// more than 10^9 failures, or 10^11 parts of work, expected in all trials together; the message has
+// what the closed form says.
+std::optional<CampaignFault> fault_of(const Campaign& campaign);
+
+// Throws ConfigError where there is a fault.
 CampaignResult outlook_of(const Campaign& campaign);
 
 // Reads a file of a campaign:
-//   run: DIR | iteration: {time, devices, power}
+//   run: DIR | iteration: {time, devices, power, idle_power, tokens}
 //   work: {iterations | days}, failures: {device_mtbf, node_mtbf, devices_per_node},
 //   checkpoint: {cost | size, bandwidth; interval}, restart, stragglers: {share, slowdown},
 //   prices: {kwh, device_hour, power_usage}, seed, trials

@@ -97,6 +97,8 @@ class Work {
   virtual double peak_flops_per_s() const = 0;
   // Of one iteration. Of several jobs: of the whole run, samples of all together.
   virtual std::uint64_t samples() const = 0;
+  // Of the samples of language models that are planned; else 0.
+  virtual std::uint64_t tokens() const { return 0; }
   // Of the model, in which nothing is computed twice, as far as the work knows its model.
   virtual double flops_of_sample() const = 0;
   // Of one iteration, by all tiles together: what is recomputed, what several do alike and the

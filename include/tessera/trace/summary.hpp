@@ -135,6 +135,7 @@ struct Summary {
   double achieved_flops_per_s = 0;
   double peak_flops_per_s = 0;  // of the tiles in use
   std::uint64_t samples_per_iteration = 0;
+  std::uint64_t tokens_per_iteration = 0;   // of language models that are planned; else 0
   double flops_per_iteration = 0;           // of the model, in which nothing is computed twice
   double executed_flops_per_iteration = 0;  // by all tiles
   // Of the whole run; none: not counted.

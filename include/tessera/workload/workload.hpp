@@ -159,6 +159,7 @@ struct Workload {
   NumberFormat product_format{};
   bool training = true;               // else inference: forward passes only
   std::uint64_t sequence_length = 0;  // tokens, or positions, a sample
+  std::uint64_t tokens_a_sample = 0;  // of language models; else 0
   std::uint64_t samples = 0;          // global batch
   // Optimizer and gradient storage per parameter, bytes (mixed-precision Adam: gradient 2, state
   // 12).

@@ -1,5 +1,9 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdio>
+#include <optional>
+#include <string>
 
 #include "tessera/core/error.hpp"
 #include "tessera/core/ids.hpp"
@@ -11,8 +15,11 @@ namespace tessera::explore {
 namespace {
 
 constexpr double longest_s = 1e15;
+constexpr double most_failures = 1e9;  // drawn, in all trials together
+constexpr double most_parts = 1e11;
 constexpr double joules_a_kwh = 3.6e6;
 constexpr double seconds_an_hour = 3600;
+constexpr double seconds_a_day = 86400;
 
 // Daly, equation (37).
 double best_interval(double checkpoint_s, double between_failures_s) {
@@ -126,10 +133,14 @@ CampaignSpread drawn(const Campaign& campaign, const Parts& parts) {
   return spread;
 }
 
-}  // namespace
-
-CampaignResult outlook_of(const Campaign& campaign) {
+struct Expected {
   CampaignResult result;
+  Parts parts;
+};
+
+Expected expected_of(const Campaign& campaign) {
+  Expected expected;
+  CampaignResult& result = expected.result;
   result.work_s = campaign.iteration_s * campaign.iterations;
   const double none_slow =
       campaign.straggler_share < 1
@@ -138,7 +149,7 @@ CampaignResult outlook_of(const Campaign& campaign) {
   const double waits = 1 - none_slow;
   result.stragglers_s = result.work_s * waits * (campaign.straggler_slowdown - 1);
   const double busy_s = result.work_s + result.stragglers_s;
-  const Parts parts = parts_of(campaign, busy_s);
+  const Parts& parts = expected.parts = parts_of(campaign, busy_s);
   result.interval_s = parts.interval_s;
   result.checkpoints_s = campaign.checkpoint_s * (parts.whole + (parts.last_s > 0 ? 1 : 0));
   const double rate = campaign.failures_per_s;
@@ -150,9 +161,6 @@ CampaignResult outlook_of(const Campaign& campaign) {
     result.lost_s = std::max(0.0, vain / rate - busy_s - result.checkpoints_s);
     result.failures = result.time_s * rate;
   }
-  if (!(result.time_s < longest_s)) {
-    throw ConfigError("failures come too often for the work ever to be done");
-  }
   result.goodput = result.time_s > 0 ? result.work_s / result.time_s : 0;
   const double at_rest_s = result.restarts_s + result.checkpoints_s;
   result.energy_kwh =
@@ -161,10 +169,51 @@ CampaignResult outlook_of(const Campaign& campaign) {
   result.cost = result.energy_kwh * campaign.price_kwh +
                 result.time_s / seconds_an_hour * campaign.devices * campaign.price_device_hour;
   result.tokens = campaign.tokens_per_iteration * campaign.iterations;
-  if (campaign.trials > 0 && rate > 0) {
-    result.drawn = drawn(campaign, parts);
+  return expected;
+}
+
+std::string short_number(double value) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.3g", value);
+  return text.data();
+}
+
+std::optional<CampaignFault> fault_in(const Campaign& campaign, const Expected& expected) {
+  const CampaignResult& result = expected.result;
+  if (!(result.time_s < longest_s)) {
+    return CampaignFault{"failures", "failures come too often for the work ever to be done"};
   }
-  return result;
+  const double trials = campaign.failures_per_s > 0 ? campaign.trials : 0;
+  const double failures = trials * result.failures;
+  const double parts = trials * expected.parts.whole;
+  if (failures <= most_failures && parts <= most_parts) {
+    return std::nullopt;
+  }
+  const bool too_many_fail = failures > most_failures;
+  return CampaignFault{
+      "trials", "would draw " + short_number(too_many_fail ? failures : parts) +
+                    (too_many_fail ? " failures" : " parts of work") + ", at most " +
+                    short_number(too_many_fail ? most_failures : most_parts) + "; expected are " +
+                    short_number(result.time_s / seconds_a_day) + " days with a goodput of " +
+                    short_number(100 * result.goodput) +
+                    " % (give fewer trials, or 0 for what is expected alone)"};
+}
+
+}  // namespace
+
+std::optional<CampaignFault> fault_of(const Campaign& campaign) {
+  return fault_in(campaign, expected_of(campaign));
+}
+
+CampaignResult outlook_of(const Campaign& campaign) {
+  Expected expected = expected_of(campaign);
+  if (const auto fault = fault_in(campaign, expected)) {
+    throw ConfigError(fault->key + ": " + fault->message);
+  }
+  if (campaign.trials > 0 && campaign.failures_per_s > 0) {
+    expected.result.drawn = drawn(campaign, expected.parts);
+  }
+  return expected.result;
 }
 
 }  // namespace tessera::explore

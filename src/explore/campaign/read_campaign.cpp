@@ -30,7 +30,7 @@ OptionalKey<double> maybe_in(const char* unit, const char* name, const char* abs
 }
 
 const OptionalKey<std::string> run_key{
-    "run", "none", "folder of a run, whose iteration, tiles, samples and power are taken"};
+    "run", "none", "folder of a run, whose iteration, tiles, tokens and power are taken"};
 const auto time_key = maybe_in("s", "iteration.time", "of the run", "of one iteration");
 const OptionalKey<std::uint64_t> devices_key{"iteration.devices", "of the run", "at work",
                                              between<std::uint64_t>(1, 1ULL << 32)};
@@ -38,7 +38,8 @@ const auto power_key = maybe_in("W", "iteration.power", "of the run, or 0",
                                 "of a device and its part of the server, at work");
 const auto idle_power_key =
     maybe_in("W", "iteration.idle_power", "as power", "the same during checkpoints and restarts");
-const auto tokens_key = maybe_in("tokens", "iteration.tokens", "not known", "of one iteration");
+const auto tokens_key =
+    maybe_in("tokens", "iteration.tokens", "of the run, or not known", "of one iteration");
 const auto iterations_key =
     maybe_in("iterations", "work.iterations", "as work.days says", "to be done");
 const auto days_key = maybe_in("days", "work.days", "as work.iterations says",
@@ -82,7 +83,7 @@ void read_iteration(config::Section& section, Campaign& campaign) {
   const auto devices = devices_key.read(part);
   const auto power = power_key.read(part);
   const auto idle = idle_power_key.read(part);
-  campaign.tokens_per_iteration = tokens_key.read(part).value_or(0);
+  const auto tokens = tokens_key.read(part);
   if (!summary && (!time || !devices)) {
     section.error("iteration", "needs time and devices, or `run` a run that has them");
     return;
@@ -92,6 +93,8 @@ void read_iteration(config::Section& section, Campaign& campaign) {
   campaign.devices = static_cast<double>(devices.value_or(summary ? summary->tiles : 0));
   campaign.power_w = power.value_or(summary ? summary->power_w_per_tile : 0);
   campaign.idle_power_w = idle.value_or(campaign.power_w);
+  campaign.tokens_per_iteration =
+      tokens.value_or(summary ? static_cast<double>(summary->tokens_per_iteration) : 0);
   if (campaign.iteration_s <= 0 || campaign.devices < 1) {
     section.error("run", "has not finished an iteration");
   }
@@ -153,6 +156,11 @@ Campaign read_campaign(config::Section& section) {
   campaign.power_usage = usage_key.read(prices);
   campaign.seed = campaign_seed_key.read(section);
   campaign.trials = trials_key.read(section);
+  if (campaign.iteration_s > 0 && campaign.iterations > 0) {  // else there are complaints already
+    if (const auto fault = fault_of(campaign)) {
+      section.error(fault->key, fault->message);
+    }
+  }
   return campaign;
 }
 

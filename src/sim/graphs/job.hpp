@@ -29,6 +29,9 @@ class GraphsJob final : public Job {
     described_peaks_ = std::move(described);
   }
   const std::vector<StagePeak>& peaks() const { return peaks_; }
+  // Of an iteration, of a plan of a language model.
+  void keep_tokens(std::uint64_t tokens) { tokens_ = tokens; }
+  std::uint64_t tokens() const { return tokens_; }
 
   std::unique_ptr<Work> work(const Platform& platform) const override;
   JobDescription describe(const Platform& platform) const override;
@@ -53,6 +56,7 @@ class GraphsJob final : public Job {
  private:
   std::unique_ptr<executor::GraphWork> graph_;
   std::uint64_t samples_;
+  std::uint64_t tokens_ = 0;
   std::optional<double> flops_;
   std::vector<Bytes> in_channels_;
   std::vector<StagePeak> peaks_;

@@ -47,6 +47,7 @@ class GraphsWork final : public Work {
     return mixed_peak(platform_, at_work_, graph_.look.flops_of_types, graph_.options.data_type);
   }
   std::uint64_t samples() const override { return samples_; }
+  std::uint64_t tokens() const override { return job_.tokens(); }
   double flops_of_sample() const override {
     return flops_.value_or(flops_done()) / static_cast<double>(samples());
   }

@@ -114,6 +114,9 @@ class JointWork final : public Work {
     return std::max<std::uint64_t>(
         1, sum([](const Work& work) { return work.samples() * work.iterations(); }));
   }
+  std::uint64_t tokens() const override {
+    return sum([](const Work& work) { return work.tokens() * work.iterations(); });
+  }
   double flops_of_sample() const override {
     double all = 0;
     for (const auto& work : works_) {

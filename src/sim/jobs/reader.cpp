@@ -8,6 +8,7 @@
 #include "jobs/several.hpp"
 #include "jobs/uncut.hpp"
 #include "programs/settle_placement.hpp"
+#include "programs/slowest_tiles.hpp"
 #include "tessera/config/name.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/sim/experiment_keys.hpp"
@@ -192,6 +193,7 @@ void JobsReader::plan() {
   }
   share_memories(experiment_, sections);
   number_jobs(experiment_);
+  slow_down_to_slowest(experiment_);
 }
 
 }  // namespace tessera::sim

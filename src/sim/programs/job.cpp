@@ -184,9 +184,11 @@ std::unique_ptr<Job> ProgramsReader::read() {
   strategy_ =
       plan::read_strategy(strategy_section, workload_, *platform.machine.topology,
                           setup_.tiles.are_all ? std::vector<EntityId>{} : setup_.tiles.nodes);
-  if (strategy_->aggregation != plan::Aggregation::none && setup_.machine.has("faults")) {
+  if (strategy_->aggregation != plan::Aggregation::none && setup_.machine.has("faults") &&
+      setup_.machine.section("faults").has("links")) {
     strategy_section.error("aggregation",
-                           "a tile cannot stand for others on a machine with faults");
+                           "a tile cannot stand for others on a machine with faulty links "
+                           "(machine.faults.links); slow nodes are fine");
   }
   if (strategy_->offload.is_on() && !platform.machine.host.is_there()) {
     strategy_section.error("offload", "needs the link to the host: machine.host.bandwidth");
@@ -212,9 +214,12 @@ std::unique_ptr<Job> ProgramsReader::read() {
     if (graph->options.times == executor::NodeTimes::recorded) {
       config::note_without_effect(execution, "times", "a plan, of which no times are recorded");
     }
-    job = std::make_unique<GraphsJob>(std::move(graph), workload_.samples,
-                                      static_cast<double>(workload_.flops_per_sample().count()) *
-                                          static_cast<double>(workload_.samples));
+    auto graphs =
+        std::make_unique<GraphsJob>(std::move(graph), workload_.samples,
+                                    static_cast<double>(workload_.flops_per_sample().count()) *
+                                        static_cast<double>(workload_.samples));
+    graphs->keep_tokens(workload_.samples * workload_.tokens_a_sample);
+    job = std::move(graphs);
     traits_.has_programs = false;
     replay_objection_ = "graphs are simulated whole";
   }

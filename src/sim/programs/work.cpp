@@ -88,6 +88,7 @@ class ProgramWork final : public Work {
                       workload_.data_type);
   }
   std::uint64_t samples() const override { return workload_.samples; }
+  std::uint64_t tokens() const override { return workload_.samples * workload_.tokens_a_sample; }
   double flops_of_sample() const override {
     return static_cast<double>(workload_.flops_per_sample().count());
   }
@@ -107,6 +108,11 @@ class ProgramWork final : public Work {
                       std::to_string(plan_.stage_tiles() / plan_.simulated_tiles()) +
                       ": what they send to each other takes the time of a closed form, and meets "
                       "nothing else (strategy.aggregation)");
+      if (!platform_.machine.speeds.empty()) {
+        notes.emplace_back(
+            "a tile that stands for others is as slow as the slowest of them (machine.faults), "
+            "also where these are of several replicas, which meet once an iteration only");
+      }
       const bool shares_memory =
           platform_.memory && platform_.memory->arbitration() == machine::Arbitration::fair;
       if (shares_memory && uses_memory()) {

@@ -27,6 +27,7 @@ void visit_members(AnySummary& summary, Visit visit) {
   visit("achieved_flops_per_s", summary.achieved_flops_per_s);
   visit("peak_flops_per_s", summary.peak_flops_per_s);
   visit("samples_per_iteration", summary.samples_per_iteration);
+  visit("tokens_per_iteration", summary.tokens_per_iteration);
   visit("flops_per_iteration", summary.flops_per_iteration);
   visit("executed_flops_per_iteration", summary.executed_flops_per_iteration);
   visit("energy_j_per_iteration", summary.energy_j_per_iteration);

@@ -405,6 +405,7 @@ std::optional<Workload> read_transformer(config::Section& section) {
     return std::nullopt;
   }
   workload->sequence_length = shape->sequence;
+  workload->tokens_a_sample = shape->sequence;
   workload->layers = transformer_layers(*shape);
   if (!workload->training) {
     drop_training(*workload);

@@ -128,6 +128,28 @@ TEST(Campaign, RefusesWhatIsNeverDone) {
   EXPECT_THROW(outlook_of(campaign), ConfigError);
 }
 
+// 1000 devices that last ten hours each: one in 36 s, and a restart takes 300.
+TEST(Campaign, RefusesDrawsThatDoNotEnd) {
+  Campaign campaign;
+  campaign.iteration_s = 10;
+  campaign.iterations = 30 * 8640;
+  campaign.devices = 1000;
+  campaign.failures_per_s = 1 / 36.0;
+  campaign.checkpoint_s = 60;
+  campaign.restart_s = 100;
+  campaign.trials = 1;
+  EXPECT_FALSE(fault_of(campaign).has_value()) << "some 10^7 failures";
+  campaign.restart_s = 300;
+  const auto fault = fault_of(campaign);
+  ASSERT_TRUE(fault.has_value());
+  EXPECT_EQ(fault->key, "trials");
+  EXPECT_NE(fault->message.find("goodput"), std::string::npos) << fault->message;
+  EXPECT_THROW(outlook_of(campaign), ConfigError);
+  campaign.trials = 0;
+  EXPECT_FALSE(fault_of(campaign).has_value());
+  EXPECT_GT(outlook_of(campaign).failures, 1e9);
+}
+
 std::string complaint_of(const std::string& text) {
   config::Diagnostics diagnostics;
   config::Section section(config::parse("c.yaml", text, diagnostics), "", diagnostics);

@@ -44,6 +44,7 @@ void expect_alike(const trace::Summary& one, const trace::Summary& other,
   EXPECT_EQ(one.iteration_time_ps, other.iteration_time_ps) << about;
   EXPECT_EQ(one.tiles, other.tiles) << about;
   EXPECT_EQ(one.samples_per_iteration, other.samples_per_iteration) << about;
+  EXPECT_EQ(one.tokens_per_iteration, other.tokens_per_iteration) << about;
   EXPECT_DOUBLE_EQ(one.flops_per_iteration, other.flops_per_iteration) << about;
   EXPECT_DOUBLE_EQ(one.executed_flops_per_iteration, other.executed_flops_per_iteration) << about;
   EXPECT_DOUBLE_EQ(one.achieved_flops_per_s, other.achieved_flops_per_s) << about;
@@ -178,6 +179,7 @@ TEST(Conformance, PlansAsGraphs) {
       const trace::Summary plan = summary_of(text);
       ASSERT_EQ(plan.status, "finished");
       EXPECT_EQ(plan.samples_per_iteration, 8U);
+      EXPECT_EQ(plan.tokens_per_iteration, 8U * 16U);
       // Without tensor, context or recomputation nothing is done twice.
       EXPECT_EQ(plan.executed_flops_per_iteration > plan.flops_per_iteration,
                 strategy != "data: 8, zero: 3")
@@ -249,6 +251,7 @@ TEST(Conformance, TheOnlyTenant) {
   EXPECT_DOUBLE_EQ(only.flops_per_iteration, expected.flops_per_iteration);
   EXPECT_DOUBLE_EQ(only.executed_flops_per_iteration, expected.executed_flops_per_iteration);
   EXPECT_EQ(summary.samples_per_iteration, 2 * expected.samples_per_iteration);
+  EXPECT_EQ(summary.tokens_per_iteration, 2 * expected.tokens_per_iteration);
   EXPECT_DOUBLE_EQ(summary.throughput_samples_per_s, expected.throughput_samples_per_s);
   EXPECT_NEAR(summary.achieved_flops_per_s, expected.achieved_flops_per_s,
               1e-9 * expected.achieved_flops_per_s);
