@@ -27,6 +27,10 @@ class Analytical(Network):
     """at which the part of a member (the vector over the group's size) goes once more in each all-reduce, reduce-scatter and all-gather: a step of a library's loops that no other is beside; 0 B/s: none; bandwidth; default: 0 B/s"""
     library: Literal["none", "nccl"] | None
     """of plans with aggregation: none, collectives are the strategy's algorithms, step by step; nccl: algorithm, protocol and latency by size, ranks and servers as NCCL chooses them; name, one of none, nccl; default: none"""
+    nvswitch_generation: int | None
+    """of the servers' switches, for library: nccl: with the third (H100) or a later one accelerators are taken for Hopper and the switches add up what they send (NVLink SHARP); before it, for Ampere; integer, 1 to 16; default: 2"""
+    nvls: bool | None
+    """with library: nccl: whether it takes NVLS and NVLSTree, where switches in servers add up (nvswitch_generation); NCCL before 2.17, or with NCCL_NVLS_ENABLE=0, does not; boolean; default: true"""
     message_tick: str | None
     """times of messages on links are cut to a multiple of it (1 ns: as ASTRA-sim 2.0); time, at least 1 ps; default: 1 ps"""
     ports: Literal["free", "shared"] | None
@@ -40,6 +44,8 @@ class Analytical(Network):
         collective_member_overhead: str | None = ...,
         collective_fill: str | None = ...,
         library: Literal["none", "nccl"] | None = ...,
+        nvswitch_generation: int | None = ...,
+        nvls: bool | None = ...,
         message_tick: str | None = ...,
         ports: Literal["free", "shared"] | None = ...,
     ) -> None: ...
@@ -59,6 +65,10 @@ class Crossbar(Network):
     """at which the part of a member (the vector over the group's size) goes once more in each all-reduce, reduce-scatter and all-gather: a step of a library's loops that no other is beside; 0 B/s: none; bandwidth; default: 0 B/s"""
     library: Literal["none", "nccl"] | None
     """of plans with aggregation: none, collectives are the strategy's algorithms, step by step; nccl: algorithm, protocol and latency by size, ranks and servers as NCCL chooses them; name, one of none, nccl; default: none"""
+    nvswitch_generation: int | None
+    """of the servers' switches, for library: nccl: with the third (H100) or a later one accelerators are taken for Hopper and the switches add up what they send (NVLink SHARP); before it, for Ampere; integer, 1 to 16; default: 2"""
+    nvls: bool | None
+    """with library: nccl: whether it takes NVLS and NVLSTree, where switches in servers add up (nvswitch_generation); NCCL before 2.17, or with NCCL_NVLS_ENABLE=0, does not; boolean; default: true"""
     port_bandwidth: str | None
     """of a node's port, each way; bandwidth, at least 1 B/s; default: of the fastest link"""
     port_latency: str | None
@@ -74,6 +84,8 @@ class Crossbar(Network):
         collective_member_overhead: str | None = ...,
         collective_fill: str | None = ...,
         library: Literal["none", "nccl"] | None = ...,
+        nvswitch_generation: int | None = ...,
+        nvls: bool | None = ...,
         port_bandwidth: str | None = ...,
         port_latency: str | None = ...,
         packet_size: str | None = ...,
@@ -94,6 +106,10 @@ class Flit(Network):
     """at which the part of a member (the vector over the group's size) goes once more in each all-reduce, reduce-scatter and all-gather: a step of a library's loops that no other is beside; 0 B/s: none; bandwidth; default: 0 B/s"""
     library: Literal["none", "nccl"] | None
     """of plans with aggregation: none, collectives are the strategy's algorithms, step by step; nccl: algorithm, protocol and latency by size, ranks and servers as NCCL chooses them; name, one of none, nccl; default: none"""
+    nvswitch_generation: int | None
+    """of the servers' switches, for library: nccl: with the third (H100) or a later one accelerators are taken for Hopper and the switches add up what they send (NVLink SHARP); before it, for Ampere; integer, 1 to 16; default: 2"""
+    nvls: bool | None
+    """with library: nccl: whether it takes NVLS and NVLSTree, where switches in servers add up (nvswitch_generation); NCCL before 2.17, or with NCCL_NVLS_ENABLE=0, does not; boolean; default: true"""
     flit_size: str | None
     """what the fastest link carries in a cycle; size, at least 1 B; default: 32 B"""
     packet_size: str | None
@@ -137,6 +153,8 @@ class Flit(Network):
         collective_member_overhead: str | None = ...,
         collective_fill: str | None = ...,
         library: Literal["none", "nccl"] | None = ...,
+        nvswitch_generation: int | None = ...,
+        nvls: bool | None = ...,
         flit_size: str | None = ...,
         packet_size: str | None = ...,
         virtual_channels: int | None = ...,
@@ -171,6 +189,10 @@ class Flow(Network):
     """at which the part of a member (the vector over the group's size) goes once more in each all-reduce, reduce-scatter and all-gather: a step of a library's loops that no other is beside; 0 B/s: none; bandwidth; default: 0 B/s"""
     library: Literal["none", "nccl"] | None
     """of plans with aggregation: none, collectives are the strategy's algorithms, step by step; nccl: algorithm, protocol and latency by size, ranks and servers as NCCL chooses them; name, one of none, nccl; default: none"""
+    nvswitch_generation: int | None
+    """of the servers' switches, for library: nccl: with the third (H100) or a later one accelerators are taken for Hopper and the switches add up what they send (NVLink SHARP); before it, for Ampere; integer, 1 to 16; default: 2"""
+    nvls: bool | None
+    """with library: nccl: whether it takes NVLS and NVLSTree, where switches in servers add up (nvswitch_generation); NCCL before 2.17, or with NCCL_NVLS_ENABLE=0, does not; boolean; default: true"""
     weights: Literal["equal", "latency"] | None
     """of flows that share a link: equal, or latency: 1 / latency of the route (SimGrid's CM02); name, one of equal, latency; default: equal"""
     flow_limit: str | None
@@ -190,6 +212,8 @@ class Flow(Network):
         collective_member_overhead: str | None = ...,
         collective_fill: str | None = ...,
         library: Literal["none", "nccl"] | None = ...,
+        nvswitch_generation: int | None = ...,
+        nvls: bool | None = ...,
         weights: Literal["equal", "latency"] | None = ...,
         flow_limit: str | None = ...,
         window: str | None = ...,
@@ -212,6 +236,10 @@ class Packet(Network):
     """at which the part of a member (the vector over the group's size) goes once more in each all-reduce, reduce-scatter and all-gather: a step of a library's loops that no other is beside; 0 B/s: none; bandwidth; default: 0 B/s"""
     library: Literal["none", "nccl"] | None
     """of plans with aggregation: none, collectives are the strategy's algorithms, step by step; nccl: algorithm, protocol and latency by size, ranks and servers as NCCL chooses them; name, one of none, nccl; default: none"""
+    nvswitch_generation: int | None
+    """of the servers' switches, for library: nccl: with the third (H100) or a later one accelerators are taken for Hopper and the switches add up what they send (NVLink SHARP); before it, for Ampere; integer, 1 to 16; default: 2"""
+    nvls: bool | None
+    """with library: nccl: whether it takes NVLS and NVLSTree, where switches in servers add up (nvswitch_generation); NCCL before 2.17, or with NCCL_NVLS_ENABLE=0, does not; boolean; default: true"""
     switching: Literal["cut-through", "store-and-forward"] | None
     """cut-through, or store-and-forward: a packet goes on when all of it has come in; name, one of cut-through, store-and-forward; default: cut-through"""
     packet_size: str | None
@@ -229,6 +257,8 @@ class Packet(Network):
         collective_member_overhead: str | None = ...,
         collective_fill: str | None = ...,
         library: Literal["none", "nccl"] | None = ...,
+        nvswitch_generation: int | None = ...,
+        nvls: bool | None = ...,
         switching: Literal["cut-through", "store-and-forward"] | None = ...,
         packet_size: str | None = ...,
         max_packets: int | None = ...,

@@ -199,7 +199,7 @@ const Registration analytical_registration(
      "hops * latency + size / bandwidth for each message, no contention",
      {routing_parameter(), message_overhead_parameter(), collective_overhead_parameter(),
       collective_member_overhead_parameter(), collective_fill_parameter(), library_parameter(),
-      message_tick, shared_ports}},
+      nvswitch_generation_parameter(), nvls_parameter(), message_tick, shared_ports}},
     make);
 
 }  // namespace

@@ -233,7 +233,8 @@ const Registration crossbar_registration(
      "one ideal switch: latency, and a bandwidth of each node's port that its messages share",
      {routing_parameter(), message_overhead_parameter(), collective_overhead_parameter(),
       collective_member_overhead_parameter(), collective_fill_parameter(), library_parameter(),
-      port_bandwidth, port_latency, crossbar_packet_size}},
+      nvswitch_generation_parameter(), nvls_parameter(), port_bandwidth, port_latency,
+      crossbar_packet_size}},
     make_crossbar);
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "tessera/config/key.hpp"
+#include "tessera/config/without_effect.hpp"
 #include "tessera/machine/routing/routing.hpp"
 
 namespace tessera::network {
@@ -92,6 +93,24 @@ const config::ChoiceKey<collective::Library>& library() {
   return key;
 }
 
+const config::Key<std::uint32_t>& nvswitch_generation() {
+  static const config::Key<std::uint32_t> key{
+      "nvswitch_generation", 2,
+      "of the servers' switches, for library: nccl: with the third (H100) or a later one "
+      "accelerators are taken for Hopper and the switches add up what they send (NVLink SHARP); "
+      "before it, for Ampere",
+      config::between(1U, 16U)};
+  return key;
+}
+
+const config::Key<bool>& nvls() {
+  static const config::Key<bool> key{
+      "nvls", true,
+      "with library: nccl: whether it takes NVLS and NVLSTree, where switches in servers add up "
+      "(nvswitch_generation); NCCL before 2.17, or with NCCL_NVLS_ENABLE=0, does not"};
+  return key;
+}
+
 }  // namespace
 
 // Without names, which are not all there when networks register.
@@ -119,11 +138,39 @@ ParameterInfo library_parameter() {
   return library();
 }
 
+ParameterInfo nvswitch_generation_parameter() {
+  return nvswitch_generation();
+}
+
+ParameterInfo nvls_parameter() {
+  return nvls();
+}
+
+namespace {
+
+collective::LibrarySettings read_library(config::Section& section) {
+  constexpr std::uint32_t first_that_adds_up = 3;
+  collective::LibrarySettings settings;
+  settings.library = library().read(section);
+  const bool adds_up = nvswitch_generation().read(section) >= first_that_adds_up;
+  settings.device = adds_up ? collective::LibraryDevice::hopper : collective::LibraryDevice::ampere;
+  const bool asked = nvls().read(section);
+  settings.nvls = adds_up && asked;
+  if (!asked && settings.library == collective::Library::none) {
+    config::note_without_effect(section, nvls().key(), "library: none");
+  } else if (!asked && !adds_up) {
+    config::note_without_effect(section, nvls().key(), "nvswitch_generation below 3");
+  }
+  return settings;
+}
+
+}  // namespace
+
 Overheads read_overheads(config::Section& section) {
   return {message_overhead().read(section),
           {collective_overhead().read(section), collective_member_overhead().read(section),
            collective_fill().read(section)},
-          library().read(section)};
+          read_library(section)};
 }
 
 std::string read_routing(config::Section& section, const machine::Machine& machine) {

@@ -80,6 +80,8 @@ class CollectiveClock {
   bool is_ring(Group group, const GroupShape& shape, collective::Kind kind) const;
   // Whether a library gives the time, and that.
   bool is_of_library(Group group, const GroupShape& shape, collective::Kind kind) const;
+  collective::LibraryLinks library_links(std::uint32_t stage, Group group, const GroupShape& shape,
+                                         collective::Kind kind, Bytes bytes);
   SimTime of_library(std::uint32_t stage, Group group, const GroupShape& shape,
                      collective::Kind kind, Bytes bytes);
   bool is_long_ring(Group group, const GroupShape& shape, collective::Kind kind) const;

@@ -1,4 +1,5 @@
 // Times of collectives that a library gives: see tessera/collective/library.hpp.
+#include <algorithm>
 #include <set>
 
 #include "collective_time.hpp"
@@ -7,22 +8,47 @@ namespace tessera::plan {
 
 bool CollectiveClock::is_of_library(Group group, const GroupShape& shape,
                                     collective::Kind kind) const {
-  return collective::models(transfers_.library, kind) && group != Group::tied &&
+  return collective::models(transfers_.library.library, kind) && group != Group::tied &&
          is_ring(group, shape, kind);
 }
 
-// The strategy's ring says what the machine's links take for the bytes, with what other groups send
-// over them; what it takes beyond that is the library's.
+// The strategy's rings say what the machine's links take for the bytes, with what other groups send
+// over them, and nothing of latencies, which are the library's. A ring passes all of its chunks but
+// one over its slowest link.
+collective::LibraryLinks CollectiveClock::library_links(std::uint32_t stage, Group group,
+                                                        const GroupShape& shape,
+                                                        collective::Kind kind, Bytes bytes) {
+  const auto& rings = rings_of(stage, group, shape, kind, 0);
+  const auto server_of = [&](std::uint32_t place, std::uint32_t channel) {
+    return topology_.domain(tile(stage, shape.place_of(shape.turned_back(place, channel), 0)));
+  };
+  const auto steps = static_cast<std::int64_t>(Plan::steps_of(plan_.algorithm(group), shape, kind) /
+                                               shape.channels);
+  collective::LibraryLinks links;
+  for (std::uint32_t channel = 0; channel < shape.channels; ++channel) {
+    const Bytes share = collective::chunk_bytes(bytes, shape.channels, channel);
+    const Bytes chunk = collective::chunk_bytes(share, shape.size, 0);
+    for (std::uint32_t place = 0; place < shape.size; ++place) {
+      const RingLink& link = rings[channel][place];
+      const std::uint32_t before = place == 0 ? shape.size - 1 : place - 1;
+      SimTime& once =
+          server_of(before, channel) == server_of(place, channel) ? links.inside : links.between;
+      once = std::max(once, link.on_links(share));
+      links.ring = std::max(links.ring, link.on_links(chunk) * steps);
+    }
+  }
+  return links;
+}
+
 SimTime CollectiveClock::of_library(std::uint32_t stage, Group group, const GroupShape& shape,
                                     collective::Kind kind, Bytes bytes) {
   std::set<std::uint32_t> servers;
   for (std::uint32_t member = 0; member < shape.size; ++member) {
     servers.insert(topology_.domain(tile(stage, shape.place_of(member, 0))));
   }
-  const SimTime whole = once(stage, group, shape, kind, bytes, 0);
-  const SimTime empty = once(stage, group, shape, kind, Bytes(0), 0);
-  return collective::choose(kind, {shape.size, static_cast<std::uint32_t>(servers.size())}, bytes,
-                            whole - empty)
+  return collective::choose(transfers_.library, kind,
+                            {shape.size, static_cast<std::uint32_t>(servers.size())}, bytes,
+                            library_links(stage, group, shape, kind, bytes))
       .time;
 }
 

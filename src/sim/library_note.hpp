@@ -12,7 +12,7 @@ namespace tessera::sim {
 // To notes of work whose collectives go message by message, whichever library is named.
 inline void note_unused_library(const network::NetworkModel& network,
                                 std::vector<std::string>& notes) {
-  if (network.overheads().library != collective::Library::none) {
+  if (network.overheads().library.is_named()) {
     notes.emplace_back(
         "machine.network.library has no effect on collectives that are simulated message by "
         "message: only on those of plans with strategy.aggregation");

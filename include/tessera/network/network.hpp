@@ -147,7 +147,7 @@ struct Overheads {
   // Programs hold it.
   collective::Overhead collective;
   // Whose times collectives have that a program does not simulate.
-  collective::Library library = collective::Library::none;
+  collective::LibrarySettings library;
 };
 
 // A network as configured: parameters read and checked, not yet built.
@@ -224,12 +224,14 @@ ParameterInfo routing_parameter();
 std::string read_routing(config::Section& section, const machine::Machine& machine);
 
 // The keys `message_overhead`, `collective_overhead`, `collective_member_overhead`,
-// `collective_fill` and `library`, common too.
+// `collective_fill`, `library`, `nvswitch_generation` and `nvls`, common too.
 ParameterInfo message_overhead_parameter();
 ParameterInfo collective_overhead_parameter();
 ParameterInfo collective_member_overhead_parameter();
 ParameterInfo collective_fill_parameter();
 ParameterInfo library_parameter();
+ParameterInfo nvswitch_generation_parameter();
+ParameterInfo nvls_parameter();
 Overheads read_overheads(config::Section& section);
 
 }  // namespace tessera::network

@@ -181,7 +181,7 @@ struct Transfers {
   std::function<std::vector<machine::Hop>(EntityId from, EntityId to)> hops;
   SimTime overhead;  // of a message, beyond its links
   collective::Overhead collective{};
-  collective::Library library = collective::Library::none;
+  collective::LibrarySettings library{};
 };
 
 // Cuts and places. `transfers` serves collectives that are not simulated. Throws ConfigError when

@@ -248,7 +248,7 @@ std::optional<std::size_t> Ways::slot_of(const plan::GroupShape& shape,
                                          collective::Kind kind) {
   const bool known = shape.size > 1 && shape.parts == 1 && !shape.among_leaders &&
                      algorithm.lanes(kind) == 1 && channels_of(shape) == 1 &&
-                     finder_.overheads.library == collective::Library::none;
+                     !finder_.overheads.library.is_named();
   return known ? crowded_.slot_of(shape, algorithm, kind) : std::nullopt;
 }
 
@@ -333,7 +333,7 @@ Span Ways::time(const plan::GroupShape& shape, const collective::Algorithm& algo
     const double of_channel = static_cast<double>(bytes.count()) / channels;
     least = std::max(least, least_of_sends(shape, algorithm, kind, of_channel));
   }
-  if (finder_.overheads.library != collective::Library::none) {
+  if (finder_.overheads.library.is_named()) {
     least = 0;  // which may know a faster way
   }
   return {overhead + least, overhead + std::max(one_by_one, behind)};

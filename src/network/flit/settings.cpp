@@ -64,6 +64,8 @@ std::vector<ParameterInfo> flit_parameters() {
           collective_member_overhead_parameter(),
           collective_fill_parameter(),
           library_parameter(),
+          nvswitch_generation_parameter(),
+          nvls_parameter(),
           keys().flit_size,
           keys().packet_size,
           keys().virtual_channels,

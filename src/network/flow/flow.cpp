@@ -146,7 +146,8 @@ const Registration flow_registration(
      "messages as flows that share links max-min fairly, latency paid first",
      {routing_parameter(), message_overhead_parameter(), collective_overhead_parameter(),
       collective_member_overhead_parameter(), collective_fill_parameter(), library_parameter(),
-      by_latency, flow_limit, window, pairs, lumps_rings}},
+      nvswitch_generation_parameter(), nvls_parameter(), by_latency, flow_limit, window, pairs,
+      lumps_rings}},
     make_flow);
 
 }  // namespace

@@ -175,7 +175,8 @@ const Registration packet_registration(
      "default)",
      {routing_parameter(), message_overhead_parameter(), collective_overhead_parameter(),
       collective_member_overhead_parameter(), collective_fill_parameter(), library_parameter(),
-      store_and_forward, packet_size, max_packets, arbitration_key}},
+      nvswitch_generation_parameter(), nvls_parameter(), store_and_forward, packet_size,
+      max_packets, arbitration_key}},
     make_packet);
 
 }  // namespace

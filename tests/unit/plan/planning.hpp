@@ -42,7 +42,8 @@ struct Planned {
 // Throws ConfigError on any complaint.
 inline Planned planned(const std::string& strategy, const std::string& machine = machine_text(),
                        const std::string& workload = workload_text(),
-                       const collective::Overhead& overhead = {}) {
+                       const collective::Overhead& overhead = {},
+                       const collective::LibrarySettings& library = {}) {
   config::Diagnostics diagnostics;
   config::Section machine_section(config::parse("m.yaml", machine, diagnostics), "", diagnostics);
   config::Section workload_section(config::parse("w.yaml", workload, diagnostics), "", diagnostics);
@@ -61,7 +62,7 @@ inline Planned planned(const std::string& strategy, const std::string& machine =
                 {[&](EntityId from, EntityId to) {
                    return machine::hops_between(*result.machine.topology, *routing, from, to);
                  },
-                 SimTime::zero(), overhead});
+                 SimTime::zero(), overhead, library});
   return result;
 }
 
