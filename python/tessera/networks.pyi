@@ -26,7 +26,7 @@ class Analytical(Network):
     collective_fill: str | None
     """at which the part of a member (the vector over the group's size) goes once more in each all-reduce, reduce-scatter and all-gather: a step of a library's loops that no other is beside; 0 B/s: none; bandwidth; default: 0 B/s"""
     library: Literal["none", "nccl"] | None
-    """of plans with aggregation: none, collectives are the strategy's algorithms, step by step; nccl: algorithm, protocol and latency by size, ranks and servers as NCCL chooses them; name, one of none, nccl; default: none"""
+    """none: collectives are the algorithms that are named, step by step; nccl: all-reduces, all-gathers and reduce-scatters as NCCL chooses them by size, ranks and servers: of plans with aggregation with its algorithm, protocol and latency, of graphs rings or trees, simulated, or where switches add up with its time; name, one of none, nccl; default: none"""
     nvswitch_generation: int | None
     """of the servers' switches, for library: nccl: with the third (H100) or a later one accelerators are taken for Hopper and the switches add up what they send (NVLink SHARP); before it, for Ampere; integer, 1 to 16; default: 2"""
     nvls: bool | None
@@ -64,7 +64,7 @@ class Crossbar(Network):
     collective_fill: str | None
     """at which the part of a member (the vector over the group's size) goes once more in each all-reduce, reduce-scatter and all-gather: a step of a library's loops that no other is beside; 0 B/s: none; bandwidth; default: 0 B/s"""
     library: Literal["none", "nccl"] | None
-    """of plans with aggregation: none, collectives are the strategy's algorithms, step by step; nccl: algorithm, protocol and latency by size, ranks and servers as NCCL chooses them; name, one of none, nccl; default: none"""
+    """none: collectives are the algorithms that are named, step by step; nccl: all-reduces, all-gathers and reduce-scatters as NCCL chooses them by size, ranks and servers: of plans with aggregation with its algorithm, protocol and latency, of graphs rings or trees, simulated, or where switches add up with its time; name, one of none, nccl; default: none"""
     nvswitch_generation: int | None
     """of the servers' switches, for library: nccl: with the third (H100) or a later one accelerators are taken for Hopper and the switches add up what they send (NVLink SHARP); before it, for Ampere; integer, 1 to 16; default: 2"""
     nvls: bool | None
@@ -105,7 +105,7 @@ class Flit(Network):
     collective_fill: str | None
     """at which the part of a member (the vector over the group's size) goes once more in each all-reduce, reduce-scatter and all-gather: a step of a library's loops that no other is beside; 0 B/s: none; bandwidth; default: 0 B/s"""
     library: Literal["none", "nccl"] | None
-    """of plans with aggregation: none, collectives are the strategy's algorithms, step by step; nccl: algorithm, protocol and latency by size, ranks and servers as NCCL chooses them; name, one of none, nccl; default: none"""
+    """none: collectives are the algorithms that are named, step by step; nccl: all-reduces, all-gathers and reduce-scatters as NCCL chooses them by size, ranks and servers: of plans with aggregation with its algorithm, protocol and latency, of graphs rings or trees, simulated, or where switches add up with its time; name, one of none, nccl; default: none"""
     nvswitch_generation: int | None
     """of the servers' switches, for library: nccl: with the third (H100) or a later one accelerators are taken for Hopper and the switches add up what they send (NVLink SHARP); before it, for Ampere; integer, 1 to 16; default: 2"""
     nvls: bool | None
@@ -188,7 +188,7 @@ class Flow(Network):
     collective_fill: str | None
     """at which the part of a member (the vector over the group's size) goes once more in each all-reduce, reduce-scatter and all-gather: a step of a library's loops that no other is beside; 0 B/s: none; bandwidth; default: 0 B/s"""
     library: Literal["none", "nccl"] | None
-    """of plans with aggregation: none, collectives are the strategy's algorithms, step by step; nccl: algorithm, protocol and latency by size, ranks and servers as NCCL chooses them; name, one of none, nccl; default: none"""
+    """none: collectives are the algorithms that are named, step by step; nccl: all-reduces, all-gathers and reduce-scatters as NCCL chooses them by size, ranks and servers: of plans with aggregation with its algorithm, protocol and latency, of graphs rings or trees, simulated, or where switches add up with its time; name, one of none, nccl; default: none"""
     nvswitch_generation: int | None
     """of the servers' switches, for library: nccl: with the third (H100) or a later one accelerators are taken for Hopper and the switches add up what they send (NVLink SHARP); before it, for Ampere; integer, 1 to 16; default: 2"""
     nvls: bool | None
@@ -235,7 +235,7 @@ class Packet(Network):
     collective_fill: str | None
     """at which the part of a member (the vector over the group's size) goes once more in each all-reduce, reduce-scatter and all-gather: a step of a library's loops that no other is beside; 0 B/s: none; bandwidth; default: 0 B/s"""
     library: Literal["none", "nccl"] | None
-    """of plans with aggregation: none, collectives are the strategy's algorithms, step by step; nccl: algorithm, protocol and latency by size, ranks and servers as NCCL chooses them; name, one of none, nccl; default: none"""
+    """none: collectives are the algorithms that are named, step by step; nccl: all-reduces, all-gathers and reduce-scatters as NCCL chooses them by size, ranks and servers: of plans with aggregation with its algorithm, protocol and latency, of graphs rings or trees, simulated, or where switches add up with its time; name, one of none, nccl; default: none"""
     nvswitch_generation: int | None
     """of the servers' switches, for library: nccl: with the third (H100) or a later one accelerators are taken for Hopper and the switches add up what they send (NVLink SHARP); before it, for Ampere; integer, 1 to 16; default: 2"""
     nvls: bool | None

@@ -88,8 +88,10 @@ const config::ChoiceKey<collective::Library>& library() {
       "library",
       {{"none", collective::Library::none}, {"nccl", collective::Library::nccl}},
       "none",
-      "of plans with aggregation: none, collectives are the strategy's algorithms, step by step; "
-      "nccl: algorithm, protocol and latency by size, ranks and servers as NCCL chooses them"};
+      "none: collectives are the algorithms that are named, step by step; nccl: all-reduces, "
+      "all-gathers and reduce-scatters as NCCL chooses them by size, ranks and servers: of plans "
+      "with aggregation with its algorithm, protocol and latency, of graphs rings or trees, "
+      "simulated, or where switches add up with its time"};
   return key;
 }
 

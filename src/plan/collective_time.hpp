@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <unordered_map>
@@ -11,6 +12,7 @@
 
 #include "occasion.hpp"
 #include "ring_clock.hpp"
+#include "tessera/machine/topology/servers.hpp"
 #include "tessera/plan/sharing.hpp"
 
 namespace tessera::plan {
@@ -130,6 +132,7 @@ class CollectiveClock {
   // pass on what they receive.
   std::map<std::pair<Group, std::uint32_t>, std::vector<std::vector<RingLink>>> rings_;
   std::uint32_t rings_stage_ = 0;
+  std::optional<machine::Servers> servers_;  // of a library's groups
 };
 
 }  // namespace tessera::plan

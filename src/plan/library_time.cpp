@@ -20,7 +20,7 @@ collective::LibraryLinks CollectiveClock::library_links(std::uint32_t stage, Gro
                                                         collective::Kind kind, Bytes bytes) {
   const auto& rings = rings_of(stage, group, shape, kind, 0);
   const auto server_of = [&](std::uint32_t place, std::uint32_t channel) {
-    return topology_.domain(tile(stage, shape.place_of(shape.turned_back(place, channel), 0)));
+    return servers_->of(tile(stage, shape.place_of(shape.turned_back(place, channel), 0)));
   };
   const auto steps = static_cast<std::int64_t>(Plan::steps_of(plan_.algorithm(group), shape, kind) /
                                                shape.channels);
@@ -42,9 +42,12 @@ collective::LibraryLinks CollectiveClock::library_links(std::uint32_t stage, Gro
 
 SimTime CollectiveClock::of_library(std::uint32_t stage, Group group, const GroupShape& shape,
                                     collective::Kind kind, Bytes bytes) {
+  if (!servers_) {
+    servers_.emplace(topology_);
+  }
   std::set<std::uint32_t> servers;
   for (std::uint32_t member = 0; member < shape.size; ++member) {
-    servers.insert(topology_.domain(tile(stage, shape.place_of(member, 0))));
+    servers.insert(servers_->of(tile(stage, shape.place_of(member, 0))));
   }
   return collective::choose(transfers_.library, kind,
                             {shape.size, static_cast<std::uint32_t>(servers.size())}, bytes,

@@ -14,8 +14,8 @@ inline void note_unused_library(const network::NetworkModel& network,
                                 std::vector<std::string>& notes) {
   if (network.overheads().library.is_named()) {
     notes.emplace_back(
-        "machine.network.library has no effect on collectives that are simulated message by "
-        "message: only on those of plans with strategy.aggregation");
+        "machine.network.library has no effect on collectives of programs that are simulated "
+        "message by message: only on those of plans with strategy.aggregation, and of graphs");
   }
 }
 

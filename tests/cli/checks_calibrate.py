@@ -84,3 +84,18 @@ def calibrate_on_two_ranks_is_the_same(program):
     one = calibrate(program, data, keys)
     two = calibrate(program, data, keys, ranks=2)
     expect(one.returncode == two.returncode == 0 and one.stdout_text == two.stdout_text, two.stderr_text)
+
+
+@check
+def calibrate_has_collectives_of_the_library(program):
+    data = write(program, "collectives.csv", "collective,size,ranks,time\nall-reduce,64 MB,8,300 us\n")
+    machine = CONFIGS / "machines" / "h100_server.yaml"
+    before = {}
+    for library in ("none", "nccl"):
+        done = calibrate(program, data, ["network.collective_overhead"], "--set", f"machine.network.library={library}",
+                         "--json", machine=machine)
+        expect(done.returncode == 0, done.stderr_text)
+        before[library] = json.loads(done.stdout_text)["rows"][0]["before_ps"]
+    # 24.85 us before, and NVLS: 25 us, and 9/8 of the vector at 85 % of 355.2 GB/s.
+    expect(abs(before["nccl"] - (49.85e6 + 1.125 * 64e6 / 0.85 / 355.2 * 1e3)) < 100, before)
+    expect(before["none"] > 1.1 * before["nccl"], before)

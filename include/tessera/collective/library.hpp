@@ -33,6 +33,10 @@ enum class Library : std::uint8_t { none, nccl };
 enum class LibraryAlgorithm : std::uint8_t { ring, tree, nvls, nvls_tree };
 enum class LibraryProtocol : std::uint8_t { ll, ll128, simple };
 std::string to_string(LibraryAlgorithm algorithm);
+// Whether switches in servers add up.
+constexpr bool is_switched(LibraryAlgorithm algorithm) {
+  return algorithm == LibraryAlgorithm::nvls || algorithm == LibraryAlgorithm::nvls_tree;
+}
 std::string to_string(LibraryProtocol protocol);
 
 // Whose tables: of compute capability 8.0, or 9.0.

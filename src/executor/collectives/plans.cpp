@@ -26,6 +26,18 @@ void take_protocol(const std::vector<CollectiveProtocol>& protocols, Bytes bytes
   costs.data_ppm = found->data_ppm;
 }
 
+// A tree's two halves go in pieces of 256 kB, as NCCL's model has them (src/graph/tuning.cc: "the
+// latency a 256kB chunk"), of which no more are told apart than this.
+void make_pipeline(Bytes bytes, collective::StackedOptions& options,
+                   collective::TurnOptions& turns) {
+  constexpr std::uint64_t piece = 2 * 256'000;
+  constexpr std::uint64_t most_pieces = 64;
+  const auto pieces =
+      static_cast<std::uint32_t>(std::min(most_pieces, (bytes.count() + piece - 1) / piece));
+  options.chunks = std::max(options.chunks, pieces);
+  turns.at_a_time = std::max(turns.at_a_time, options.chunks);
+}
+
 }  // namespace
 
 std::vector<std::uint32_t> PlannedCollective::coordinates(std::uint32_t npu) const {
@@ -204,6 +216,9 @@ CollectivePlans::CollectivePlans(const GraphSetup& setup) : setup_(setup) {
                  std::back_inserter(all_to_all_), make);
   other_algorithm_ = make(options.other_algorithm);
   other_all_to_all_ = make(options.collectives.conventions->all_to_all(options.other_algorithm));
+  ring_ = make("ring");
+  tree_ = make("double-binary-tree");
+  barrier_ = make("halving-doubling");
 }
 
 const collective::Algorithm* CollectivePlans::algorithm(Kind kind, std::size_t dimension) const {
@@ -243,10 +258,71 @@ const collective::Program* CollectivePlans::program_of(const Task& task) const {
   return found == programs.end() ? nullptr : &*found;
 }
 
+Bytes CollectivePlans::bytes_of(const Task& task, std::uint64_t members) const {
+  return Bytes(task.bytes) * (workload::counts_parts(task.collective) ? members : 1);
+}
+
+// Of whole communicators.
+std::optional<collective::LibraryChoice> CollectivePlans::choice_of(const Task& task) const {
+  const std::vector<std::uint32_t>& members = setup_.work.groups[task.group].members;
+  if (!setup_.library || task.dimensions != 0 || task.has_parts || task.bytes == 0 ||
+      members.size() < 2 || program_of(task) != nullptr) {
+    return std::nullopt;
+  }
+  std::vector<EntityId> nodes;
+  for (const std::uint32_t npu : members) {
+    nodes.push_back(setup_.work.nodes[npu]);
+  }
+  return setup_.library(task.collective, nodes, bytes_of(task, members.size()));
+}
+
+// Only an all-reduce goes by a tree, and of those in several dimensions the part in the last one,
+// for which the others scatter and gather it.
+void CollectivePlans::use_library(const collective::LibraryChoice& choice,
+                                  std::vector<collective::RunDimension>& dimensions) const {
+  const collective::StackedOptions& options = setup_.work.options.collectives;
+  const bool is_tree = choice.algorithm == collective::LibraryAlgorithm::tree &&
+                       options.order == collective::DimensionOrder::ascending;
+  bool is_last = true;
+  for (auto dimension = dimensions.rbegin(); dimension != dimensions.rend(); ++dimension) {
+    const bool is_alone = dimension->dimension.size < 2;
+    dimension->algorithm = is_tree && is_last && !is_alone ? tree_.get() : ring_.get();
+    is_last = is_last && is_alone;
+  }
+}
+
+// What the barrier takes by itself is part of it.
+std::unique_ptr<PlannedCollective> CollectivePlans::hold(const Task& task, SimTime time) const {
+  const GraphOptions& options = setup_.work.options;
+  auto plan = std::make_unique<PlannedCollective>();
+  plan->is_list_ = true;
+  plan->members_.push_back(setup_.work.groups[task.group].members);
+  const std::vector<std::uint32_t>& members = plan->members_[0];
+  collective::RunDimension only;
+  only.dimension.size = static_cast<std::uint32_t>(members.size());
+  only.algorithm = barrier_.get();
+  const auto message = [&](std::uint32_t from, std::uint32_t to, Bytes bytes) {
+    return setup_.message_time(setup_.work.nodes[from], setup_.work.nodes[to], bytes);
+  };
+  collective::StackedOptions how = options.collectives;
+  how.chunks = 1;
+  plan->shared_ = collective::plan_collective(
+      Kind::barrier, Bytes(0), {only}, how, options.turns,
+      [&](std::uint32_t, collective::Member from, collective::Member to, Bytes size) {
+        return message(members[from], members[to], size);
+      });
+  plan->held_ = std::max(SimTime::zero(), time - plan->idle_time(members.front(), message));
+  return plan;
+}
+
 // The same on every rank: times are those between the first member and its neighbours in the
 // dimensions.
 std::unique_ptr<PlannedCollective> CollectivePlans::make(const Task& task) const {
   const GraphOptions& options = setup_.work.options;
+  const std::optional<collective::LibraryChoice> choice = choice_of(task);
+  if (choice && collective::is_switched(choice->algorithm)) {
+    return hold(task, choice->time);
+  }
   auto plan = std::make_unique<PlannedCollective>();
   const Kind kind = task.collective;
   plan->program_ = program_of(task);
@@ -265,7 +341,9 @@ std::unique_ptr<PlannedCollective> CollectivePlans::make(const Task& task) const
     }
     only.dimension.size = static_cast<std::uint32_t>(members);
     only.algorithm = kind == Kind::all_to_all ? other_all_to_all_.get() : other_algorithm_.get();
-    if (plan->program_ == nullptr && !task.has_parts && !only.algorithm->offers(kind)) {
+    if (choice) {
+      use_library(*choice, dimensions);
+    } else if (plan->program_ == nullptr && !task.has_parts && !only.algorithm->offers(kind)) {
       // Which groups are no whole dimensions is known only as nodes are read.
       throw ModelError("execution.collectives.other_algorithm: " + options.other_algorithm +
                        " has no " + to_string(kind) +
@@ -283,9 +361,12 @@ std::unique_ptr<PlannedCollective> CollectivePlans::make(const Task& task) const
       dimensions.push_back({options.dimensions[d], algorithm(kind, d), options.step_costs[d]});
       dimensions.back().dimension.size = static_cast<std::uint32_t>(size);
     }
+    if (choice) {
+      use_library(*choice, dimensions);
+    }
   }
   const std::uint32_t first = setup_.work.groups[task.group].members.front();
-  const Bytes bytes = Bytes(task.bytes) * (workload::counts_parts(kind) ? members : 1);
+  const Bytes bytes = bytes_of(task, members);
   for (collective::RunDimension& dimension : dimensions) {
     take_protocol(options.protocols, bytes, dimension.costs);
   }
@@ -295,8 +376,13 @@ std::unique_ptr<PlannedCollective> CollectivePlans::make(const Task& task) const
     plan->window_ = options.algorithm_window;
     return plan;
   }
+  collective::StackedOptions how = options.collectives;
+  collective::TurnOptions turns = options.turns;
+  if (choice && choice->algorithm == collective::LibraryAlgorithm::tree) {
+    make_pipeline(bytes, how, turns);
+  }
   plan->shared_ = collective::plan_collective(
-      kind, bytes, std::move(dimensions), options.collectives, options.turns,
+      kind, bytes, std::move(dimensions), how, turns,
       [&](std::uint32_t dimension, collective::Member from, collective::Member to, Bytes size) {
         const auto node = [&](collective::Member member) {
           return setup_.work.nodes[plan->npu_at(first, dimension, member)];

@@ -56,6 +56,8 @@ class PlannedCollective {
   SimTime idle_time(
       std::uint32_t npu,
       const std::function<SimTime(std::uint32_t from, std::uint32_t to, Bytes)>& message) const;
+  // Before its first message, which is that of a barrier: of what is not simulated.
+  SimTime held() const { return held_; }
   // The member that differs from `npu` in one coordinate.
   std::uint32_t npu_at(std::uint32_t npu, std::uint32_t dimension, std::uint32_t coordinate) const;
 
@@ -76,6 +78,7 @@ class PlannedCollective {
   // Of programs and of collectives with a size for each pair.
   collective::StepCosts costs_;
   std::uint32_t window_ = 0;
+  SimTime held_;
 };
 
 class CollectivePlans {
@@ -88,6 +91,10 @@ class CollectivePlans {
   using Key = std::tuple<std::uint32_t, std::uint16_t, collective::Kind, std::uint64_t, bool>;
 
   std::unique_ptr<PlannedCollective> make(const Task& task) const;
+  // In the time of a library.
+  std::unique_ptr<PlannedCollective> hold(const Task& task, SimTime time) const;
+  std::optional<collective::LibraryChoice> choice_of(const Task& task) const;
+  Bytes bytes_of(const Task& task, std::uint64_t members) const;
   const collective::Program* program_of(const Task& task) const;
   std::vector<std::vector<std::uint32_t>> box_of_group(
       const std::vector<std::uint32_t>& members) const;
@@ -95,11 +102,18 @@ class CollectivePlans {
   const GraphSetup setup_;
   std::vector<std::uint32_t> sizes_;
   const collective::Algorithm* algorithm(collective::Kind kind, std::size_t dimension) const;
+  // Of dimensions of these sizes.
+  void use_library(const collective::LibraryChoice& choice,
+                   std::vector<collective::RunDimension>& dimensions) const;
 
   std::vector<std::unique_ptr<collective::Algorithm>> algorithms_;  // [dimensions]
   std::vector<std::unique_ptr<collective::Algorithm>> all_to_all_;  // [dimensions]
   std::unique_ptr<collective::Algorithm> other_algorithm_;
   std::unique_ptr<collective::Algorithm> other_all_to_all_;
+  // A library's.
+  std::unique_ptr<collective::Algorithm> ring_;
+  std::unique_ptr<collective::Algorithm> tree_;
+  std::unique_ptr<collective::Algorithm> barrier_;
   std::map<std::uint32_t, std::vector<std::vector<std::uint32_t>>> boxes_;  // by group
   std::map<Key, std::unique_ptr<PlannedCollective>> plans_;
 };

@@ -381,10 +381,11 @@ class GraphExecutor final : public Executor {
     throw InternalError("a task that cannot begin");
   }
 
-  SimTime before_collective(const Task& task) const {
+  SimTime before_collective(const Task& task) {
     const std::size_t members = work_.groups[task.group].members.size();
     const std::uint64_t parts = workload::counts_parts(task.collective) ? members : 1;
-    return setup_.collective.before(task.collective, members, Bytes(task.bytes * parts));
+    return setup_.collective.before(task.collective, members, Bytes(task.bytes * parts)) +
+           (setup_.library ? collectives_.plan_of(task).held() : SimTime::zero());
   }
 
   void take_message(const Task& receive) {

@@ -175,7 +175,7 @@ class Forecasting {
       return;
     }
     const PlannedCollective& plan = plans_.of(task);
-    const SimTime start = time + setup_.collective.once;
+    const SimTime start = time + setup_.collective.once + plan.held();
     const SimTime over =
         start + plan.idle_time(npu, [this](std::uint32_t from, std::uint32_t to, Bytes bytes) {
           return message_time(from, to, bytes);

@@ -4,7 +4,7 @@
 
 #include "graphs/experiment.hpp"
 #include "graphs/job.hpp"
-#include "library_note.hpp"
+#include "graphs/library_choice.hpp"
 #include "tessera/executor/graph/forecast.hpp"
 #include "tessera/executor/graph/graph.hpp"
 #include "tessera/machine/routing/routing.hpp"
@@ -90,7 +90,7 @@ class GraphsWork final : public Work {
     if (adds && is_free) {
       notes.emplace_back(free_additions + " (execution.collectives.local_memory)");
     }
-    note_unused_library(*platform_.network, notes);
+    note_library(notes);
     return notes;
   }
   std::vector<std::string> phases() const override { return {"compute"}; }  // graphs tell no more
@@ -192,6 +192,22 @@ class GraphsWork final : public Work {
   }
 
  private:
+  void note_library(std::vector<std::string>& notes) const {
+    const collective::LibrarySettings& library = platform_.network->overheads().library;
+    bool models_any = false;
+    for (std::size_t kind = 0; kind < collective::kinds; ++kind) {
+      models_any =
+          models_any || (graph_.look.collectives[kind] > 0 &&
+                         collective::models(library.library, static_cast<collective::Kind>(kind)));
+    }
+    if (models_any) {
+      notes.emplace_back(
+          "machine.network.library chooses rings or trees for all-reduces, all-gathers and "
+          "reduce-scatters of whole groups, with the latencies of the machine's links and no "
+          "protocols; where switches add up (NVLS) they take the library's time, and no part of "
+          "any link");
+    }
+  }
   std::uint64_t nodes_a_tile() const { return graph_.look.nodes / std::max(1U, graph_.npus()) + 1; }
 
   executor::GraphSetup setup_of(std::span<const EntityId> members, executor::Observer* observer,
@@ -227,7 +243,8 @@ class GraphsWork final : public Work {
         observer,
         coherent_slot,
         outlook,
-        host_times()};
+        host_times(),
+        library_of_groups(platform_.network->overheads().library, machine, routing)};
   }
 
   std::function<compute::HostTimes(EntityId)> host_times() const {

@@ -26,6 +26,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "tessera/collective/library.hpp"
 #include "tessera/collective/overhead.hpp"
 #include "tessera/collective/program/program.hpp"
 #include "tessera/collective/stacked/stacked.hpp"
@@ -161,6 +162,13 @@ struct GraphSetup {
   OutlookSetup outlook{};
   // Of a node; empty: hosts take no time.
   std::function<compute::HostTimes(EntityId node)> host_times{};
+  // How a library runs a collective of a vector of so many bytes among these nodes, by which its
+  // algorithm is simulated in place of options.algorithms and other_algorithm: rings in all
+  // dimensions, or a tree in the last one. Where switches add up nothing is simulated but a barrier
+  // of all members, and the time is the library's. Empty: no library is named.
+  std::function<std::optional<collective::LibraryChoice>(
+      collective::Kind, const std::vector<EntityId>& nodes, Bytes bytes)>
+      library{};
 };
 
 // TileResult::role is the NPU's number.
