@@ -146,7 +146,7 @@ struct Overheads {
   SimTime message;
   // Programs hold it.
   collective::Overhead collective;
-  // Whose times collectives have that a program does not simulate.
+  // As which collectives go that are not simulated, and those of graphs.
   collective::LibrarySettings library;
 };
 
