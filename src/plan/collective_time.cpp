@@ -134,9 +134,8 @@ SimTime CollectiveClock::time(std::uint32_t stage, Group group, const GroupShape
   return place->second;
 }
 
-// Whether members only pass on what they receive, so that RingClock has their times.
 bool CollectiveClock::is_ring(Group group, const GroupShape& shape, collective::Kind kind) const {
-  return sharing_ == Sharing::links && plan_.algorithm(group).is_passed_on(kind) &&
+  return sharing_ != Sharing::nothing && plan_.algorithm(group).is_passed_on(kind) &&
          shape.parts == 1 && !shape.among_leaders && shape.size > 1;
 }
 

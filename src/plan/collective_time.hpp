@@ -47,6 +47,11 @@ class CollectiveClock {
                Bytes bytes, Occasion occasion);
   static constexpr std::uint64_t most_steps = 1U << 18U;
 
+  // For how much of that time bytes are on the busiest link: of rings as long as it has those of
+  // all steps, else what it takes beyond one of no bytes. Zero where messages share nothing.
+  SimTime on_links(std::uint32_t stage, Group group, const GroupShape& shape, collective::Kind kind,
+                   Bytes bytes, Occasion occasion);
+
   // Once, of the slowest group of the stage, of at most `most_groups` that are looked at; where
   // groups do not all lie alike.
   SimTime slowest(std::uint32_t stage, Group group, const GroupShape& shape, collective::Kind kind,
@@ -79,6 +84,8 @@ class CollectiveClock {
   class Members;
 
   static SimTime pace(Members& members);
+  // Whether members only pass on what they receive, over links that they share: RingClock has their
+  // times.
   bool is_ring(Group group, const GroupShape& shape, collective::Kind kind) const;
   // Whether a library gives the time, and that.
   bool is_of_library(Group group, const GroupShape& shape, collective::Kind kind) const;
@@ -92,6 +99,9 @@ class CollectiveClock {
                Bytes bytes, std::uint32_t base);
   SimTime again(std::uint32_t stage, Group group, const GroupShape& shape, collective::Kind kind,
                 Bytes bytes);
+  // [members] what comes to each in the first step of a channel of a ring.
+  std::vector<Bytes> first_chunks(Group group, const GroupShape& shape, collective::Kind kind,
+                                  Bytes bytes, std::uint32_t channel) const;
   // Of a ring that passes on what it receives, in all channels.
   SimTime around(std::uint32_t stage, Group group, const GroupShape& shape, collective::Kind kind,
                  Bytes bytes, std::uint32_t base);

@@ -354,6 +354,10 @@ Plan make_plan(const machine::Machine& machine, const workload::Workload& worklo
        },
        [&](std::uint32_t stage, Group group, const GroupShape& shape, collective::Kind kind) {
          return clock.group_share(stage, group, shape, kind);
+       },
+       [&](std::uint32_t stage, Group group, const GroupShape& shape, collective::Kind kind,
+           Bytes bytes, Occasion occasion) {
+         return clock.on_links(stage, group, shape, kind, bytes, occasion);
        }},
       plan);
   if (strategy.check_capacity) {

@@ -63,6 +63,10 @@ struct GroupEstimates {
   std::function<double(std::uint32_t stage, Group group, const GroupShape& shape,
                        collective::Kind kind)>
       group_share;
+  // For how much of that time bytes are on its links, which another would share.
+  std::function<SimTime(std::uint32_t stage, Group group, const GroupShape& shape,
+                        collective::Kind kind, Bytes bytes, Occasion occasion)>
+      on_links;
   // Where activations wait, if they do.
   machine::Host host{};
 };

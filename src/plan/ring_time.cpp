@@ -43,13 +43,15 @@ RingLink CollectiveClock::ring_link(EntityId from, EntityId to, const Loads& loa
   RingLink link{transfers_.overhead, {}};
   const bool by_host =
       apart.contains(topology_.domain(from)) && topology_.domain(from) != topology_.domain(to);
-  for (const machine::Hop& hop : transfers_.hops(from, to)) {
+  const std::vector<machine::Hop> way = transfers_.hops(from, to);
+  for (const machine::Hop& hop : way) {
     const machine::Link on = topology_.link(hop.node, hop.port);
     const machine::LinkClass& link_class = topology_.link_classes()[on.link_class];
+    const std::uint32_t share = share_at(hop, way.front(), loads);
     link.latency += link_class.latency;
-    link.add(link_class.bandwidth, loads.at(hop));
+    link.add(link_class.bandwidth, share);
     if (by_host && is_nic(topology_, hop.node)) {
-      link.add(topology_.cluster()->through_host, loads.at(hop));
+      link.add(topology_.cluster()->through_host, share);
     }
   }
   return link;
@@ -82,22 +84,49 @@ const std::vector<std::vector<RingLink>>& CollectiveClock::rings_of(std::uint32_
   return entry->second;
 }
 
+std::vector<Bytes> CollectiveClock::first_chunks(Group group, const GroupShape& shape,
+                                                 collective::Kind kind, Bytes bytes,
+                                                 std::uint32_t channel) const {
+  const Bytes share =
+      shape.channels == 1 ? bytes : collective::chunk_bytes(bytes, shape.channels, channel);
+  std::vector<Bytes> first;
+  for (std::uint32_t place = 0; place < shape.size; ++place) {
+    first.push_back(plan_.algorithm(group).step(kind, shape.size, place, share, 0).receive_bytes);
+  }
+  return first;
+}
+
 SimTime CollectiveClock::around(std::uint32_t stage, Group group, const GroupShape& shape,
                                 collective::Kind kind, Bytes bytes, std::uint32_t base) {
   const auto& rings = rings_of(stage, group, shape, kind, base);
-  const collective::Algorithm& algorithm = plan_.algorithm(group);
-  const std::uint32_t steps = Plan::steps_of(algorithm, shape, kind) / shape.channels;
+  const std::uint32_t steps = Plan::steps_of(plan_.algorithm(group), shape, kind) / shape.channels;
   SimTime longest;
   for (std::uint32_t channel = 0; channel < shape.channels; ++channel) {
-    const Bytes share =
-        shape.channels == 1 ? bytes : collective::chunk_bytes(bytes, shape.channels, channel);
-    std::vector<Bytes> first;
-    for (std::uint32_t place = 0; place < shape.size; ++place) {
-      first.push_back(algorithm.step(kind, shape.size, place, share, 0).receive_bytes);
-    }
-    longest = std::max(longest, RingClock(rings[channel], first).time(steps));
+    const RingClock ring(rings[channel], first_chunks(group, shape, kind, bytes, channel));
+    longest = std::max(longest, ring.time(steps));
   }
   return longest;
+}
+
+SimTime CollectiveClock::on_links(std::uint32_t stage, Group group, const GroupShape& shape,
+                                  collective::Kind kind, Bytes bytes, Occasion occasion) {
+  if (sharing_ == Sharing::nothing) {
+    return SimTime::zero();
+  }
+  if (!is_ring(group, shape, kind)) {
+    return time(stage, group, shape, kind, bytes, occasion) -
+           time(stage, group, shape, kind, Bytes(0), occasion);
+  }
+  const std::uint32_t steps = Plan::steps_of(plan_.algorithm(group), shape, kind) / shape.channels;
+  const std::vector<Bytes> first = first_chunks(group, shape, kind, bytes, 0);
+  const Bytes largest = *std::max_element(first.begin(), first.end());  // of all channels
+  SimTime busiest;
+  for (const std::vector<RingLink>& ring : rings_of(stage, group, shape, kind, 0)) {
+    for (const RingLink& link : ring) {
+      busiest = std::max(busiest, link.on_links(largest));
+    }
+  }
+  return busiest * std::int64_t{steps};
 }
 
 }  // namespace tessera::plan

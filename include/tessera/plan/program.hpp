@@ -167,13 +167,27 @@ struct Instruction {
   collective::Kind collective = collective::Kind::all_reduce;
   std::uint8_t slot = 0;               // of an access or of a background collective, 0 … 31
   std::uint16_t name = 0;              // in Plan::names
-  std::uint32_t operation = 0;         // in Plan::operations
+  std::uint32_t operation = 0;         // in Plan::operations; of elapse and start_elapse: see busy
   bool beside = false;                 // of the second of two passes: see ScheduleEntry
   HostWait host_waits = HostWait::no;  // of execute
   std::uint16_t received = 0;          // of start_elapse: GB/s that come to the tile meanwhile
   std::uint64_t bytes = 0;
+
+  // Of elapse and start_elapse: in how much of the time bytes are on the links [1/1000]; the rest
+  // is latency. Zero where the network has messages share no links.
+  std::uint32_t busy() const { return operation; }
 };
 static_assert(sizeof(Instruction) == 24);
+inline constexpr std::uint32_t always_busy = 1000;
+
+// Whether two collectives of a stage have the same links: of one group, or over all replicas and
+// over those of them that hold the same experts.
+constexpr bool are_on_the_same_links(Group one, Group other) {
+  const auto is_of_all = [](Group group) {
+    return group == Group::data || group == Group::expert_data;
+  };
+  return one == other || (is_of_all(one) && is_of_all(other));
+}
 
 // `backward` is the gradients of inputs and weights together, which some schedules take apart.
 enum class Phase : std::uint8_t { forward, backward, input_gradient, weight_gradient, update };

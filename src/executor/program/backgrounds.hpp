@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "collectives/steps.hpp"
+#include "program/places.hpp"
 #include "program/tile_state.hpp"
 
 namespace tessera::executor {
@@ -13,15 +14,22 @@ namespace tessera::executor {
 // Of the tiles of a rank; those that never start one have none.
 class Backgrounds {
  public:
-  // A span of time ends with an event on `elapsed`.
-  Backgrounds(CollectiveSteps& steps, pdes::Port elapsed) : steps_(steps), elapsed_(elapsed) {}
+  // A span of time ends with an event on `elapsed`. Places and steps must outlive it.
+  Backgrounds(const ProgramPlaces& places, CollectiveSteps& steps, pdes::Port elapsed)
+      : places_(places), steps_(steps), elapsed_(elapsed) {}
 
   // Behind those that are under way.
   void start(pdes::Context& context, TileState& tile, const plan::Instruction& instruction);
   // Takes a message that the one under way waits for; `run` is then to follow.
   bool take(pdes::Context& context, TileState& tile, const InboxPool::Message& message);
-  // The span of time under way is over; `run` is then to follow.
-  void elapse(const TileState& tile) { ++of(tile).transfer.step; }
+  // What a span of time that the program begins takes: it shares links evenly with the one under
+  // way here, which is put off too. One that comes to its turn here meanwhile waits for its end.
+  SimTime begin_in_program(SimTime now, const TileState& tile,
+                           const plan::Instruction& instruction);
+  void end_in_program(pdes::Context& context, TileState& tile);
+  // Whether the span of time under way is over, which may have been put off; `run` is then to
+  // follow.
+  bool elapse(pdes::Context& context, const TileState& tile);
   // Goes on until it waits or nothing is left.
   void run(pdes::Context& context, TileState& tile);
 
@@ -63,8 +71,10 @@ class Backgrounds {
  private:
   Background& of(const TileState& tile) { return backgrounds_[tile.background]; }
   void begin_front(pdes::Context& context, TileState& tile);
+  void begin_span(pdes::Context& context, TileState& tile);
   bool run_front(pdes::Context& context, TileState& tile);
 
+  const ProgramPlaces& places_;
   CollectiveSteps& steps_;
   pdes::Port elapsed_;
   std::vector<Background> backgrounds_;

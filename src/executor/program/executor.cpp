@@ -48,7 +48,7 @@ class ProgramExecutor final : public Executor {
         tiles_(members_.size()),
         messages_(setup, port(arrival_kind)),
         steps_(plan_, inboxes_, messages_),
-        backgrounds_(steps_, port(elapsed_beside_kind)),
+        backgrounds_(places_, steps_, port(elapsed_beside_kind)),
         host_links_(plan_, members_.size()),
         bookings_(plan_, places_, setup.observer, members_.size()),
         memory_(plan_, setup.machine.framework),
@@ -133,11 +133,13 @@ class ProgramExecutor final : public Executor {
                            places_.current(tile).action == Action::wait_copies
                                ? Activity::memory
                                : Bookings::activity_of(places_.current(tile).traffic));
+        backgrounds_.end_in_program(context, tile);
         advance(context, tile);
         break;
       case elapsed_beside_kind:
-        backgrounds_.elapse(tile);
-        go_on_beside(context, tile);
+        if (backgrounds_.elapse(context, tile)) {
+          go_on_beside(context, tile);
+        }
         break;
       default:
         take_arrival(context, tile, event.as<network::Arrival>(), event.tag);
@@ -291,7 +293,7 @@ class ProgramExecutor final : public Executor {
         steps_.start(context, {tile, tile.transfer, instruction});
         return steps_.run(context, {tile, tile.transfer, instruction});
       case Action::elapse:
-        context.send_self(SimTime::from_ps(static_cast<std::int64_t>(instruction.bytes)),
+        context.send_self(backgrounds_.begin_in_program(context.now(), tile, instruction),
                           port(elapsed_kind), std::uint32_t{0});
         return false;
       case Action::start_collective:

@@ -51,6 +51,15 @@ std::uint16_t received_rate(Kind kind, std::uint32_t members, Bytes bytes, SimTi
   return static_cast<std::uint16_t>(std::min(std::round(rate), most));
 }
 
+// Of a time, in 1/1000: what bytes take on links.
+std::uint32_t busy_share(SimTime on_links, SimTime time) {
+  if (on_links <= SimTime::zero() || time <= SimTime::zero()) {
+    return 0;
+  }
+  const double share = static_cast<double>(on_links.ps()) / static_cast<double>(time.ps());
+  return static_cast<std::uint32_t>(std::lround(std::min(share, 1.0) * always_busy));
+}
+
 }  // namespace
 
 std::vector<Instruction> PieceWriter::write(Phase phase, std::uint16_t chunk, bool final) {
@@ -102,21 +111,18 @@ void PieceWriter::collective(Action action, Kind kind, Group group, Bytes bytes,
       strategy_.aggregation == Aggregation::none || group == Group::tied ||
       (strategy_.aggregation == Aggregation::tensor && !inside_tensor_group(group));
   const Action timed = action == Action::collective ? Action::elapse : Action::start_elapse;
-  const auto add = [&](Action what, std::uint64_t amount) {
+  const auto add = [&](Action what, std::uint64_t amount) -> Instruction& {
     Instruction& instruction = emit(what, to_string(traffic) + " " + collective::to_string(kind));
     instruction.group = group;
     instruction.traffic = traffic;
     instruction.collective = kind;
     instruction.slot = slot;
     instruction.bytes = amount;
+    return instruction;
   };
   const SimTime overhead = estimates_.collective.before(kind, shape.together(), bytes, lists);
   if (!simulated) {
-    const SimTime time = estimates_.collective_time(number_, group, shape, kind, bytes, occasion_);
-    add(timed, static_cast<std::uint64_t>((overhead + time).ps()));
-    if (timed == Action::start_elapse) {
-      code_.back().received = received_rate(kind, shape.together(), bytes, overhead + time);
-    }
+    elapse(add(timed, 0), shape, bytes, overhead);
     return;
   }
   if (overhead > SimTime::zero()) {
@@ -126,6 +132,20 @@ void PieceWriter::collective(Action action, Kind kind, Group group, Bytes bytes,
   const bool for_others = strategy_.aggregation == Aggregation::tensor && group != Group::tied;
   const double share = for_others ? estimates_.group_share(number_, group, shape, kind) : 1.0;
   add(action, static_cast<std::uint64_t>(std::ceil(share * static_cast<double>(bytes.count()))));
+}
+
+void PieceWriter::elapse(Instruction& instruction, const GroupShape& shape, Bytes bytes,
+                         SimTime overhead) const {
+  const Group group = instruction.group;
+  const Kind kind = instruction.collective;
+  const SimTime time =
+      overhead + estimates_.collective_time(number_, group, shape, kind, bytes, occasion_);
+  instruction.bytes = static_cast<std::uint64_t>(time.ps());
+  instruction.operation =
+      busy_share(estimates_.on_links(number_, group, shape, kind, bytes, occasion_), time);
+  if (instruction.action == Action::start_elapse) {
+    instruction.received = received_rate(kind, shape.together(), bytes, time);
+  }
 }
 
 void PieceWriter::wait_collectives(std::uint32_t mask, const std::string& name) {

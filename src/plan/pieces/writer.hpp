@@ -88,6 +88,9 @@ class PieceWriter {
   // `lists`: that a framework makes of the group's members for it, or in its place.
   void collective(Action action, collective::Kind kind, Group group, Bytes bytes,
                   std::uint8_t slot = 0, std::uint32_t lists = 1);
+  // One that is not simulated, from `overhead` before its first message on.
+  void elapse(Instruction& instruction, const GroupShape& shape, Bytes bytes,
+              SimTime overhead) const;
   void wait_collectives(std::uint32_t mask, const std::string& name);
   void transfer(Action action, Side side, Traffic traffic, std::uint64_t elements);
   // What makes the output of a layer as partial sums, or why nothing does.

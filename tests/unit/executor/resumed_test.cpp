@@ -33,7 +33,8 @@ TEST(ResumedPrograms, OfPlans) {
        {"pipeline: 2\ntensor: 2\ndata: 4\noverlap_gradients: true\nzero: 1\n",
         "pipeline: 2\ntensor: 4\nboundary: scattered\nrecompute: full\n",
         "pipeline: 4\nchunks: 2\nschedule: zb-v\ndata: 2\nzero: 3\n",
-        "pipeline: 4\nchunks: 2\ndata: 2\nschedule: dualpipe\nzero: 1\n"}) {
+        "pipeline: 4\nchunks: 2\ndata: 2\nschedule: dualpipe\nzero: 1\n",
+        "pipeline: 2\ndata: 8\nzero: 3\nprefetch: none\naggregation: stage\n"}) {
     expect_plan_goes_on(planned(strategy, machine_text("sram: 200 kB", dram)), strategy);
   }
 }
