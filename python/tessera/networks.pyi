@@ -34,7 +34,7 @@ class Analytical(Network):
     message_tick: str | None
     """times of messages on links are cut to a multiple of it (1 ns: as ASTRA-sim 2.0); time, at least 1 ps; default: 1 ps"""
     ports: Literal["free", "shared"] | None
-    """free: messages share nothing; shared: those that leave a node by one link go one after the other; name, one of free, shared; default: free"""
+    """free: messages share nothing; shared: those that leave a node by one link go one after the other. By topology: shared on clusters, else free; name, one of free, shared; default: by topology"""
     def __init__(
         self,
         *,

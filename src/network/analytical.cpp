@@ -23,8 +23,10 @@ namespace {
 //
 // With `ports: shared` the messages that leave a node by one link go one after the other, each for
 // the time that the slowest link of its route takes: a bound where a node talks to many at once,
-// which costs no event and is the same on any number of ranks. Else what that would have delayed is
-// noted. What nodes share beyond their first link, and what comes in, neither counts.
+// which costs no event and is the same on any number of ranks. So it is on clusters, where a ring's
+// messages would else overtake each other between servers, as if its slowest link took as many at a
+// time as there are. Where ports are free, what sharing would have delayed is noted. What nodes
+// share beyond their first link, and what comes in, neither counts.
 //
 // A message to another rank is there as soon as it is sent, so that its outlook has nothing under
 // way, and nothing passes through a region: what a rank sends follows from what its programs and
@@ -181,15 +183,16 @@ const config::Key<SimTime> message_tick{
 const config::ChoiceKey<bool> shared_ports{
     "ports",
     {{"free", false}, {"shared", true}},
-    "free",
+    "by topology",
     "free: messages share nothing; shared: those that leave a node by one link go one after the "
-    "other"};
+    "other. By topology: shared on clusters, else free"};
 
 std::unique_ptr<NetworkModel> make(config::Section& section, const machine::Machine& machine) {
   std::string routing = read_routing(section, machine);
   const Overheads overheads = read_overheads(section);
   const SimTime tick = message_tick.read(section);
-  const bool shares_ports = shared_ports.read(section);
+  const bool shares_ports =
+      shared_ports.read(section, machine.topology->cluster() ? "shared" : "free");
   return std::make_unique<AnalyticalModel>(std::move(routing), overheads, tick, shares_ports);
 }
 

@@ -340,16 +340,22 @@ ConfigError ProgramsReader::placed(const ConfigError& error) {
 
 plan::Plan plan_of(const Platform& platform, const workload::Workload& workload,
                    const plan::Strategy& strategy) {
+  return plan_of(platform, workload, strategy, network::sharing_of(*platform.network));
+}
+
+plan::Plan plan_of(const Platform& platform, const workload::Workload& workload,
+                   const plan::Strategy& strategy, plan::Sharing sharing) {
   return with_transfers(platform, [&](const plan::Transfers& transfers) {
     return plan::make_plan(platform.machine, workload, strategy, operation_time_of(platform),
-                           transfers, network::sharing_of(*platform.network));
+                           transfers, sharing);
   });
 }
 
-SimTime estimated_iteration(const Platform& platform, const plan::Plan& plan) {
+SimTime estimated_iteration(const Platform& platform, const plan::Plan& plan,
+                            plan::Sharing sharing) {
   return with_transfers(platform, [&](const plan::Transfers& transfers) {
     return plan::placed_time(platform.machine, plan, operation_time_of(platform), transfers,
-                             network::sharing_of(*platform.network));
+                             sharing);
   });
 }
 

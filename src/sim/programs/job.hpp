@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "tessera/plan/sharing.hpp"
 #include "tessera/plan/strategy.hpp"
 #include "tessera/sim/job.hpp"
 
@@ -44,9 +45,13 @@ using WorkloadReader = std::function<std::optional<workload::Workload>(config::S
 // graphs.
 std::unique_ptr<JobReader> make_programs_reader(const JobSetup& setup, WorkloadReader read);
 
+// Messages share what they do on the platform's network, or what is said.
 plan::Plan plan_of(const Platform& platform, const workload::Workload& workload,
                    const plan::Strategy& strategy);
+plan::Plan plan_of(const Platform& platform, const workload::Workload& workload,
+                   const plan::Strategy& strategy, plan::Sharing sharing);
 // Of an iteration of a plan, see plan::placed_time.
-SimTime estimated_iteration(const Platform& platform, const plan::Plan& plan);
+SimTime estimated_iteration(const Platform& platform, const plan::Plan& plan,
+                            plan::Sharing sharing);
 
 }  // namespace tessera::sim

@@ -7,6 +7,7 @@
 #include "jobs/joint_work.hpp"
 #include "programs/job.hpp"
 #include "tessera/core/error.hpp"
+#include "tessera/network/sharing.hpp"
 #include "tessera/plan/placement/placement.hpp"
 #include "tessera/sim/simulation.hpp"
 
@@ -57,7 +58,8 @@ SimTime simulated(Experiment& experiment, const std::vector<EntityId>& tiles) {
 
 SimTime estimated(const Experiment& experiment, const std::vector<EntityId>& tiles) {
   try {
-    return estimated_iteration(experiment, placed(experiment, tiles, plan::Aggregation::none));
+    return estimated_iteration(experiment, placed(experiment, tiles, plan::Aggregation::none),
+                               network::sharing_of(*experiment.network));
   } catch (const ConfigError&) {
     return SimTime::never();
   }

@@ -9,6 +9,7 @@
 #include "programs/job.hpp"
 #include "programs/plan_bytes.hpp"
 #include "programs/through_host_note.hpp"
+#include "programs/unshared_links.hpp"
 #include "tessera/compute/compute.hpp"
 #include "tessera/npu/core/cores.hpp"
 #include "tessera/plan/stages/stage_work.hpp"
@@ -129,6 +130,7 @@ class ProgramWork final : public Work {
       note_unused_library(*platform_.network, notes);
     }
     note_unused_way(platform_.machine, plan_, notes);
+    note_unshared_links(platform_, workload_, plan_, notes);
     if (adds_up()) {
       notes.push_back(free_additions);
     }

@@ -1,7 +1,9 @@
 // One tile that stands for its stage, beside every tile: links that collectives share.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "files.hpp"
 #include "run_on.hpp"
@@ -9,9 +11,14 @@
 namespace tessera::sim::aggregated_links_test {
 namespace {
 
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
 const std::string model =
     "workload: {kind: transformer, layers: 4, hidden: 1024, heads: 4, sequence: 32, vocabulary: "
     "100, batch: 8}\n";
+const std::string grid = "{kind: torus, rows: 4, columns: 4, bandwidth: 1 GB/s, latency: 10 ns}";
 
 std::string servers(int count) {
   return "{kind: cluster, nodes: " + std::to_string(count) +
@@ -49,6 +56,53 @@ TEST(AggregatedLinks, CollectivesBesideTheProgramShareThem) {
     EXPECT_NEAR(static_cast<double>(one.iteration_time_ps) / all, 1, 0.02) << strategy;
     EXPECT_EQ(summary_of(servers(2), "model: packet", stage, 2).result_digest, one.result_digest);
   }
+}
+
+// A ring over servers goes at the pace of its cables, of which each message has one at a time.
+TEST(AggregatedLinks, RingsOverServersGoAtThePaceOfCables) {
+  const std::string strategy = "data: 8";
+  const auto packet =
+      static_cast<double>(time_of(servers(2), "model: packet, max_packets: 1", strategy));
+  for (const std::string aggregation : {"none", "tensor", "stage"}) {
+    const std::string given = strategy + ", aggregation: " + aggregation;
+    const auto in_turn = static_cast<double>(time_of(servers(2), "model: analytical", given));
+    const auto free =
+        static_cast<double>(time_of(servers(2), "model: analytical, ports: free", given));
+    EXPECT_NEAR(in_turn / packet, 1, 0.005) << aggregation;
+    EXPECT_LT(free, 0.9 * packet) << aggregation;
+    EXPECT_GT(time_of(servers(2), "model: analytical", given),
+              time_of(servers(1), "model: analytical", "data: 4, aggregation: " + aggregation));
+  }
+}
+
+// Where links are not shared, a run says how much longer that would take.
+TEST(AggregatedLinks, WhatIsNotSharedIsSaid) {
+  const auto said = Contains(HasSubstr("messages do not share all links of their way"));
+  for (const std::string aggregation : {"none", "tensor", "stage"}) {
+    const std::string strategy = "tensor: 4, data: 2, aggregation: " + aggregation;
+    const auto notes = [&](const std::string& topology, const std::string& network) {
+      return summary_of(topology, network, strategy).notes;
+    };
+    EXPECT_THAT(notes(servers(2), "model: analytical, ports: shared"), Not(said));
+    EXPECT_THAT(notes(servers(2), "model: packet"), Not(said));
+    EXPECT_THAT(notes(grid, "model: analytical, ports: shared"), said);
+    EXPECT_THAT(notes(grid, "model: analytical"), said);
+    EXPECT_THAT(notes(grid, "model: flow"), Not(said));
+  }
+  EXPECT_THAT(
+      summary_of(servers(2), "model: analytical, ports: free", "data: 8, aggregation: stage").notes,
+      said);
+}
+
+// A library's times are of links that are shared.
+TEST(AggregatedLinks, ALibraryWithoutEffectIsSaid) {
+  const auto said = Contains(HasSubstr("machine.network.library has no effect"));
+  const std::string strategy = "data: 8, aggregation: stage";
+  const std::string network = "model: analytical, library: nccl";
+  EXPECT_THAT(summary_of(servers(2), network, strategy).notes, Not(said));
+  EXPECT_THAT(summary_of(servers(2), network + ", ports: free", strategy).notes, said);
+  EXPECT_EQ(time_of(servers(2), network, strategy),
+            time_of(servers(2), "model: packet, library: nccl", strategy));
 }
 
 }  // namespace

@@ -1,0 +1,61 @@
+#include "programs/unshared_links.hpp"
+
+#include <cmath>
+
+#include "programs/job.hpp"
+#include "tessera/core/text.hpp"
+#include "tessera/network/network.hpp"
+#include "tessera/network/sharing.hpp"
+
+namespace tessera::sim {
+namespace {
+
+// With one tile a stage, in the places of the plan.
+SimTime time_of(const Platform& platform, const workload::Workload& workload,
+                const plan::Plan& plan, plan::Sharing sharing) {
+  plan::Strategy strategy = plan.strategy;
+  strategy.aggregation = plan::Aggregation::stage;
+  strategy.check_capacity = false;
+  if (strategy.layout == "optimized") {
+    strategy.placement.tiles = plan.placement.tiles();
+  }
+  // What is shared is in the programs then.
+  return estimated_iteration(platform, plan_of(platform, workload, strategy, sharing),
+                             plan::Sharing::nothing);
+}
+
+// In the unit that suits it, with three digits.
+std::string rounded(SimTime time) {
+  const double ps = static_cast<double>(time.ps());
+  const double unit = std::pow(10, std::floor(std::log10(ps)) - 2);
+  return to_string(SimTime::from_ps(static_cast<std::int64_t>(std::round(ps / unit) * unit)));
+}
+
+}  // namespace
+
+void note_unshared_links(const Platform& platform, const workload::Workload& workload,
+                         const plan::Plan& plan, std::vector<std::string>& notes) {
+  const plan::Sharing sharing = network::sharing_of(*platform.network);
+  if (sharing == plan::Sharing::links) {
+    return;
+  }
+  if (sharing == plan::Sharing::nothing && plan.strategy.aggregation != plan::Aggregation::none &&
+      platform.network->overheads().library != collective::Library::none) {
+    notes.emplace_back(
+        "machine.network.library has no effect where messages share nothing "
+        "(machine.network.ports: free)");
+  }
+  const SimTime own = time_of(platform, workload, plan, sharing);
+  const SimTime shared = time_of(platform, workload, plan, plan::Sharing::links);
+  if (own > SimTime::zero() && (shared - own) * 100 >= own) {
+    const double percent =
+        100.0 * static_cast<double>((shared - own).ps()) / static_cast<double>(own.ps());
+    notes.push_back(
+        "messages do not share all links of their way: had those of collectives and "
+        "between stages, an iteration would take about " +
+        rounded(shared - own) + " longer, " + format_number(std::round(percent)) +
+        " % (machine.network.model: packet or flow)");
+  }
+}
+
+}  // namespace tessera::sim
