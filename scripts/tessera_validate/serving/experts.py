@@ -12,7 +12,7 @@ PUBLISHED, OWN = 22_300, 14_800  # tokens/s a server
 EACH, REDUCED = (16, 64, 256), (16,)  # sequences on a GPU
 PORTS = ("--set", "machine.network.ports=shared")
 NETWORKS = (("ports shared", PORTS),
-            ("messages share nothing", ()),
+            ("messages share nothing", ("--set", "machine.network.ports=free")),
             ("ports shared, nothing to launch", (*PORTS, "--set", "machine.compute.launch_overhead=0 ns")))
 
 

@@ -40,7 +40,7 @@ void note_unshared_links(const Platform& platform, const workload::Workload& wor
     return;
   }
   if (sharing == plan::Sharing::nothing && plan.strategy.aggregation != plan::Aggregation::none &&
-      platform.network->overheads().library != collective::Library::none) {
+      platform.network->overheads().library.is_named()) {
     notes.emplace_back(
         "machine.network.library has no effect where messages share nothing "
         "(machine.network.ports: free)");
