@@ -669,7 +669,7 @@ class Strategy(Section):
     overlap_gradients: bool | None
     """reduce gradients of a layer while earlier layers go on; boolean; default: false"""
     overlap_tensor: bool | None
-    """sum a gradient of inputs while that of weights is computed; boolean; default: false"""
+    """sum a gradient of inputs while that of weights is computed; with sequence_parallel, gather an input while its gradient is; boolean; default: false"""
     overlap_passes: bool | None
     """of schedules dualpipe and dualpipe-v: a forward pass and the backward one behind it take turns, so that tokens of one travel to experts while the other computes; boolean; default: false"""
     async_tensor: bool | None

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tessera/compute/messages.hpp"
+#include "tessera/core/wide.hpp"
 
 namespace tessera::compute {
 
@@ -27,6 +28,14 @@ FixedTimes::FixedTimes(const ComputeModel& model, const ComputeSetup& setup)
   }
 }
 
+SimTime time_beside(SimTime left, SimTime beside, SimTime alone) {
+  if (left >= beside) {
+    return beside;
+  }
+  const Wide rest = static_cast<Wide>((beside - left).ps()) * alone.ps();
+  return left + SimTime::from_ps(static_cast<std::int64_t>((rest + beside.ps() - 1) / beside.ps()));
+}
+
 SimTime FixedTimes::beside(std::size_t type, const ExecuteRequest& request) {
   std::vector<SimTime>& times = beside_[request.arriving];
   times.resize(durations_.size());
@@ -49,11 +58,12 @@ void FixedTimes::handle(pdes::Context& context, const pdes::Event& event) {
   const std::size_t place = type * operations_ + request.operation;
   const SimTime begin = host_.begin(context.index(), context.now(), request.issue);
   const SimTime alone = at_node(context.self(), durations_[place]);
+  const SimTime left = std::max(request.until, begin) - begin;
   SimTime duration = alone;
   if (persistent_[request.operation] && request.until != SimTime::never()) {
-    duration += std::min(std::max(request.until, begin) - begin, alone);
-  } else if (request.until > SimTime::zero() && !known_.empty()) {
-    duration = at_node(context.self(), beside(type, request));
+    duration += std::min(left, alone);
+  } else if (left > SimTime::zero() && !known_.empty()) {
+    duration = time_beside(left, at_node(context.self(), beside(type, request)), alone);
   }
   context.send_self(begin - context.now() + duration, request.done, std::uint32_t{0}, event.tag);
 }

@@ -9,6 +9,10 @@
 
 namespace tessera::compute {
 
+// Of an operation that takes `beside` beside a collective, and `alone` without, when the collective
+// goes on for `left`: what is not done by then goes on alone.
+SimTime time_beside(SimTime left, SimTime beside, SimTime alone);
+
 // Keeps no state but that of the hosts: the program executes one operation at a time.
 class FixedTimes final : public Compute {
  public:

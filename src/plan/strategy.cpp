@@ -247,7 +247,8 @@ const ChoiceKey<Recompute> recompute{
 const Key<bool> overlap_gradients{"overlap_gradients", false,
                                   "reduce gradients of a layer while earlier layers go on"};
 const Key<bool> overlap_tensor{"overlap_tensor", false,
-                               "sum a gradient of inputs while that of weights is computed"};
+                               "sum a gradient of inputs while that of weights is computed; with "
+                               "sequence_parallel, gather an input while its gradient is"};
 const Key<bool> async_tensor{"async_tensor", false,
                              "with sequence_parallel, else of no effect: gather and scatter along "
                              "the tokens piece by piece, beside the products around"};

@@ -394,6 +394,12 @@ void PieceWriter::backward_operator(std::size_t index, const Operator& op, Gradi
     use_weights(op);
     exchange_tokens(op, Exchange::backward);
   }
+  const bool beside =
+      strategy_.overlap_tensor && tensor_parallel() && has_weights && inputs && !in_pieces;
+  // The input was stored cut along the tokens (Korthikanti et al., section 4.2.2).
+  const bool gathers = has_weights && strategy_.sequence_parallel && column && !in_pieces &&
+                       !cutter_.keeps_gathered_input(op);
+  const Bytes gathered = cutter_.gathered_tokens(op.backward_all_reduce_elements);
   if (in_pieces) {
     backward_in_pieces(name, op, has_weights && !cutter_.keeps_gathered_input(op));
   } else if (inputs) {
@@ -402,18 +408,18 @@ void PieceWriter::backward_operator(std::size_t index, const Operator& op, Gradi
                  cutter_.gathered_tokens(op.forward_all_reduce_elements));
     }
     gather_context(op);
+    if (gathers && beside) {
+      collective(Action::start_collective, Kind::all_gather, Group::tensor, gathered, piece_slot);
+    }
     execute(name, cutter_.input_gradient(op));
-  }
-  const bool beside =
-      strategy_.overlap_tensor && tensor_parallel() && has_weights && inputs && !in_pieces;
-  if (inputs && !in_pieces) {
+    if (gathers && beside) {
+      wait_collectives(slot_bit(piece_slot), "wait for stored inputs");
+    }
     sum_backward(op, beside ? Action::start_collective : Action::collective);
   }
   if (has_weights) {
-    // The input was stored cut along the tokens (Korthikanti et al., section 4.2.2).
-    if (strategy_.sequence_parallel && column && !in_pieces && !cutter_.keeps_gathered_input(op)) {
-      collective(Action::collective, Kind::all_gather, Group::tensor,
-                 cutter_.gathered_tokens(op.backward_all_reduce_elements));
+    if (gathers && !beside) {
+      collective(Action::collective, Kind::all_gather, Group::tensor, gathered);
     }
     execute(name + " weights", weights);
   }

@@ -61,6 +61,19 @@ std::vector<std::string> around(const Planned& work, Phase phase, const std::str
   return {};
 }
 
+// An input that was stored cut along the tokens comes beside the product of its gradient, whose
+// sums go out beside that of the weights' (Korthikanti et al., section 4.2.2).
+TEST(OverlapTensor, GathersInputsAndScattersGradientsBesideProducts) {
+  const Planned work = planned(plain + "overlap_tensor: true\n");
+  EXPECT_THAT(around(work, Phase::backward, "layer 0/mlp_up"),
+              ElementsAre("start all_gather", "execute", "wait"));
+  EXPECT_THAT(around(work, Phase::backward, "layer 0/mlp_up weights"),
+              ElementsAre("start reduce_scatter", "execute", "wait"));
+  const Planned apart = planned(plain);
+  EXPECT_THAT(around(apart, Phase::backward, "layer 0/mlp_up"),
+              ElementsAre("another", "execute", "other"));
+}
+
 TEST(AsyncTensor, GathersBesideWhatNeedsNothingFromOthersLast) {
   const Planned work = planned(async);
   EXPECT_THAT(around(work, Phase::forward, "layer 0/mlp_up"),

@@ -197,7 +197,8 @@ TEST(Conformance, PlansInAVAndInPiecesAsGraphs) {
           "pipeline: 2, chunks: 2, tensor: 2, schedule: dualpipe-v",
           "pipeline: 4, chunks: 2, tensor: 2, schedule: dualpipe",
           "pipeline: 2, chunks: 2, data: 2, schedule: dualpipe, zero: 1",
-          "pipeline: 2, tensor: 4, sequence_parallel: true, async_tensor: true"}) {
+          "pipeline: 2, tensor: 4, sequence_parallel: true, async_tensor: true",
+          "pipeline: 2, tensor: 4, sequence_parallel: true, overlap_tensor: true"}) {
       const std::string text =
           machine_of(network) + model + "strategy: {" + strategy + "}\n" + no_trace;
       const trace::Summary plan = summary_of(text);

@@ -42,6 +42,14 @@ TEST(PersistentProducts, WaitForUnitsOfACollective) {
   EXPECT_EQ(time_with(persistent, "", 2), time_with(persistent));
 }
 
+// Three of four units are a collective's: products go on four times as fast when it is over, so
+// that to hide it costs no more than to wait for it.
+TEST(PersistentProducts, OthersHaveAllUnitsOnceACollectiveIsOver) {
+  const std::string units = ", collective_units: 3";
+  EXPECT_GT(time_with(units), time_with(""));
+  EXPECT_LE(time_with(units), time_with(units, "prefetch: none\n"));
+}
+
 // Gathers of weights bring some GB/s to each tile, whose memory moves 1000: what takes all of them
 // gets less meanwhile, and alone nothing changes.
 TEST(PersistentProducts, CollectivesTakeMemoryWhileTheyLast) {
