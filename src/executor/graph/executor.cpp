@@ -294,7 +294,7 @@ class GraphExecutor final : public Executor {
         ++tasks_done_;
         continue;
       }
-      const Lane lane = lane_of(task);
+      const Lane lane = lane_of(work_, task);
       std::vector<Place>& queue = npu.queues[static_cast<std::size_t>(lane)];
       queue.push_back(place);
       std::push_heap(queue.begin(), queue.end(), begins_later(npu, lane));
@@ -338,7 +338,7 @@ class GraphExecutor final : public Executor {
     const Task& task = npu.tasks[place];
     npu.tasks.begin(place);
     npu.book(context.now());
-    ++npu.under_way[static_cast<std::size_t>(lane_of(task))];
+    ++npu.under_way[static_cast<std::size_t>(lane_of(work_, task))];
     npu.begun.push_back({place, 1, context.now()});
     switch (task.action) {
       case GraphAction::compute:
@@ -393,8 +393,6 @@ class GraphExecutor final : public Executor {
     taken_bytes_ += receive.bytes;
   }
 
-  Lane lane_of(const Task& task) const { return executor::lane_of(work_, task); }
-
   void end_after(pdes::Context& context, Place place, SimTime time) {
     context.send_self(time, port(graph_over_kind), place);
   }
@@ -413,7 +411,7 @@ class GraphExecutor final : public Executor {
   // Whether the access is over now.
   bool end_part(pdes::Context& context, Npu& npu, std::uint16_t tag) {
     const auto found = std::find_if(npu.begun.begin(), npu.begun.end(), [&](const auto& begun) {
-      return lane_of(npu.tasks[begun.place]) == Lane::memory &&
+      return lane_of(work_, npu.tasks[begun.place]) == Lane::memory &&
              static_cast<std::uint16_t>(begun.place) == tag;
     });
     ensure(found != npu.begun.end(), "an access that nobody has begun");
@@ -427,13 +425,13 @@ class GraphExecutor final : public Executor {
   void end_task(pdes::Context& context, Npu& npu, Place place) {
     const Task& task = npu.tasks[place];
     npu.book(context.now());
-    --npu.under_way[static_cast<std::size_t>(lane_of(task))];
+    --npu.under_way[static_cast<std::size_t>(lane_of(work_, task))];
     const auto begun = std::find_if(npu.begun.begin(), npu.begun.end(),
                                     [place](const auto& entry) { return entry.place == place; });
     ensure(begun != npu.begun.end(), "a task that ends has begun");
     if (setup_.observer != nullptr && begun->time != context.now()) {
       setup_.observer->on_operator({context.self(), task.name, plan::Phase::forward,
-                                    activity_of(lane_of(task)),
+                                    activity_of(lane_of(work_, task)),
                                     npu.iteration * work_.source->iterations() + task.iteration,
                                     begun->time, context.now()});
     }

@@ -7,57 +7,20 @@
 #include <utility>
 #include <vector>
 
+#include "conforming.hpp"
 #include "files.hpp"
 #include "run_on.hpp"
-#include "tessera/sim/programs/replay.hpp"
 #include "tessera/sim/simulation.hpp"
 
 namespace tessera::sim::conformance_test {
 namespace {
 
-trace::Summary summary_of(const std::string& text, const std::vector<std::string>& overrides = {}) {
-  Experiment experiment = testing::read({{"lab/experiment.yaml", text}}, overrides);
-  const auto communicator = comm::make_in_process();
-  return run_with_replay(experiment, *communicator, {});
-}
-
-std::string machine_of(const std::string& network) {
-  return "machine:\n"
-         "  topology: {kind: mesh, rows: 2, columns: 4, bandwidth: 10 GB/s, latency: 20 ns}\n"
-         "  tile: {peak: {fp16: 1 TFLOP/s}, sram: 10 kB}\n"
-         "  dram: {at: each, bandwidth: 20 GB/s, latency: 50 ns}\n"
-         "  network: {" +
-         network +
-         ", collective_overhead: 2 us, collective_member_overhead: 100 ns, collective_fill: 50 "
-         "GB/s}\n";
-}
-
-const std::string model =
-    "workload: {kind: transformer, layers: 4, hidden: 32, heads: 4, sequence: 16, vocabulary: 50, "
-    "batch: 8}\n";
-const std::string no_trace = "run: {trace: none}\n";
-const std::string flat = "execution: {collectives: {communicators: flat}}\n";
-
-// Of all but how it was simulated.
-void expect_alike(const trace::Summary& one, const trace::Summary& other,
-                  const std::string& about) {
-  EXPECT_EQ(one.iteration_time_ps, other.iteration_time_ps) << about;
-  EXPECT_EQ(one.tiles, other.tiles) << about;
-  EXPECT_EQ(one.samples_per_iteration, other.samples_per_iteration) << about;
-  EXPECT_EQ(one.tokens_per_iteration, other.tokens_per_iteration) << about;
-  EXPECT_DOUBLE_EQ(one.flops_per_iteration, other.flops_per_iteration) << about;
-  EXPECT_DOUBLE_EQ(one.executed_flops_per_iteration, other.executed_flops_per_iteration) << about;
-  EXPECT_DOUBLE_EQ(one.achieved_flops_per_s, other.achieved_flops_per_s) << about;
-  EXPECT_DOUBLE_EQ(one.peak_flops_per_s, other.peak_flops_per_s) << about;
-  EXPECT_FALSE(one.peak_memory.empty()) << about;
-  EXPECT_EQ(one.peak_memory, other.peak_memory) << about;
-  EXPECT_TRUE(one.message_bytes.has_value()) << about;
-  EXPECT_EQ(one.message_bytes, other.message_bytes) << about;
-  EXPECT_EQ(one.collective_bytes, other.collective_bytes) << about;
-  EXPECT_TRUE(one.memory_read_bytes.has_value()) << about;
-  EXPECT_EQ(one.memory_read_bytes, other.memory_read_bytes) << about;
-  EXPECT_EQ(one.memory_written_bytes, other.memory_written_bytes) << about;
-}
+using testing::expect_alike;
+using testing::flat;
+using testing::machine_of;
+using testing::model;
+using testing::no_trace;
+using testing::summary_of;
 
 // Times of products follow from their shapes.
 TEST(Conformance, PlansAsGraphsWhereShapesCount) {
@@ -148,24 +111,6 @@ TEST(Conformance, PlansAsGraphsWithTypesOfWires) {
     ASSERT_EQ(plan.status, "finished");
     expect_alike(plan, summary_of(text(", " + narrow) + flat, experts), strategy);
     EXPECT_LT(plan.iteration_time_ps, summary_of(text(""), experts).iteration_time_ps) << strategy;
-  }
-}
-
-TEST(Conformance, PlansOfOneTileForOthersSendInTheSameTypes) {
-  const std::string text =
-      "machine:\n  topology: {kind: mesh, rows: 4, columns: 4, bandwidth: 10 GB/s, latency: 20 "
-      "ns}\n  tile: {peak: {fp16: 1 TFLOP/s, fp8: 2 TFLOP/s}, sram: 64 MiB}\n"
-      "  dram: {at: each, bandwidth: 20 GB/s, latency: 50 ns}\n  network: {model: analytical}\n"
-      "workload: {kind: transformer, layers: 8, hidden: 256, heads: 8, sequence: 128,\n"
-      "  vocabulary: 512, batch: 16, product_type: mxfp8, moment_type: bf16}\n"
-      "strategy: {pipeline: 2, tensor: 4, data: 2, zero: 1, sequence_parallel: true,\n"
-      "  wires: {weights: mxfp8, gradients: fp8, tensor_gathers: fp8, tensor_sums: fp8}}\n" +
-      no_trace;
-  const trace::Summary whole = summary_of(text);
-  for (const std::string aggregation : {"tensor", "stage"}) {
-    const trace::Summary one = summary_of(text, {"strategy.aggregation=" + aggregation});
-    EXPECT_EQ(one.iteration_time_ps, whole.iteration_time_ps) << aggregation;
-    EXPECT_EQ(one.collective_bytes, whole.collective_bytes) << aggregation;
   }
 }
 
@@ -280,92 +225,6 @@ TEST(Conformance, TenantsWhoseGraphsLeaveTilesIdle) {
     EXPECT_EQ(tenant.end_ps, 1'000'000'000);
     EXPECT_DOUBLE_EQ(tenant.peak_flops_per_s, 1e12);
     EXPECT_DOUBLE_EQ(tenant.achieved_flops_per_s, 1e12);
-  }
-}
-
-std::string eight(const std::string& shape, const std::string& network) {
-  return "machine:\n"
-         "  topology: {kind: stack, shape: " +
-         shape +
-         ", dimensions: [{bandwidth: 10 GB/s, latency: 500 ns}]}\n"
-         "  tile: {peak: {fp16: 1 TFLOP/s}, sram: 10 kB}\n"
-         "  dram: {at: each, bandwidth: 20 GB/s, latency: 50 ns}\n"
-         "  network: {" +
-         network +
-         ", collective_overhead: 2 us, collective_member_overhead: 100 ns, collective_fill: 50 "
-         "GB/s}\n";
-}
-
-std::int64_t time_of(const std::string& text, const std::string& aggregation) {
-  return summary_of(text, {"strategy.aggregation=" + aggregation}).iteration_time_ps;
-}
-
-// Where messages share nothing and all ways are as long, a closed form is what it stands for.
-TEST(Conformance, TilesThatStandForOthersOnASwitch) {
-  for (const std::string strategy : {"tensor: 4, data: 2, zero: 3",
-                                     "pipeline: 2, tensor: 2, data: 2, overlap_gradients: true"}) {
-    const std::string text = eight("Switch(8)", "model: analytical") + model + "strategy: {" +
-                             strategy + "}\n" + no_trace;
-    const std::int64_t all = time_of(text, "none");
-    EXPECT_EQ(time_of(text, "tensor"), all) << strategy;
-    EXPECT_EQ(time_of(text, "stage"), all) << strategy;
-  }
-}
-
-// Members leave a broadcast one after the other; who stands for all leaves it with the last.
-TEST(Conformance, TilesThatStandForOthersLeaveBroadcastsLast) {
-  const std::string text = eight("Switch(8)", "model: analytical") + model +
-                           "strategy: {pipeline: 2, tensor: 4, boundary: broadcast}\n" + no_trace;
-  const auto all = static_cast<double>(time_of(text, "none"));
-  for (const std::string aggregation : {"tensor", "stage"}) {
-    const auto ours = static_cast<double>(time_of(text, aggregation));
-    EXPECT_GE(ours, all) << aggregation;
-    EXPECT_LE(ours, 1.05 * all) << aggregation;
-  }
-}
-
-// Shares of links are of networks that share links: here messages of all groups cross each other.
-TEST(Conformance, TilesThatStandForOthersShareNothingOnAnalyticalNetworks) {
-  const std::string text =
-      eight("Ring(8)", "model: analytical") + model + "strategy: {data: 2, tensor: 4}\n" + no_trace;
-  const std::vector<std::string> packet{"machine.network.model=packet",
-                                        "strategy.aggregation=stage"};
-  EXPECT_LT(time_of(text, "stage"), summary_of(text, packet).iteration_time_ps);
-}
-
-// A channel that tiles share evenly has one part for whoever stands for others: the run says so.
-TEST(Conformance, TilesThatStandForOthersGetThePartOfOneAndSaySo) {
-  const std::string shared = "beside other stages (machine.memory.arbitration: fair";
-  const std::string text =
-      machine_of("model: analytical") + model + "strategy: {pipeline: 2, tensor: 4}\n" + no_trace;
-  for (const std::string arbitration : {"fair", "first-come"}) {
-    for (const std::string aggregation : {"none", "tensor", "stage"}) {
-      const std::vector<std::string> notes =
-          summary_of(text, {"machine.memory={model: channel, arbitration: " + arbitration + "}",
-                            "strategy.aggregation=" + aggregation})
-              .notes;
-      const bool said = std::any_of(notes.begin(), notes.end(), [&](const std::string& note) {
-        return note.find(shared) != std::string::npos;
-      });
-      EXPECT_EQ(said, arbitration == "fair" && aggregation != "none")
-          << arbitration << ", " << aggregation;
-    }
-  }
-}
-
-// Four in a row of a ring of eight: the way of the last to the first is three links long. A ring
-// over them again and again goes at the mean of its ways, as members that are done early begin
-// the next early. Alone each takes longer, by as much as the run is off at most.
-TEST(Conformance, TilesThatStandForOthersKeepTheRingsPace) {
-  for (const std::string strategy : {"tensor: 4", "pipeline: 2, tensor: 4", "tensor: 4, data: 2"}) {
-    const std::string text =
-        eight("Ring(8)", "model: analytical") + model + "strategy: {" + strategy + "}\n" + no_trace;
-    const auto all = static_cast<double>(time_of(text, "none"));
-    for (const std::string aggregation : {"tensor", "stage"}) {
-      const double ratio = static_cast<double>(time_of(text, aggregation)) / all;
-      EXPECT_LE(ratio, 1.0) << strategy << ", " << aggregation;
-      EXPECT_GE(ratio, 0.995) << strategy << ", " << aggregation;
-    }
   }
 }
 
