@@ -40,6 +40,7 @@ std::vector<std::string> Candidate::settings() const {
           number("shard", shard),
           flag("overlap_gradients", overlap_gradients),
           flag("overlap_tensor", overlap_tensor),
+          flag("async_tensor", async_tensor),
           flag("overlap_passes", overlap_passes),
           "strategy.placement={layout: " + layout + "}"};
 }
@@ -70,6 +71,7 @@ std::string Candidate::title() const {
   text += sequence_parallel ? ", sequence parallel" : "";
   text += overlap_gradients ? ", gradients overlap" : "";
   text += overlap_tensor ? ", tensor sums overlap" : "";
+  text += async_tensor ? ", products in pieces" : "";
   text += overlap_passes ? ", passes take turns" : "";
   return text;
 }
@@ -104,6 +106,7 @@ plan::Strategy Candidate::strategy(const plan::Strategy& base, std::uint64_t sam
   strategy.shard = shard;
   strategy.overlap_gradients = overlap_gradients;
   strategy.overlap_tensor = overlap_tensor;
+  strategy.async_tensor = async_tensor;
   strategy.overlap_passes = overlap_passes && strategy.has_pairs();
   strategy.layout = layout;
   plan::PlacementRequest placement;
@@ -119,8 +122,8 @@ const std::vector<std::string>& varied_keys() {
       "context",           "expert",         "sequence_parallel",
       "micro_batch",       "chunks",         "schedule",
       "recompute",         "zero",           "shard",
-      "overlap_gradients", "overlap_tensor", "overlap_passes",
-      "placement"};
+      "overlap_gradients", "overlap_tensor", "async_tensor",
+      "overlap_passes",    "placement"};
   return keys;
 }
 

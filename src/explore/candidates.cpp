@@ -201,9 +201,28 @@ class Visits {
       for (const char overlaps : free_or_own<char>(limits_, "overlap_tensor",
                                                    limits_.own.overlap_tensor ? 1 : 0, beside)) {
         now_.overlap_tensor = overlaps != 0;
-        each_sharing();
+        each_kind_of_product();
       }
     }
+  }
+
+  // In pieces, tensor groups have no sums left that `overlap_tensor` could hide.
+  void each_kind_of_product() {
+    std::vector<char> pieces{0};
+    if (now_.sequence_parallel && (!now_.overlap_tensor || is_fixed("overlap_tensor"))) {
+      pieces.push_back(1);
+    }
+    for (const char in_pieces :
+         free_or_own<char>(limits_, "async_tensor", limits_.own.async_tensor ? 1 : 0, pieces)) {
+      now_.async_tensor = in_pieces != 0;
+      each_sharing();
+    }
+  }
+
+  // Whether a key has one value in all candidates.
+  bool is_fixed(const char* key) const {
+    return limits_.kept.contains(key) ||
+           (limits_.given.contains(key) && limits_.given.at(key).size() == 1);
   }
 
   void each_sharing() {

@@ -14,9 +14,12 @@ import tempfile
 import unittest
 import zlib
 
+from prepared import Prepared
+
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 PLOT = REPOSITORY / "scripts" / "plot"
 REPORT = REPOSITORY / "scripts" / "report"
+PREPARED = Prepared()
 PICTURES = ["timeline", "placement", "link_map", "link_map_over_time", "communication_bars", "bandwidth",
             "hottest"]
 EXPERIMENT = """
@@ -62,14 +65,14 @@ class Scaling(unittest.TestCase):
                 done = run(os.environ["TESSERA"], "scale", experiment, "--ranks", "2,4",
                            "--partition", partitions, "-o", folder / f"{name}.json")
                 self.assertEqual(done.returncode, 0, done.stderr)
-                done = run(PLOT, "--scale", folder / f"{name}.json")
+                done = PREPARED.plot("--scale", folder / f"{name}.json")
                 self.assertEqual(done.returncode, 0, done.stderr)
                 picture = folder / f"{name}_speed_up.png"
                 self.assertEqual(done.stdout.strip(), str(picture))
                 width, height, values = read_png(picture)
                 self.assertGreater(min(width, height, values), 100)
             (folder / "other.json").write_text("{}")
-            done = run(PLOT, "--scale", folder / "other.json")
+            done = PREPARED.plot("--scale", folder / "other.json")
             self.assertEqual(done.returncode, 2)
             self.assertIn("tessera scale", done.stderr)
 
@@ -84,14 +87,14 @@ class Traffic(unittest.TestCase):
                            f"machine.network.routing={routing}", "-o", folder / f"{routing}.json")
                 self.assertEqual(done.returncode, 0, done.stderr)
                 self.assertIn("steady", done.stdout)
-            done = run(PLOT, "--traffic", folder / "xy.json", "--traffic", folder / "odd-even.json")
+            done = PREPARED.plot("--traffic", folder / "xy.json", "--traffic", folder / "odd-even.json")
             self.assertEqual(done.returncode, 0, done.stderr)
             picture = folder / "xy_load.png"
             self.assertEqual(done.stdout.strip(), str(picture))
             width, height, values = read_png(picture)
             self.assertGreater(min(width, height, values), 100)
             (folder / "other.json").write_text("{}")
-            done = run(PLOT, "--traffic", folder / "other.json")
+            done = PREPARED.plot("--traffic", folder / "other.json")
             self.assertEqual(done.returncode, 2)
             self.assertIn("tessera traffic", done.stderr)
 
@@ -123,7 +126,7 @@ class Sweeps(unittest.TestCase):
             self.assertGreater(values, 50)
 
     def test_columns_and_keys_can_be_chosen(self):
-        done = run(PLOT, self.folder, "-o", self.base / "chosen", "--columns",
+        done = PREPARED.plot(self.folder, "-o", self.base / "chosen", "--columns",
                    "iteration_time_ps,memory_per_tile_bytes", "--axes",
                    "strategy.tensor,strategy.recompute", "--value", "memory_per_tile_bytes")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
@@ -134,15 +137,14 @@ class Sweeps(unittest.TestCase):
                 "x, y = np.array([1., 2, 3, 2, 4]), np.array([1., 3, 2, 1, 3]); "
                 "assert f(x, y, False, True) == [0, 1], f(x, y, False, True); "
                 "assert f(x, y, False, False) == [0]; assert f(x, y, True, True) == [4]")
-        done = run("bash", "-c", f'source "{REPOSITORY}/scripts/lib.sh"; '
-                   f'PYTHONPATH="{REPOSITORY}/scripts" "$(python_with_libraries)" -B -c "{code}"')
+        done = PREPARED.python(code)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_refuses_what_is_not_there(self):
         for words, text in ((["--only", "timeline"], "no such picture"),
                             (["--columns", "a,b"], "no column 'a'"),
                             (["--columns", "a"], "two names"), (["--axes", "x,y"], "no key 'x'")):
-            done = run(PLOT, self.folder, *words)
+            done = PREPARED.plot(self.folder, *words)
             self.assertEqual(done.returncode, 2, done.stderr)
             self.assertIn(text, done.stderr)
 
@@ -169,9 +171,7 @@ class Graphs(unittest.TestCase):
         code = ("import sys; from tessera_plots.run_folder import RunFolder; "
                 "from tessera_plots import hiding as e; "
                 "print(e.by_kind_and_dimension(RunFolder(sys.argv[1])))")
-        done = run("bash", "-c", f'source "{REPOSITORY}/scripts/lib.sh"; '
-                   f'PYTHONPATH="{REPOSITORY}/scripts" "$(python_with_libraries)" -B -c "{code}" '
-                   f'"{folder}"')
+        done = PREPARED.python(code, folder)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         return ast.literal_eval(done.stdout)
 
@@ -182,48 +182,47 @@ class Graphs(unittest.TestCase):
         for _, _, busy, exposed in shares:
             self.assertGreater(busy, 0)
             self.assertEqual(busy, exposed)
-        done = run(PLOT, folder)
+        done = PREPARED.plot(folder)
         self.assertEqual((done.returncode, done.stderr.count("error")), (0, 0), done.stderr)
         for name in ("timeline", "link_map", "exposed_communication", "stragglers"):
             self.assertIn(f"{name}.png", done.stdout)
-        self.assertEqual(run(PLOT, folder, "--only", "placement").returncode, 2)
+        self.assertEqual(PREPARED.plot(folder, "--only", "placement").returncode, 2)
 
     def test_lanes_are_drawn_beside_each_other(self):
         first, second = self.run_of("graph_tensors"), self.run_of("graph_vertices")
-        done = run(PLOT, first, "--only", "lanes", "--beside", second, "--npu", "2")
+        done = PREPARED.plot(first, "--only", "lanes", "--beside", second, "--npu", "2")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         both = read_png(first / "plots" / "lanes.png")
-        done = run(PLOT, first, "--only", "lanes", "-o", first / "alone")
+        done = PREPARED.plot(first, "--only", "lanes", "-o", first / "alone")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         alone = read_png(first / "alone" / "lanes.png")
         self.assertGreater(both[1], 1.5 * alone[1])
         self.assertGreater(min(both[2], alone[2]), 50)
-        done = run(PLOT, first, "--only", "lanes", "--npu", "99")
+        done = PREPARED.plot(first, "--only", "lanes", "--npu", "99")
         self.assertEqual(done.returncode, 2)
         self.assertIn("nothing of node 99; its nodes are 0 to", done.stderr)
 
     def test_rows_of_a_lane_do_not_overlap(self):
         code = ("from tessera_plots.lanes import rows_of as r; "
                 "assert r([(0, 2), (1, 3), (2, 4), (3, 5), (3, 4)]) == [0, 1, 0, 1, 2]")
-        done = run("bash", "-c", f'source "{REPOSITORY}/scripts/lib.sh"; '
-                   f'PYTHONPATH="{REPOSITORY}/scripts" "$(python_with_libraries)" -B -c "{code}"')
+        done = PREPARED.python(code)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_report_adds_up(self):
         folder = self.run_of("graph_stack")
         done = run(REPORT, folder)
         self.assertEqual((done.returncode, done.stderr.count("error")), (0, 0), done.stderr)
-        done = run(REPORT, folder, "--only", "links", "--csv")
+        done = PREPARED.report(folder, "--only", "links", "--csv")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         rows = list(csv.DictReader(done.stdout.splitlines()))
         self.assertEqual(len(rows), 3)
         for row in rows:
             self.assertLessEqual(float(row["mean use [%]"]), float(row["its use [%]"]))
-        done = run(REPORT, folder, "--only", "operators", "--csv")
+        done = PREPARED.report(folder, "--only", "operators", "--csv")
         share = sum(float(row["of its time [%]"])
                     for row in csv.DictReader(done.stdout.splitlines()))
         self.assertAlmostEqual(share, 100, delta=1)  # collectives follow each other without a gap
-        done = run(REPORT, folder / "nowhere")
+        done = PREPARED.report(folder / "nowhere")
         self.assertEqual(done.returncode, 2)
         self.assertIn("no such folder", done.stderr)
 
@@ -232,7 +231,7 @@ class Graphs(unittest.TestCase):
         shares = self.shares(folder)
         self.assertTrue(any(exposed < busy for _, _, busy, exposed in shares), shares)
         for name in ("exposed_communication", "stragglers"):
-            done = run(PLOT, folder, "--only", name)
+            done = PREPARED.plot(folder, "--only", name)
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             width, height, values = read_png(folder / "plots" / f"{name}.png")
             self.assertGreater(min(width, height, values), 50)
@@ -245,12 +244,12 @@ class Tenants(unittest.TestCase):
             experiment = REPOSITORY / "tests" / "parallel" / "tenants.yaml"
             done = run(os.environ["TESSERA"], "run", experiment, "-o", folder, "-q")
             self.assertEqual(done.returncode, 0, done.stderr)
-            done = run(PLOT, folder)
+            done = PREPARED.plot(folder)
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             for name in PICTURES:
                 width, height, values = read_png(folder / "plots" / f"{name}.png")
                 self.assertGreater(min(width, height, values), 50, name)
-            done = run(REPORT, folder, "--only", "tenants", "--csv")
+            done = PREPARED.report(folder, "--only", "tenants", "--csv")
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             rows = list(csv.DictReader(done.stdout.splitlines()))
             self.assertEqual([row["tenant"] for row in rows], ["voice", "step", "chat"])
@@ -264,7 +263,7 @@ class Tenants(unittest.TestCase):
             experiment = REPOSITORY / "configs" / "experiments" / "tenants_serving.yaml"
             done = run(os.environ["TESSERA"], "run", experiment, "-o", folder, "-q")
             self.assertEqual(done.returncode, 0, done.stderr)
-            done = run(PLOT, folder)
+            done = PREPARED.plot(folder)
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             for name in (*PICTURES, "request_times", "service_over_time", "service_load", "core_occupancy"):
                 width, height, values = read_png(folder / "plots" / f"{name}.png")
@@ -277,8 +276,7 @@ class ServiceLoad(unittest.TestCase):
                 "print([x.tolist() for x in steps(np.array([0, 5, 5, 8]), np.array([1, 2, 3, 0]), 10)]); "
                 "t = np.arange(10000); v = np.where(t == 4321, 9, 1); e, b = steps(t, v, 10000); "
                 "print(e.size, b.size, b.max(), e[np.argmax(b)])")
-        done = run("bash", "-c", f'source "{REPOSITORY}/scripts/lib.sh"; '
-                   f'PYTHONPATH="{REPOSITORY}/scripts" "$(python_with_libraries)" -B -c "{code}"')
+        done = PREPARED.python(code)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertEqual(done.stdout, "[[0, 5, 8, 10], [1, 3, 0]]\n2001 2000 9 4320\n")
 
@@ -316,7 +314,7 @@ class Plots(unittest.TestCase):
     def test_draws_all_pictures(self):
         for ranks, folder in self.runs.items():
             with self.subTest(ranks=ranks):
-                done = run(PLOT, folder)
+                done = run(PLOT, folder) if ranks == 1 else PREPARED.plot(folder)
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
                 paths = [folder / "plots" / f"{name}.png" for name in PICTURES]
                 self.assertEqual(done.stdout.splitlines(), [str(path) for path in paths])
@@ -330,26 +328,25 @@ class Plots(unittest.TestCase):
         pictures = set()
         for colours in ("logarithmic", "percentile", "linear"):
             output = self.base / colours
-            done = run(PLOT, self.runs[1], "-o", output, "--only", "link_map", "--colours", colours)
+            done = PREPARED.plot(self.runs[1], "-o", output, "--only", "link_map", "--colours", colours)
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             pictures.add((output / "link_map.png").read_bytes())
         self.assertEqual(len(pictures), 3)
-        done = run(PLOT, self.runs[1], "--colours", "rainbow")
+        done = PREPARED.plot(self.runs[1], "--colours", "rainbow")
         self.assertEqual(done.returncode, 2)
 
     def test_colours_of_activities_are_distinct(self):
         code = ("from tessera_plots.figure import COLOURS as c; "
                 "s = [c[k] for k in c if k not in ('compute', 'input_gradient')]; "
                 "assert len(set(s)) == len(s), s")
-        done = run("bash", "-c", f'source "{REPOSITORY}/scripts/lib.sh"; '
-                   f'PYTHONPATH="{REPOSITORY}/scripts" "$(python_with_libraries)" -B -c "{code}"')
+        done = PREPARED.python(code)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_ranks_do_not_change_the_timeline(self):
         pictures = []
         for ranks, folder in self.runs.items():
             output = self.base / f"timeline of {ranks}"
-            done = run(PLOT, folder, "-o", output, "--only", "timeline")
+            done = PREPARED.plot(folder, "-o", output, "--only", "timeline")
             self.assertEqual(done.stdout, f"{output}/timeline.png\n")
             pictures.append((output / "timeline.png").read_bytes())
         self.assertEqual(pictures[0], pictures[1])
@@ -368,15 +365,15 @@ class Plots(unittest.TestCase):
         trace = folder / "trace.00000.h5"
         trace.unlink()
         os.mkfifo(trace)
-        self.assert_fails(run(PLOT, folder), 74, "trace.00000.h5: it is no regular file")
+        self.assert_fails(PREPARED.plot(folder), 74, "trace.00000.h5: it is no regular file")
         (folder / "manifest.json").unlink()
         (folder / "manifest.json").symlink_to("/dev/zero")
-        self.assert_fails(run(PLOT, folder), 74, "manifest.json: it is no regular file")
+        self.assert_fails(PREPARED.plot(folder), 74, "manifest.json: it is no regular file")
 
     def test_draws_a_run_without_manifest_and_says_so(self):
         folder = self.copy()
         (folder / "manifest.json").unlink()
-        done = run(PLOT, folder, "--only", "timeline")
+        done = PREPARED.plot(folder, "--only", "timeline")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("has no manifest", done.stderr)
 
@@ -390,7 +387,7 @@ class Plots(unittest.TestCase):
         folder = self.copy()
         for name in ("manifest.json", "index.h5", "trace.00000.h5"):
             (folder / name).unlink()
-        done = run(PLOT, folder, "--only", "timeline")
+        done = PREPARED.plot(folder, "--only", "timeline")
         self.assertEqual(done.returncode, 2)
         self.assertIn("kept no trace", done.stderr)
 
@@ -404,9 +401,7 @@ class Plots(unittest.TestCase):
                 "assert c(b'123456789') == 0xe3069283; assert c(bytes(32)) == 0x8a9136aa; "
                 "assert c(bytes(range(32))) == 0x46dd794e; d = bytes(range(251)) * 17; "
                 "assert c(d[1000:], c(d[:1000])) == c(d)")
-        source = f'source "{REPOSITORY}/scripts/lib.sh"; '
-        done = run("bash", "-c", source + f'PYTHONPATH="{REPOSITORY}/scripts" '
-                   f'"$(python_with_libraries)" -B -c "{code}"')
+        done = PREPARED.python(code)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
 

@@ -30,6 +30,7 @@ struct Candidate {
   std::uint32_t shard = 0;  // replicas that share out; 0: all
   bool overlap_gradients = false;
   bool overlap_tensor = false;
+  bool async_tensor = false;
   bool overlap_passes = false;
   std::string layout;
 
@@ -51,7 +52,7 @@ struct Candidate {
   auto fields() const {
     return std::tie(degrees.pipeline, degrees.data, degrees.tensor, context, expert,
                     sequence_parallel, micro_batch, chunks, schedule, recompute, zero, shard,
-                    overlap_gradients, overlap_tensor, overlap_passes, layout);
+                    overlap_gradients, overlap_tensor, async_tensor, overlap_passes, layout);
   }
   friend bool operator==(const Candidate& a, const Candidate& b) {
     return a.fields() == b.fields();

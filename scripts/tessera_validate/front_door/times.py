@@ -16,11 +16,13 @@ class Case:
     workload: str
     most_s: float  # of processor time
     settings: tuple = ()
+    fewer: tuple = ()  # settings of the reduced form, in place of these
 
 
 CASES = (
     Case("Llama 2 70B on palm_wafer", "palm_wafer", "llama2_70b", 60),
-    Case("Llama 2 70B on 512 H100", "h100_cluster", "llama2_70b", 60, ("machine.topology.nodes=64",)),
+    Case("Llama 2 70B on 512 H100", "h100_cluster", "llama2_70b", 60, ("machine.topology.nodes=64",),
+         ("machine.topology.nodes=8",)),
     Case("Llama 3 405B on 16 384 H100", "h100_cluster", "llama3_405b", 300),
 )
 
@@ -30,7 +32,7 @@ def row(report, program, folder, number, setting, case):
     path.write_text(f"machine: {ROOT}/configs/machines/{case.machine}.yaml\n"
                     f"workload: {ROOT}/workloads/{case.workload}.yaml\n"
                     "strategy: {pipeline: 1}\n", encoding="utf-8")
-    words = [word for one in case.settings for word in ("--set", one)]
+    words = [word for one in (case.fewer if setting.reduced else case.settings) for word in ("--set", one)]
     print(f"plan    {case.name}", flush=True)
     done = call([program, "plan", str(path), "-q", "--json", "-o", str(folder / f"best{number}.yaml"), "--folder",
                  str(folder / f"plan{number}"), *words])

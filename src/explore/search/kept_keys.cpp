@@ -14,7 +14,7 @@ namespace {
 
 // Names that a key takes; empty: whole numbers.
 std::vector<std::string> names_of(const std::string& key, const CandidateLimits& limits) {
-  if (key == "sequence_parallel" || key.starts_with("overlap_")) {
+  if (key == "sequence_parallel" || key == "async_tensor" || key.starts_with("overlap_")) {
     return {"false", "true"};
   }
   if (key == "recompute") {

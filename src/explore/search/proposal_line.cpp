@@ -20,8 +20,11 @@ plan::Recompute recompute_from(const std::string& name) {
 }
 
 Candidate candidate_from(const std::string& key) {
-  const std::vector<std::string> parts = split(key, '/');
-  if (parts.size() != 16) {
+  std::vector<std::string> parts = split(key, '/');
+  if (parts.size() == 16) {  // of searches before `async_tensor` was varied
+    parts.insert(parts.begin() + 14, "false");
+  }
+  if (parts.size() != 17) {
     throw ConfigError("'" + key + "' is no candidate");
   }
   const auto count = [&](std::size_t part) { return number_from<std::uint32_t>(parts[part]); };
@@ -38,8 +41,9 @@ Candidate candidate_from(const std::string& key) {
   candidate.shard = count(11);
   candidate.overlap_gradients = parts[12] == "true";
   candidate.overlap_tensor = parts[13] == "true";
-  candidate.overlap_passes = parts[14] == "true";
-  candidate.layout = parts[15];
+  candidate.async_tensor = parts[14] == "true";
+  candidate.overlap_passes = parts[15] == "true";
+  candidate.layout = parts[16];
   return candidate;
 }
 

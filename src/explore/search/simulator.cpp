@@ -191,6 +191,7 @@ Candidate own_candidate(const config::Value& strategy, const std::string& usual_
   own.shard = strategy.find("shard") == nullptr ? 0 : count_in(strategy, "shard");
   own.overlap_gradients = text_in(strategy, "overlap_gradients", "false") == "true";
   own.overlap_tensor = text_in(strategy, "overlap_tensor", "false") == "true";
+  own.async_tensor = text_in(strategy, "async_tensor", "false") == "true";
   own.overlap_passes = text_in(strategy, "overlap_passes", "false") == "true";
   const config::Value* const placement = member_of(strategy, "placement");
   own.layout = placement == nullptr ? usual_layout : text_in(*placement, "layout", usual_layout);

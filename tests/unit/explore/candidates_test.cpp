@@ -164,6 +164,7 @@ TEST(Candidates, VaryWhatMakesADifferenceAlone) {
   EXPECT_EQ(values_of(of_one, &Candidate::zero), std::set<unsigned>{0});
   EXPECT_EQ(values_of(of_one, &Candidate::overlap_gradients), std::set<bool>{false});
   EXPECT_EQ(values_of(of_one, &Candidate::overlap_tensor), std::set<bool>{false});
+  EXPECT_EQ(values_of(of_one, &Candidate::async_tensor), std::set<bool>{false});
   EXPECT_EQ(values_of(of_one, &Candidate::schedule), std::set<std::string>{"1f1b"});
   CandidateLimits wide = limits(48);
   wide.sequence = 64;
@@ -175,6 +176,26 @@ TEST(Candidates, VaryWhatMakesADifferenceAlone) {
             (std::set<std::string>{"1f1b", "dualpipe-v", "gpipe", "interleaved", "zb-h1", "zb-v"}));
   wide.training = false;
   EXPECT_EQ(values_of(candidates(wide), &Candidate::schedule), std::set<std::string>{"streaming"});
+}
+
+// With tokens cut along the tensor group, products go in pieces, or sums beside those of weights.
+TEST(Candidates, HaveProductsInPiecesWhereTokensAreCut) {
+  CandidateLimits wide = limits(8);
+  wide.sequence = 64;
+  std::set<std::tuple<bool, bool>> overlaps;
+  for (const Candidate& candidate : candidates(wide)) {
+    if (candidate.sequence_parallel) {
+      overlaps.emplace(candidate.overlap_tensor, candidate.async_tensor);
+    } else {
+      EXPECT_FALSE(candidate.async_tensor) << candidate.title();
+    }
+  }
+  EXPECT_EQ(overlaps,
+            (std::set<std::tuple<bool, bool>>{{false, false}, {false, true}, {true, false}}));
+  wide.given["overlap_tensor"] = {"true"};
+  EXPECT_EQ(values_of(candidates(wide), &Candidate::async_tensor), (std::set<bool>{false, true}));
+  wide.kept.insert("async_tensor");
+  EXPECT_EQ(values_of(candidates(wide), &Candidate::async_tensor), std::set<bool>{false});
 }
 
 TEST(Candidates, HaveSchedulesInAVForTwoChunksOfSeveralStages) {
@@ -257,15 +278,16 @@ TEST(Candidates, SetWhatTheyAre) {
   candidate.zero = 1;
   candidate.overlap_tensor = true;
   candidate.layout = "line";
-  EXPECT_THAT(candidate.settings(),
-              ::testing::ElementsAre(
-                  "strategy.pipeline=4", "strategy.tensor=8", "strategy.data=2",
-                  "strategy.context=1", "strategy.expert=1", "strategy.sequence_parallel=false",
-                  "strategy.micro_batch=3", "strategy.chunks=1", "strategy.schedule=gpipe",
-                  "strategy.recompute=full", "strategy.zero=1", "strategy.shard=0",
-                  "strategy.overlap_gradients=false", "strategy.overlap_tensor=true",
-                  "strategy.overlap_passes=false", "strategy.placement={layout: line}"));
-  EXPECT_EQ(candidate.key(), "4/8/2/1/1/false/3/1/gpipe/full/1/0/false/true/false/line");
+  EXPECT_THAT(
+      candidate.settings(),
+      ::testing::ElementsAre(
+          "strategy.pipeline=4", "strategy.tensor=8", "strategy.data=2", "strategy.context=1",
+          "strategy.expert=1", "strategy.sequence_parallel=false", "strategy.micro_batch=3",
+          "strategy.chunks=1", "strategy.schedule=gpipe", "strategy.recompute=full",
+          "strategy.zero=1", "strategy.shard=0", "strategy.overlap_gradients=false",
+          "strategy.overlap_tensor=true", "strategy.async_tensor=false",
+          "strategy.overlap_passes=false", "strategy.placement={layout: line}"));
+  EXPECT_EQ(candidate.key(), "4/8/2/1/1/false/3/1/gpipe/full/1/0/false/true/false/false/line");
   EXPECT_EQ(candidate.title(),
             "pipeline 4, tensor 8, data 2, micro-batch 3, gpipe, recompute full, ZeRO 1, tensor "
             "sums overlap");

@@ -187,6 +187,24 @@ TEST(Forecast, BoundsWeightGradientsThatArePutOff) {
   expect_bounds(lab, 6);
 }
 
+// Gathers and scatters beside the products along whose tokens they go.
+TEST(Forecast, BoundsProductsInPieces) {
+  Files files = with_machine(
+      "topology: {kind: mesh, rows: 4, columns: 4, bandwidth: 16 GB/s, latency: 20 ns}\n"
+      "tile: {peak: {fp16: 4 TFLOP/s}, sram: 128 MB}\n");
+  files.at("lab/experiment.yaml") =
+      "machine: machine.yaml\n"
+      "workload: {kind: transformer, layers: 4, hidden: 256, heads: 8, sequence: 128,\n"
+      "  vocabulary: 1024, batch: 16}\n"
+      "strategy: {pipeline: 1}\n";
+  Laboratory lab(files);
+  lab.limits.given = {
+      {"pipeline", {"1", "2"}},        {"context", {"1"}},         {"schedule", {"1f1b"}},
+      {"recompute", {"none", "full"}}, {"zero", {"0", "3"}},       {"micro_batch", {"1", "4"}},
+      {"placement", {"linear"}},       {"async_tensor", {"true"}}, {"overlap_tensor", {"false"}}};
+  expect_bounds(lab, 12);
+}
+
 // Two chunks a stage in a V, some of whose backward passes are whole.
 TEST(Forecast, BoundsSchedulesInAV) {
   Files files = with_machine(

@@ -55,10 +55,10 @@ void Forecaster::turn_to(const Candidate& candidate) {
   groups_ = plan::standard_groups(strategy_);
   const DegreesKey degrees{strategy_.degrees.pipeline, strategy_.degrees.data,
                            strategy_.degrees.tensor, strategy_.context};
-  const CutKey cut{strategy_.degrees.tensor, strategy_.context,
-                   strategy_.expert,         strategy_.sequence_parallel,
-                   strategy_.micro_batch,    strategy_.recompute,
-                   strategy_.overlap_tensor, strategy_.degrees.pipeline > 1};
+  const CutKey cut{
+      strategy_.degrees.tensor,    strategy_.context,      strategy_.expert,
+      strategy_.sequence_parallel, strategy_.micro_batch,  strategy_.recompute,
+      strategy_.overlap_tensor,    strategy_.async_tensor, strategy_.degrees.pipeline > 1};
   const SharingKey sharing{strategy_.zero, strategy_.expert, strategy_.shard,
                            strategy_.shard_members};
   const bool other_degrees = !any_ || degrees != degrees_key_;

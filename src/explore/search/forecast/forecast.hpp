@@ -162,7 +162,7 @@ class Forecaster {
 
   using DegreesKey = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>;
   using CutKey = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, bool, std::uint32_t,
-                            plan::Recompute, bool, bool>;
+                            plan::Recompute, bool, bool, bool>;
   using SharingKey = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, plan::ShardMembers>;
 
   void turn_to(const Candidate& candidate);
