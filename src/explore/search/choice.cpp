@@ -27,7 +27,8 @@ Choice::Choice(const std::vector<Ranked>& ranked)
   for (const Ranked& each : ranked) {
     groups_.push_back(group_of(each.candidate));
     kinds_.push_back(groups_.back() + "/" + each.candidate.schedule +
-                     (each.candidate.overlap_passes ? "/turns" : ""));
+                     (each.candidate.overlap_passes ? "/turns" : "") +
+                     (each.candidate.async_tensor ? "/pieces" : ""));
   }
 }
 

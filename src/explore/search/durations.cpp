@@ -1,5 +1,6 @@
 #include "search/durations.hpp"
 
+#include <algorithm>
 #include <limits>
 
 namespace tessera::explore {
@@ -13,6 +14,25 @@ Span Durations::of(const workload::Operation& operation) {
       const auto time = static_cast<double>(compute_.duration(machine_, tile, operation).ps());
       span.least = std::min(span.least, time);
       span.likely = std::max(span.likely, time);
+    }
+  }
+  return entry->second;
+}
+
+const Slowing& Durations::beside(const workload::Operation& operation) {
+  const auto [entry, fresh] = beside_.try_emplace(operation);
+  if (fresh) {
+    Slowing& slowing = entry->second;
+    for (const machine::Tile& tile : machine_.tiles()) {
+      const compute::ComputeModel& model = compute_.of(tile);
+      const SimTime alone = model.duration(machine_, tile, operation);
+      if (model.slows_beside() && model.is_persistent(operation)) {
+        slowing.shared_out = std::max(slowing.shared_out, static_cast<double>(alone.ps()));
+        slowing.products = 1;
+      } else if (model.slows_beside()) {
+        const SimTime beside = model.duration_beside(machine_, tile, operation, {});
+        slowing.longer = std::max(slowing.longer, static_cast<double>((beside - alone).ps()));
+      }
     }
   }
   return entry->second;

@@ -3,6 +3,7 @@
 
 #include <unordered_map>
 
+#include "search/slowing.hpp"
 #include "search/span.hpp"
 #include "tessera/compute/compute.hpp"
 #include "tessera/machine/machine.hpp"
@@ -18,11 +19,14 @@ class Durations {
 
   // Least: of the fastest type of tiles; likely: of the slowest.
   Span of(const workload::Operation& operation);
+  // On the slowest type, beside a collective.
+  const Slowing& beside(const workload::Operation& operation);
 
  private:
   const machine::Machine& machine_;
   const compute::ComputeModel& compute_;
   std::unordered_map<workload::Operation, Span, workload::OperationHash> known_;
+  std::unordered_map<workload::Operation, Slowing, workload::OperationHash> beside_;
 };
 
 }  // namespace tessera::explore

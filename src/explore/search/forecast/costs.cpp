@@ -26,6 +26,7 @@ Forecaster::PassCost& Forecaster::PassCost::operator+=(const PassCost& other) {
   blocking += other.blocking;
   exchanges += other.exchanges;
   beside += other.beside;
+  slowing += other.slowing;
   accessed += other.accessed;
   events += other.events;
   return *this;
@@ -48,13 +49,18 @@ Forecaster::PassCost Forecaster::cost_of(Ways& ways, const plan::PassOutline& ou
   PassCost cost;
   for (const workload::Operation& operation : outline.operations) {
     cost.compute += durations_.of(operation);
+    cost.slowing += durations_.beside(operation);
     cost.events += events_of_an_operator;
   }
   for (const plan::PassOutline::Collective& each : outline.collectives) {
     const bool over_replicas = plan::is_over_replicas(each.group);
     const collective::Algorithm& algorithm = over_replicas ? *data_algorithm_ : *tensor_algorithm_;
     const Span time = ways.time(each.shape, algorithm, each.kind, each.bytes);
-    (each.background ? cost.beside : cost.blocking) += time;
+    if (each.background) {
+      cost.add_beside(time, 1);
+    } else {
+      cost.blocking += time;
+    }
     cost.exchanges += !each.background && each.group == Group::expert ? time : Span{};
     cost.events += events_of_a_message * ways.steps(each.shape, algorithm, each.kind);
   }

@@ -87,12 +87,18 @@ class Forecaster {
     Span blocking;   // collectives that are waited for
     Span exchanges;  // of these, those of tokens over experts
     Span beside;     // others
+    Slowing slowing;
     double accessed = 0;
     double events = 0;
     PassCost& operator+=(const PassCost& other);
     friend PassCost operator-(const PassCost& a, const PassCost& b) {
       return {a.compute - b.compute, a.blocking - b.blocking, a.exchanges - b.exchanges,
-              a.beside - b.beside,   a.accessed - b.accessed, a.events - b.events};
+              a.beside - b.beside,   a.slowing - b.slowing,   a.accessed - b.accessed,
+              a.events - b.events};
+    }
+    void add_beside(Span time, std::size_t collectives) {
+      beside += time;
+      slowing.collectives += time.likely > 0 ? static_cast<double>(collectives) : 0;
     }
   };
   using PassCosts = std::array<PassCost, pass_kinds>;

@@ -9,7 +9,8 @@ namespace tessera::explore {
 // the background, exchanges among it.
 Span Forecaster::pair_time(const PassCost& one, const PassCost& other) {
   const PassCost both = PassCost(one) += other;
-  return longest(longest(both.compute + both.blocking - both.exchanges, both.exchanges),
+  const Span lost{0, time_lost(both.slowing, both.compute.likely, both.beside.likely)};
+  return longest(longest(both.compute + both.blocking + lost - both.exchanges, both.exchanges),
                  both.beside);
 }
 

@@ -16,7 +16,9 @@ using plan::LayerState;
 
 // What is written may go on beside the next pass; the bound has accesses by the iteration.
 Span Forecaster::pass_time(const PassCost& cost, double access) {
-  return longest(longest(cost.compute + cost.blocking, cost.beside), {0, cost.accessed * access});
+  const Span lost{0, time_lost(cost.slowing, cost.compute.likely, cost.beside.likely)};
+  return longest(longest(cost.compute + cost.blocking + lost, cost.beside),
+                 {0, cost.accessed * access});
 }
 
 Group Forecaster::sharing_group() const {
@@ -65,14 +67,14 @@ Forecaster::PassCost Forecaster::cost_of_part(const CostSums& costs, const Shari
   const bool replicas = strategy_.degrees.data > 1;
   PassCost of = costs.before[end][pass] - costs.before[first][pass];
   if (replicas && strategy_.zero == 3 && pass != weights) {
-    of.beside += between(sharing.gather, first, end);
+    of.add_beside(between(sharing.gather, first, end), end - first);
     // The first layer's weights are waited for.
     of.blocking.likely += between(sharing.gather, first, first + 1).likely;
   }
   if (replicas && strategy_.zero >= 2 && (pass == backward || pass == weights)) {
     const Span reduced = between(sharing.reduce, first, end);
     if (strategy_.overlap_gradients) {
-      of.beside.likely += reduced.likely;  // may go on beside the next pass
+      of.add_beside({0, reduced.likely}, end - first);  // may go on beside the next pass
     } else {
       of.blocking += reduced;
     }
@@ -171,7 +173,7 @@ Forecaster::StageTimes Forecaster::times_of(PerLayout& layout, const std::vector
       const Span copies = between(sharing.copies, first, end);
       if (strategy_.overlap_gradients) {  // beside it, but for those of the last layer
         PassCost with = last;
-        with.beside += copies;
+        with.add_beside(copies, end - first);
         times.last.likely += std::max((pass_time(with, access) - pass_time(last, access)).likely,
                                       between(sharing.copies, end - 1, end).likely);
       } else {
@@ -180,7 +182,8 @@ Forecaster::StageTimes Forecaster::times_of(PerLayout& layout, const std::vector
     }
     if (replicas && strategy_.overlap_gradients && strategy_.zero < 2) {
       const Span before = pass_time(last, access);
-      last.beside += between(sharing.reduce, first, end) + between(sharing.copies, first, end);
+      last.add_beside(between(sharing.reduce, first, end) + between(sharing.copies, first, end),
+                      end - first);
       const Span longer = pass_time(last, access) - before;
       // Beside several last passes those of others may be done.
       times.last += {strategy_.chunks > 1 ? 0 : longer.least, longer.likely};
