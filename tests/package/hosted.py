@@ -12,11 +12,13 @@ import yaml
 
 def commands_of(workflow):
     for job in workflow["jobs"].values():
-        presets = job.get("strategy", {}).get("matrix", {}).get("preset", [""])
+        matrix = job.get("strategy", {}).get("matrix", {})
         for step in job["steps"]:
             for line in step.get("run", "").splitlines():
-                for preset in presets:
-                    yield line.replace("${{ matrix.preset }}", preset), preset
+                for preset in matrix.get("preset", [""]):
+                    for command in matrix.get("command", [""]):
+                        yield (line.replace("${{ matrix.preset }}", preset)
+                               .replace("${{ matrix.command }}", command), preset)
 
 
 def main():
@@ -36,7 +38,9 @@ def main():
             text = script.read_text(encoding="utf-8") + subprocess.run(
                 [script, "--help"], capture_output=True, text=True, check=False).stdout if options else ""
             assert all(option in text for option in options), f"{word} does not know all of {options}"
-    assert {"scripts/gate.sh", "scripts/toolchains", "scripts/fuzz"} <= called, called
+    wanted = {"scripts/gate.sh", "scripts/toolchains", "scripts/fuzz", "scripts/soak.sh", "scripts/coverage",
+              "scripts/mutate"}
+    assert wanted <= called, wanted - called
 
 
 if __name__ == "__main__":
