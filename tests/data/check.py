@@ -4,6 +4,7 @@
 With another state version than that of the program a checkpoint must be refused as such, and the traces beside it
 be read all the same. Of the program's own there must be some, which are gone on with.
 """
+import functools
 import json
 import os
 import pathlib
@@ -32,6 +33,7 @@ os._exit(0)  # HDF5 may not like to clean up after a file that was not closed
 TABLES = ("operators", "messages", "link_bins")
 
 
+@functools.lru_cache
 def python():
     """One that has h5py, as scripts/lib.sh finds it."""
     done = subprocess.run(["bash", "-c", f'source "{HERE.parents[1]}/scripts/lib.sh"; python_with_libraries'],
@@ -55,14 +57,22 @@ def expected_of(archive):
     return json.loads(archive.with_name(archive.name.replace(".tar.xz", ".json")).read_text(encoding="utf-8"))
 
 
+def unpack(archive, scratch):
+    with tarfile.open(archive) as packed:
+        packed.extractall(scratch, filter="data") if hasattr(tarfile, "data_filter") else packed.extractall(scratch)
+    return pathlib.Path(scratch) / "run"
+
+
+def check_rows(archive):
+    with tempfile.TemporaryDirectory() as scratch:
+        found, expected = rows_of(unpack(archive, scratch)), expected_of(archive)["rows"]
+        assert found == expected, f"{archive.name}: rows {found}, not {expected}"
+
+
 def check(tessera, mpiexec, archive, ranks):
     expected = expected_of(archive)
     with tempfile.TemporaryDirectory() as scratch:
-        with tarfile.open(archive) as packed:
-            packed.extractall(scratch, filter="data") if hasattr(tarfile, "data_filter") else packed.extractall(scratch)
-        folder = pathlib.Path(scratch) / "run"
-        found = rows_of(folder)
-        assert found == expected["rows"], f"{archive.name}: rows {found}, not {expected['rows']}"
+        folder = unpack(archive, scratch)
         command = [tessera, "run", "--resume", folder, "-q", "-q"]
         command = command if ranks == 1 else [mpiexec, "-n", str(ranks), *command]
         done = subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT, check=False)
@@ -84,6 +94,7 @@ def main():
     assert any(expected_of(archive)["state"] == own for archive in archives), \
         f"no folder of state version {own}, which the program has: make some with make.py"
     for archive in archives:
+        check_rows(archive)
         for ranks in (1, 3):
             check(tessera, mpiexec, archive, ranks)
 
