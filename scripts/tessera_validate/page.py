@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -141,18 +142,34 @@ def rows_of(name):
         return list(csv.DictReader(line for line in file if not line.startswith("#")))
 
 
-READ_TABLE = """
+READ_TABLES = """
 import h5py, json, sys
-rows = h5py.File(sys.argv[1])[sys.argv[2]][:]
-print(json.dumps([{name: int(row[name]) for name in rows.dtype.names} for row in rows]))
+for line in sys.stdin:
+    path, table = json.loads(line)
+    with h5py.File(path) as file:
+        rows = file[table][:]
+    print(json.dumps([{name: int(row[name]) for name in rows.dtype.names} for row in rows]), flush=True)
 """
+READING = threading.Lock()
+
+
+@lru_cache
+def reader():
+    """A Python that reads tables, one for all of them: to find and start it takes longer than to read."""
+    script = f'source "{ROOT}/scripts/lib.sh"; exec "$(python_with_libraries)" -c "$1"'
+    return subprocess.Popen(["bash", "-c", script, "read", READ_TABLES], stdin=subprocess.PIPE,
+                            stdout=subprocess.PIPE, text=True)
 
 
 def trace_rows(folder, table):
     """The rows of a table of the trace in a run folder."""
-    script = f'source "{ROOT}/scripts/lib.sh"; "$(python_with_libraries)" -c "$1" "$2" "$3"'
-    done = call(["bash", "-c", script, "read", READ_TABLE, str(Path(folder) / "index.h5"), table])
-    return json.loads(done.stdout)
+    path = Path(folder).resolve() / "index.h5"
+    with READING:
+        print(json.dumps([str(path), table]), file=reader().stdin, flush=True)
+        answer = reader().stdout.readline()
+    if not answer:
+        sys.exit(f"error: {path}: cannot be read")
+    return json.loads(answer)
 
 
 def percent(ours, reference):

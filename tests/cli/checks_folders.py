@@ -123,6 +123,6 @@ def verbose_says_more(program):
         expect(len(found) == 1 or pattern.startswith("read"), "%r in %s" % (pattern, done.stderr_text))
         expect(found, "%r not in %s" % (pattern, done.stderr_text))
     expect("trace: " not in done.stderr_text, done.stderr_text)
-    stopped = program.call(*words, "-vv", "--checkpoint-every", "sim:10 us")
+    stopped = program.call(*words, "-vv", "--checkpoint-every", "sim:1 ms")
     expect("trace: work on a checkpoint begins" in stopped.stderr_text, stopped.stderr_text)
     expect("debug: state of 1 ranks" in stopped.stderr_text, stopped.stderr_text)

@@ -13,7 +13,8 @@ POLICIES = (("spatial", "core 0 for GPT-3, the others for ResNet-50 (the paper's
             ("spatial-split", ""), ("first-come", ""), ("deadline", "a target of 0.72 ms between tokens"))
 # With these a token waits for layers of ResNet-50 that take milliseconds.
 SLOW, SLOW_TOKENS = ("time-sharing", "first-come"), 3
-TOKENS, TOKENS_OF_POLICIES = 100, 40
+TOKENS, TOKENS_OF_POLICIES, TOKENS_REDUCED = 100, 40, 3
+PROMPT, PROMPT_REDUCED = 512, 64
 # Whole rows of 4 KiB go as one message; the requests of a row are 32 bytes to the DRAM as ever.
 SETTINGS = ("--set", "machine.memory.transfer=4 KiB")
 
@@ -24,7 +25,7 @@ def resnet_in(folder):
     return path_of("resnet50", folder)
 
 
-def experiment(folder, tokens, batch, policy, prompt=512):
+def experiment(folder, tokens, batch, policy, prompt=PROMPT):
     """GPT-3 Small gives tokens one after the other; ResNet-50 is asked again and again meanwhile."""
     resnet = "" if batch is None else (
         f"    - name: resnet\n      onnx: {{model: {resnet_in(folder)}, batch: batch, optimize: all, "
@@ -39,8 +40,8 @@ def experiment(folder, tokens, batch, policy, prompt=512):
     return path
 
 
-def serve(runner, folder, tokens, batch, policy="spatial"):
-    return runner.run(experiment(folder, tokens, batch, policy), 1, SETTINGS)
+def serve(runner, folder, tokens, batch, policy="spatial", prompt=PROMPT):
+    return runner.run(experiment(folder, tokens, batch, policy, prompt), 1, SETTINGS)
 
 
 def service_of(summary, tenant):
@@ -55,15 +56,15 @@ def samples_a_second(summary):
     return service_of(summary, "resnet")["samples"] / (summary["simulated_time_ps"] * 1e-12)
 
 
-def contention(report, runner, folder, tokens, batches):
+def contention(report, runner, folder, tokens, batches, prompt=PROMPT):
     report.say("## Serving: GPT-3 Small beside ResNet-50")
     report.say()
-    report.say(f"GPT-3 Small gives {tokens} tokens after a prompt of 512 on core 0 of the Server NPU, ResNet-50 is "
+    report.say(f"GPT-3 Small gives {tokens} tokens after a prompt of {prompt} on core 0 of the Server NPU, ResNet-50 is "
                "asked for batches on cores 1 to 3, one after the other, as long (Fig. 4 of ONNXim's paper, there 500 "
                "tokens). DRAM request by request, messages of up to 4 KiB.")
     report.say()
     resnet_in(folder)
-    alone, *with_batches = beside([partial(serve, runner, folder, tokens, batch) for batch in (None, *batches)])
+    alone, *with_batches = beside([partial(serve, runner, folder, tokens, batch, prompt=prompt) for batch in (None, *batches)])
     first = with_batches[0]
     rows = [("alone", *(f"{between(alone, part) / 1e9:.3f}" for part in ("p50", "p95", "p99")), "", "", "")]
     for batch, found in zip(batches, with_batches):
@@ -122,7 +123,9 @@ def ranks(report, runner):
 
 def sections(report, program, folder, setting):
     runner = Runner(program, folder)
-    contention(report, runner, folder, 3 if setting.reduced else TOKENS, (1,) if setting.reduced else BATCHES)
-    if not setting.reduced:
+    if setting.reduced:
+        contention(report, runner, folder, TOKENS_REDUCED, BATCHES[:1], PROMPT_REDUCED)
+    else:
+        contention(report, runner, folder, TOKENS, BATCHES)
         policies(report, runner, folder, BATCHES[-1])
     ranks(report, runner)
