@@ -3,17 +3,22 @@
     TESSERA=build/release/tessera TOOLS=build/tools python3 -m unittest tests/scripts/test_report.py
 """
 
+import functools
 import json
 import os
 import pathlib
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 
+from prepared import Prepared
+
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 TESSERA = pathlib.Path(os.environ["TESSERA"]).resolve()
+PREPARED = Prepared()
 WAFER = """
 name: small
 machine: "{machine}"
@@ -58,11 +63,18 @@ def run(*words, **environment):
 
 def python(code, *words):
     """What a piece of Python prints that uses the tools."""
-    done = run("bash", "-c", f'source "{REPOSITORY}/scripts/lib.sh"; '
-               f'PYTHONPATH="{REPOSITORY}/scripts" "$(python_with_libraries)" -B "$@"', "-", "-c",
-               code, *words)
+    done = PREPARED.python(code, *words)
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+@functools.lru_cache
+def python_with_jsonschema():
+    """Debian's, where this one lacks it."""
+    for name in (sys.executable, "/usr/bin/python3"):
+        if run(name, "-c", "import jsonschema").returncode == 0:
+            return name
+    raise AssertionError("no Python with jsonschema; scripts/test installs it")
 
 
 def chromium():
@@ -87,6 +99,7 @@ class Reports(unittest.TestCase):
         machine = REPOSITORY / "configs" / "machines" / "palm_wafer.yaml"
         (cls.base / "small.yaml").write_text(WAFER.format(machine=machine))
         (cls.base / "cluster.yaml").write_text(CLUSTER)
+        cls.reports = {}
         cls.small = cls.run_of("small.yaml", "small")
         cls.other = cls.run_of("small.yaml", "other", "--set", "strategy.micro_batch=2", "--set",
                                "machine.dram.bandwidth=32 GB/s")
@@ -101,26 +114,31 @@ class Reports(unittest.TestCase):
         return folder
 
     def fits(self, document, schema):
-        """By Debian's Python, where this one lacks jsonschema."""
         code = ("import json, sys, jsonschema; "
                 "jsonschema.validate(json.load(open(sys.argv[1])), json.load(open(sys.argv[2])))")
         path = self.base / "document.json"
         path.write_text(json.dumps(document))
-        for name in ("python3", "/usr/bin/python3"):
-            if run(name, "-c", "import jsonschema").returncode == 0:
-                done = run(name, "-c", code, path, REPOSITORY / "docs" / "schemas" / schema)
-                self.assertEqual(done.returncode, 0, done.stderr[-2000:])
-                return
-        self.fail("no Python with jsonschema; scripts/test installs it")
+        done = run(python_with_jsonschema(), "-c", code, path, REPOSITORY / "docs" / "schemas" / schema)
+        self.assertEqual(done.returncode, 0, done.stderr[-2000:])
 
     def report(self, folder, *words):
-        """The text of the page, and its JSON."""
-        path = self.base / f"{folder.name}.html"
+        """The text of the page, and its JSON; made once for each folder and words."""
+        if (folder, words) not in self.reports:
+            self.reports[folder, words] = self.new_report(folder, *words)
+        text = self.reports[folder, words]
+        path = self.page_of(folder, *words)
+        self.assertEqual(path.read_text(encoding="utf-8"), text)
+        return text, embedded(text, "report")
+
+    def page_of(self, folder, *words):
+        return self.base / f"{folder.name}{''.join(words)}.html"
+
+    def new_report(self, folder, *words):
+        path = self.page_of(folder, *words)
         done = run(TESSERA, "report", folder, "-o", path, *words)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertEqual(done.stdout, f"{path}\n")
-        text = path.read_text(encoding="utf-8")
-        return text, embedded(text, "report")
+        return path.read_text(encoding="utf-8")
 
     def browse(self, kind, page, facts):
         tools = os.environ.get("TOOLS", "")
