@@ -149,6 +149,18 @@ build_jobs() {
   printf '%s\n' "$jobs"
 }
 
+# Tests side by side: many wait for a launcher, a browser or a time, so one more than there are processors,
+# but each may need a gigabyte.
+test_jobs() {
+  local processors memory_kib jobs
+  processors=$(nproc)
+  memory_kib=$(awk '/^MemAvailable:/ { print $2 }' /proc/meminfo)
+  jobs=$((${memory_kib:-2097152} / 1048576))
+  ((jobs <= processors)) || jobs=$((processors + 1))
+  ((jobs > 0)) || jobs=1
+  printf '%s\n' "$jobs"
+}
+
 # is_program_alone PRESET [TARGET...]: whether users build, and tests and benchmarks can be left out.
 is_program_alone() {
   [[ $* == "release tessera" ]]

@@ -1,4 +1,5 @@
 """Runs of the program under mpirun that are disturbed, and what is left of them."""
+import functools
 import json
 import os
 import pathlib
@@ -174,6 +175,7 @@ def limit_file_size(pid, size):
     resource.prlimit(pid, resource.RLIMIT_FSIZE, (size, size))
 
 
+@functools.lru_cache
 def python_with_hdf5():
     """An interpreter that can read traces; the first on PATH may be one that cannot."""
     for python in (sys.executable, "python3", "/usr/bin/python3"):
@@ -194,7 +196,6 @@ class Bench:
         self.random = random
         self.folder = self.scratch / "run"
         self.figures = {}
-        self._python = None
 
     def start(self, ranks, *arguments):
         return Run(self, ranks, arguments)
@@ -215,8 +216,7 @@ class Bench:
     def rows(self, folder, *options):
         """What rows.py says of the rows in a run folder. In a process of its own, which a damaged
         file may end."""
-        self._python = self._python or python_with_hdf5()
-        done = subprocess.run([self._python, str(HERE / "rows.py"), str(folder), *map(str, options)],
+        done = subprocess.run([python_with_hdf5(), str(HERE / "rows.py"), str(folder), *map(str, options)],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=PATIENCE_S,
                               text=True, check=False)
         expect(done.returncode == 0, "rows.py %s: exit code %d: %s"
