@@ -1,6 +1,6 @@
 """Pictures of real runs: TESSERA names the program; needs bash, and mpirun for runs of two ranks.
 
-    TESSERA=build/release/tessera python3 -m unittest tests/scripts/test_plots.py
+    TESSERA=build/release/tessera python3 tests/scripts/test_plots.py
 """
 
 import ast

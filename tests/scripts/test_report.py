@@ -1,6 +1,6 @@
 """Reports of real runs, and comparisons; opened in a headless Chromium where TOOLS has playwright-core.
 
-    TESSERA=build/release/tessera TOOLS=build/tools python3 -m unittest tests/scripts/test_report.py
+    TESSERA=build/release/tessera TOOLS=build/tools python3 tests/scripts/test_report.py
 """
 
 import functools
