@@ -23,7 +23,7 @@ import tempfile
 import random_graphs
 import random_served
 
-# Null messages over a short lookahead: half of the time of the first fifty was of these two.
+# One with null messages, one with windows: half of the time of the first fifty was of these two.
 SLOW = {5, 50}
 
 PARTITIONS = ["blocks", "columns", "stripes", "metis", "stages", "replicas", "stages-replicas", "groups",
