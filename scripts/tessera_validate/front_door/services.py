@@ -97,7 +97,7 @@ def sections(report, program, folder, setting):
                "The regret is by how much the rate of the layout that plan names is below the best, both as the "
                "search of all found them. On two ranks plan says the same.")
     report.say()
-    spaces = SPACES[:2] if setting.reduced else SPACES
+    spaces = SPACES[:1] if setting.reduced else SPACES
     report.table(HEAD, [row(report, program, folder, space, setting) for space in spaces])
     for space in spaces:
         report.say(f"- `{space.name}`: {space.about}. Requests `{space.requests}`, targets `{space.target}`.")

@@ -26,6 +26,7 @@ CASES = (
 # Of the reduced form: fewer candidates, of which few are simulated.
 REDUCED = (Case("Llama 2 70B on 64 H100", "h100_cluster", "llama2_70b", 20, ("machine.topology.nodes=8",)),)
 SIMULATED = 16
+KEPT = ("context=1", "recompute=none,full", "schedule=1f1b,zb-h1,dualpipe-v")
 
 
 def row(report, program, folder, number, setting, case):
@@ -35,7 +36,7 @@ def row(report, program, folder, number, setting, case):
                     "strategy: {pipeline: 1}\n", encoding="utf-8")
     words = [word for one in case.settings for word in ("--set", one)]
     if setting.reduced:
-        words += ["--top", str(SIMULATED)]
+        words += ["--top", str(SIMULATED), *(word for keys in KEPT for word in ("--keep", keys))]
     print(f"plan    {case.name}", flush=True)
     done = call([program, "plan", str(path), "-q", "--json", "-o", str(folder / f"best{number}.yaml"), "--folder",
                  str(folder / f"plan{number}"), *words])

@@ -32,7 +32,8 @@ WayFinder::WayFinder(const machine::Machine& of, const network::NetworkModel& ne
       memory(of_memory),
       routing(machine::make_routing(network.routing(), *of.topology)),
       overheads(network.overheads()),
-      share_links(network::sharing_of(network) == plan::Sharing::links) {
+      share_links(network::sharing_of(network) == plan::Sharing::links),
+      traffic_(network.predict_traffic(of)) {
   const SimTime latency = machine.topology->smallest_latency();
   least_latency = latency.is_never() ? 0 : ps(latency);
   least_ps_per_byte = std::numeric_limits<double>::infinity();
@@ -66,6 +67,14 @@ Ways::Ways(const WayFinder& finder, const plan::Strategy& strategy)
       crowded_(finder.machine, *finder.routing, finder.share_links ? finder.memory : nullptr,
                placement_, stages_) {
   find_channels(strategy);
+}
+
+double WayFinder::events(EntityId from, EntityId to, Bytes bytes) const {
+  double events = 0;
+  traffic_->visit_runs(from, to, bytes, [&events](const network::PredictedTraffic::Run& run) {
+    events += static_cast<double>(run.events) * run.nodes;
+  });
+  return events;
 }
 
 void Ways::find_channels(const plan::Strategy& strategy) {
@@ -299,11 +308,22 @@ const Ways::Pattern& Ways::pattern(const collective::Algorithm& algorithm, colle
   return entry->second;
 }
 
-double Ways::steps(const plan::GroupShape& shape, const collective::Algorithm& algorithm,
-                   collective::Kind kind) {
-  return shape.together() > 1
-             ? pattern(algorithm, kind, shape.together()).steps * channels_of(shape)
-             : 0;
+double Ways::events(const plan::GroupShape& shape, const collective::Algorithm& algorithm,
+                    collective::Kind kind, Bytes bytes) {
+  if (shape.together() <= 1) {
+    return 0;
+  }
+  const Pattern& sends = pattern(algorithm, kind, shape.together());
+  const std::uint32_t channels = channels_of(shape);
+  const double chunk = sends.share * static_cast<double>(bytes.count()) / (sends.steps * channels);
+  const std::uint32_t other = (shape.member(0) + distance_of(shape, kind)) % shape.size;
+  return sends.steps * channels *
+         finder_.events(tile(0, 0), tile(0, shape.place_of(other, 0)),
+                        Bytes(static_cast<std::uint64_t>(chunk)));
+}
+
+std::uint32_t Ways::distance_of(const plan::GroupShape& shape, collective::Kind kind) {
+  return kind == collective::Kind::all_to_all ? std::max(1U, shape.size / 2) : 1;
 }
 
 Span Ways::time(const plan::GroupShape& shape, const collective::Algorithm& algorithm,
@@ -315,8 +335,7 @@ Span Ways::time(const plan::GroupShape& shape, const collective::Algorithm& algo
   const std::uint32_t channels = channels_of(shape);
   const Pattern& steps = pattern(algorithm, kind, size);
   const double sent = steps.share * static_cast<double>(bytes.count()) / channels;
-  const bool far = kind == collective::Kind::all_to_all;
-  const Passage& way = passage(shape, channels, far ? std::max(1U, shape.size / 2) : 1);
+  const Passage& way = passage(shape, channels, distance_of(shape, kind));
   const double overhead = ps(finder_.overheads.collective.before(kind, size, bytes));
   const double one_by_one = steps.steps * way.mean_latency + sent * way.mean_ps_per_byte;
   const double behind = way.most_latency + sent * way.most_ps_per_byte;

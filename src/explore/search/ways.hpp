@@ -36,8 +36,11 @@ struct WayFinder {
 
   // From one tile to another, each found once.
   Way way(EntityId from, EntityId to) const;
+  // That a message raises, where nobody knows who else sends.
+  double events(EntityId from, EntityId to, Bytes bytes) const;
 
  private:
+  std::unique_ptr<network::PredictedTraffic> traffic_;
   mutable std::unordered_map<std::uint64_t, Way> ways_;
 };
 
@@ -58,9 +61,9 @@ class Ways {
   // Of a collective over a vector of so many bytes, its overhead included.
   Span time(const plan::GroupShape& shape, const collective::Algorithm& algorithm,
             collective::Kind kind, Bytes bytes);
-  // Messages of a member.
-  double steps(const plan::GroupShape& shape, const collective::Algorithm& algorithm,
-               collective::Kind kind);
+  // That the messages of a member raise, as those of the first one do.
+  double events(const plan::GroupShape& shape, const collective::Algorithm& algorithm,
+                collective::Kind kind, Bytes bytes);
   // What each tile of a stage sends to its peer in the next one.
   Span boundary(Bytes bytes);
   // The least that this takes from this stage to the next one, or back [ps].
@@ -105,6 +108,8 @@ class Ways {
   const Pattern& pattern(const collective::Algorithm& algorithm, collective::Kind kind,
                          std::uint32_t size);
   std::uint32_t channels_of(const plan::GroupShape& shape);
+  // How far members are apart that send to each other.
+  static std::uint32_t distance_of(const plan::GroupShape& shape, collective::Kind kind);
   const std::vector<RingFloor>& floors_of(const plan::GroupShape& shape);
   double least_of_ring(const plan::GroupShape& shape, double steps, double chunk);
   Way way_of_sends(const plan::GroupShape& shape, const collective::Algorithm& algorithm,

@@ -7,7 +7,9 @@
 #include "columns.hpp"
 #include "files.hpp"
 #include "search/simulator.hpp"
+#include "tessera/comm/communicator.hpp"
 #include "tessera/core/error.hpp"
+#include "tessera/sim/programs/replay.hpp"
 #include "tessera/sim/programs/use_strategy.hpp"
 
 namespace tessera::explore::forecast_test {
@@ -412,6 +414,31 @@ TEST(Forecast, OfOneGpuIsExact) {
   for (const char* const update : {"fused", "eager"}) {
     Laboratory lab(files, {std::string("workload.update=") + update});
     expect_one_tile_to_be_exact(lab);
+  }
+}
+
+// By which it is chosen whether every tile is simulated: a message of many packets raises many
+// events at each switch that it goes through, and one between neighbours next to none.
+TEST(Forecast, CountsEventsOfPackets) {
+  Files files = of_cluster();
+  files.at("lab/experiment.yaml") =
+      "machine: machine.yaml\n"
+      "workload: {kind: transformer, layers: 2, hidden: 512, heads: 8, sequence: 512,\n"
+      "  vocabulary: 1024, batch: 4}\n"
+      "strategy: {pipeline: 1, tensor: 4, micro_batch: 1}\n";
+  for (const char* const most : {"1", "16", "64"}) {
+    Laboratory lab(files,
+                   {"machine.dram.capacity=1 GB",
+                    std::string("machine.network={model: packet, max_packets: ") + most + "}"});
+    Candidate candidate;
+    candidate.degrees = {1, 1, 4};
+    candidate.schedule = "1f1b";
+    candidate.layout = "linear";
+    sim::Experiment experiment = sim::read_single_job_experiment(
+        lab.request.experiment, lab.request.overrides, {}, testing::loader_of(files));
+    const std::unique_ptr<comm::Communicator> alone = comm::make_in_process();
+    const auto events = static_cast<double>(sim::run_with_replay(experiment, *alone, {}).events);
+    EXPECT_NEAR(lab.forecaster.of(candidate).events, events, 0.3 * events) << most;
   }
 }
 

@@ -13,7 +13,6 @@ using plan::LayerState;
 using plan::Phase;
 
 constexpr double events_of_an_operator = 2;  // asked for, and done
-constexpr double events_of_a_message = 4;    // asked for, hops, arrived
 
 std::size_t number_of(const plan::Holding& holding) {
   return (holding.weights ? 1U : 0U) + (holding.activations ? 2U : 0U);
@@ -62,7 +61,7 @@ Forecaster::PassCost Forecaster::cost_of(Ways& ways, const plan::PassOutline& ou
       cost.blocking += time;
     }
     cost.exchanges += !each.background && each.group == Group::expert ? time : Span{};
-    cost.events += events_of_a_message * ways.steps(each.shape, algorithm, each.kind);
+    cost.events += ways.events(each.shape, algorithm, each.kind, each.bytes);
   }
   cost.accessed = static_cast<double>(outline.accessed.count());
   return cost;
