@@ -33,11 +33,12 @@ struct Unit {
 class ExchangeRun {
  public:
   ExchangeRun(const ServingSetup& setup, std::uint32_t tenant, const serving::Exchange& exchange)
-      : setup_(setup), tenant_(setup.work.tenants[tenant]), exchange_(exchange) {
+      : work_(setup.work), tenant_(work_.tenants[tenant]), exchange_(exchange), ports_(setup) {
+    const bool reduces = exchange.kind == serving::Exchange::Kind::all_reduce;
     for (collective::Member member = 0; member < exchange.units; ++member) {
       collective::AlgorithmPart part;
-      part.algorithm = setup.work.all_reduce.get();
-      part.kind = collective::Kind::all_reduce;
+      part.algorithm = reduces ? work_.all_reduce.get() : work_.all_to_all.get();
+      part.kind = reduces ? collective::Kind::all_reduce : collective::Kind::all_to_all;
       part.size = exchange.units;
       part.member = member;
       part.bytes = exchange.bytes;
@@ -45,7 +46,10 @@ class ExchangeRun {
     }
   }
 
-  std::vector<SimTime> make(const std::vector<SimTime>& since) {
+  void make(const std::vector<SimTime>& since, const std::vector<BusyPort>& busy) {
+    for (const BusyPort& port : busy) {
+      ports_.set(port);
+    }
     for (collective::Member member = 0; member < units_.size(); ++member) {
       coming_.push({since[member], sent_++, member, {}, true});
     }
@@ -54,12 +58,22 @@ class ExchangeRun {
       coming_.pop();
       take(next);
     }
-    std::vector<SimTime> over;
+  }
+  std::vector<SimTime> over() const {
+    std::vector<SimTime> all;
     for (const Unit& unit : units_) {
-      ensure(!unit.over.is_never(), "an all-reduce between units ends");
-      over.push_back(unit.over);
+      ensure(!unit.over.is_never(), "an exchange between units ends");
+      all.push_back(unit.over);
     }
-    return over;
+    return all;
+  }
+  std::vector<BusyPort> busy() const {
+    std::vector<BusyPort> all;
+    for (collective::Member member = 0; member < units_.size(); ++member) {
+      ports_.visit_busy(node_of(member), units_[member].over,
+                        [&all](const BusyPort& busy) { all.push_back(busy); });
+    }
+    return all;
   }
 
  private:
@@ -67,12 +81,13 @@ class ExchangeRun {
 
   void take(const Coming& next);
   EntityId node_of(collective::Member member) const {
-    return setup_.work.npus[tenant_.npus[exchange_.first + member]].front();
+    return work_.npus[tenant_.npus[exchange_.first + member]].front();
   }
 
-  const ServingSetup& setup_;
+  const ServingWork& work_;
   const ServedTenant& tenant_;
   const serving::Exchange& exchange_;
+  IdlePorts ports_;
   std::vector<Unit> units_;
   std::priority_queue<Coming, std::vector<Coming>, std::greater<>> coming_;
   std::uint64_t sent_ = 0;
@@ -85,9 +100,9 @@ class ExchangeRun::Actions final : public collective::RunActions {
 
   void send(std::uint32_t /*dimension*/, std::uint32_t to, const collective::StepName& name,
             Bytes bytes) override {
-    const SimTime time = all_.setup_.message_time(all_.node_of(member_), all_.node_of(to),
-                                                  std::max(bytes, Bytes(1)));
-    all_.coming_.push({now_ + time, all_.sent_++, to, name, false});
+    const SimTime there =
+        all_.ports_.send(all_.node_of(member_), all_.node_of(to), std::max(bytes, Bytes(1)), now_);
+    all_.coming_.push({there, all_.sent_++, to, name, false});
   }
   bool take_early(const collective::StepName& name) override {
     std::vector<collective::StepName>& early = all_.units_[member_].early;
@@ -99,7 +114,7 @@ class ExchangeRun::Actions final : public collective::RunActions {
     return true;
   }
   void wait(SimTime /*time*/, const collective::StepName& /*name*/) override {
-    throw InternalError("steps of an all-reduce of NPUs take no time beside their messages");
+    throw InternalError("steps of an exchange of NPUs take no time beside their messages");
   }
 
  private:
@@ -125,35 +140,46 @@ void ExchangeRun::take(const Coming& next) {
 }  // namespace
 
 void ExchangeTimes::pass(std::uint32_t tenant, const serving::Exchange& exchange,
-                         std::vector<SimTime>& times) {
+                         std::vector<SimTime>& times, IdlePorts& ports) {
   const auto begin = times.begin() + exchange.first;
   const auto end = begin + exchange.units;
   const SimTime first = *std::min_element(begin, end);
-  Key key{tenant, exchange.first, exchange.bytes.count(), {}};
+  Key key{tenant, exchange.first, exchange.kind, exchange.bytes.count(), {}, {}};
+  const ServingWork& work = setup_.work;
   for (auto time = begin; time != end; ++time) {
     key.since.push_back(*time - first);
+    const std::uint32_t npu =
+        work.tenants[tenant].npus[static_cast<std::size_t>(time - times.begin())];
+    ports.visit_busy(work.npus[npu].front(), *time, [&](const BusyPort& busy) {
+      key.busy.push_back({busy.node, busy.port, busy.until - first});
+    });
   }
   auto found = known_.find(key);
   if (found == known_.end()) {
     if (known_.size() >= most_kept) {
       known_.clear();
     }
-    std::vector<SimTime> over = run(tenant, exchange, key.since);
-    found = known_.emplace(std::move(key), std::move(over)).first;
+    Outcome outcome = run(exchange, key);
+    found = known_.emplace(std::move(key), std::move(outcome)).first;
   }
-  std::transform(found->second.begin(), found->second.end(), begin,
+  std::transform(found->second.over.begin(), found->second.over.end(), begin,
                  [first](SimTime over) { return first + over; });
+  for (const BusyPort& busy : found->second.busy) {
+    ports.set({busy.node, busy.port, first + busy.until});
+  }
 }
 
-std::vector<SimTime> ExchangeTimes::run(std::uint32_t tenant, const serving::Exchange& exchange,
-                                        const std::vector<SimTime>& since) const {
-  return ExchangeRun(setup_, tenant, exchange).make(since);
+ExchangeTimes::Outcome ExchangeTimes::run(const serving::Exchange& exchange, const Key& key) const {
+  ExchangeRun made(setup_, key.tenant, exchange);
+  made.make(key.since, key.busy);
+  return {made.over(), made.busy()};
 }
 
 std::size_t ExchangeTimes::resident_bytes() const {
   std::size_t bytes = 0;
-  for (const auto& [key, over] : known_) {
-    bytes += sizeof(key) + (key.since.size() + over.size()) * sizeof(SimTime) + 64;
+  for (const auto& [key, outcome] : known_) {
+    bytes += sizeof(key) + (key.since.size() + outcome.over.size()) * sizeof(SimTime) +
+             (key.busy.size() + outcome.busy.size()) * sizeof(BusyPort) + 64;
   }
   return bytes;
 }

@@ -1,9 +1,10 @@
-// How long an all-reduce between the units of a served model takes where its messages share nothing
-// with others: each takes the time of an idle network, and units come to it one after the other.
+// How long an exchange between the units of a served model takes where nobody else sends: messages
+// take the time of an idle network, those of a unit that leave by one port one after the other, and
+// units come to it one after the other.
 //
 // Units are taken through the very state machines that exchanges of walked steps use
 // (collective::AlgorithmRun), message by message; the outcome is kept by size and by how much later
-// than the first one each unit comes, as it is the same whenever that is.
+// than the first one each unit comes and each port is free, as it is the same whenever that is.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "serving/idle_ports.hpp"
 #include "tessera/executor/serving/serving.hpp"
 
 namespace tessera::executor {
@@ -19,27 +21,35 @@ class ExchangeTimes {
  public:
   explicit ExchangeTimes(const ServingSetup& setup) : setup_(setup) {}
 
-  // Times of the tenant's units, from those at which they come to those at which they go on.
-  void pass(std::uint32_t tenant, const serving::Exchange& exchange, std::vector<SimTime>& times);
+  // Times of the tenant's units, from those at which they come to those at which they go on. An
+  // all-reduce, or an all-to-all.
+  void pass(std::uint32_t tenant, const serving::Exchange& exchange, std::vector<SimTime>& times,
+            IdlePorts& ports);
   std::size_t resident_bytes() const;
 
  private:
-  // Tenant, first unit, units, bytes; and when each comes after the first.
+  // When each unit comes after the first, and what its ports still send then.
   struct Key {
     std::uint32_t tenant = 0;
     std::uint32_t first = 0;
+    serving::Exchange::Kind kind = serving::Exchange::Kind::all_reduce;
     std::uint64_t bytes = 0;
     std::vector<SimTime> since;
+    std::vector<BusyPort> busy;
     friend auto operator<=>(const Key&, const Key&) = default;
   };
+  // When units go on, and ports that send beyond that.
+  struct Outcome {
+    std::vector<SimTime> over;
+    std::vector<BusyPort> busy;
+  };
 
-  std::vector<SimTime> run(std::uint32_t tenant, const serving::Exchange& exchange,
-                           const std::vector<SimTime>& since) const;
+  Outcome run(const serving::Exchange& exchange, const Key& key) const;
 
   static constexpr std::size_t most_kept = 20'000;
 
   const ServingSetup setup_;
-  std::map<Key, std::vector<SimTime>> known_;
+  std::map<Key, Outcome> known_;
 };
 
 }  // namespace tessera::executor

@@ -1,7 +1,9 @@
 #include "serving/whole_steps.hpp"
 
 #include <algorithm>
+#include <bit>
 
+#include "serving/messages.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::executor {
@@ -65,7 +67,7 @@ WholeSteps::Repeated WholeSteps::operator_of(const ServedTenant& served, std::ui
 void WholeSteps::add_piece(const ServedTenant& served, const Piece& piece, Plan& plan) const {
   const auto kind = [&](std::uint32_t op) { return served.model->kind_of(op); };
   const auto is_same = [&](const Piece& other) {
-    return other.reduces == piece.reduces && kind(other.exchange) == kind(piece.exchange) &&
+    return other.exchanges == piece.exchanges && kind(other.exchange) == kind(piece.exchange) &&
            std::equal(other.operators.begin(), other.operators.end(), piece.operators.begin(),
                       piece.operators.end(), [&](const Repeated& a, const Repeated& b) {
                         return kind(a.op) == kind(b.op) && a.times == b.times;
@@ -100,8 +102,8 @@ const WholeSteps::Plan& WholeSteps::plan_of(std::uint32_t tenant, const StepSize
   const ServedTenant& served = setup_.work.tenants[tenant];
   Piece piece;
   for (const WalkPart& part : served.model->on_tiles()->walk(0, sizes)) {
-    if (part.kind == WalkPart::Kind::all_reduce) {
-      piece.reduces = true;
+    if (part.kind == WalkPart::Kind::all_reduce || part.kind == WalkPart::Kind::all_to_all) {
+      piece.exchanges = true;
       piece.exchange = part.op;
       add_piece(served, piece, plan);
       piece = {};
@@ -140,17 +142,42 @@ WholeSteps::Done WholeSteps::work_of(std::uint32_t tenant, std::uint32_t unit,
   return sum;
 }
 
-WholeStep WholeSteps::add_up(std::uint32_t tenant, const Plan& plan, const StepSizes& sizes,
-                             bool all) {
+// By as many messages a unit as a walk is told by, unit after unit.
+void WholeSteps::be_told(std::uint32_t tenant, IdlePorts& ports, WholeStep& step) const {
   const ServingWork& work = setup_.work;
   const ServedTenant& served = work.tenants[tenant];
+  const std::size_t messages =
+      2 + serving_size_kinds.size() +
+      static_cast<std::size_t>(std::popcount(served.model->on_tiles()->more_words()));
+  for (std::uint32_t unit = 0; unit < served.npus.size(); ++unit) {
+    SimTime& told = step.end.emplace_back();
+    for (std::size_t message = 0; message < messages; ++message) {
+      told = ports.send(work.host(), node_of(tenant, unit), work.message, SimTime::zero());
+    }
+  }
+}
+
+void WholeSteps::exchange(std::uint32_t tenant, const serving::Exchange& exchange, IdlePorts& ports,
+                          WholeStep& step) {
+  for (std::uint32_t unit = 0; unit < step.end.size(); ++unit) {
+    step.moves = step.moves && !ports.is_busy(node_of(tenant, unit), step.end[unit]);
+  }
+  const std::vector<SimTime> before = step.end;
+  exchanges_.pass(tenant, exchange, step.end, ports);
+  for (std::uint32_t unit = 0; unit < step.end.size(); ++unit) {
+    step.exchanging[unit] += step.end[unit] - before[unit];
+  }
+}
+
+WholeStep WholeSteps::add_up(std::uint32_t tenant, const Plan& plan, const StepSizes& sizes,
+                             bool all) {
+  const ServedTenant& served = setup_.work.tenants[tenant];
   const auto units = static_cast<std::uint32_t>(served.npus.size());
   WholeStep step;
   step.busy.resize(units);
   step.exchanging.resize(units);
-  for (std::uint32_t unit = 0; unit < units; ++unit) {
-    step.end.push_back(setup_.message_time(work.host(), node_of(tenant, unit), work.message));
-  }
+  IdlePorts ports(setup_);
+  be_told(tenant, ports, step);
   std::vector<std::vector<Done>> of_pieces;  // [pieces][units]
   for (const Piece& piece : plan.pieces) {
     std::vector<Done>& done = of_pieces.emplace_back();
@@ -167,18 +194,15 @@ WholeStep WholeSteps::add_up(std::uint32_t tenant, const Plan& plan, const StepS
       step.end[unit] += of_pieces[number][unit].time;
       step.operands += of_pieces[number][unit].operands;
     }
-    if (piece.reduces) {
-      const std::vector<SimTime> before = step.end;
-      exchanges_.pass(tenant, served.model->exchange(piece.exchange, sizes.tokens), step.end);
-      for (std::uint32_t unit = 0; unit < units; ++unit) {
-        step.exchanging[unit] += step.end[unit] - before[unit];
-      }
+    if (piece.exchanges) {
+      exchange(tenant, served.model->exchange(piece.exchange, sizes.tokens), ports, step);
     }
   }
+  const ServingWork& work = setup_.work;
   for (std::uint32_t unit = 0; unit < units; ++unit) {
-    step.over = std::max(
-        step.over,
-        step.end[unit] + setup_.message_time(node_of(tenant, unit), work.host(), work.message));
+    const EntityId node = node_of(tenant, unit);
+    step.moves = step.moves && !ports.is_busy(node, step.end[unit]);
+    step.over = std::max(step.over, ports.send(node, work.host(), work.message, step.end[unit]));
   }
   return step;
 }
@@ -194,6 +218,9 @@ WholeStep WholeSteps::of(std::uint32_t tenant, const StepSizes& sizes) {
   const auto [found, is_new] = known_.try_emplace({tenant, sizes.emitting > 0, sizes.tokens});
   if (is_new) {
     found->second = add_up(tenant, plan, sizes, false);
+  }
+  if (!found->second.moves) {
+    return add_up(tenant, plan, sizes, true);
   }
   WholeStep step = found->second;
   const Done beyond = work_of(tenant, 0, plan.beyond_tokens, sizes, true);

@@ -1,12 +1,12 @@
 // The time of a whole step of a model that has its units for itself: what walks.hpp does event by
 // event, as a sum, where nothing is shared.
 //
-// Of a step the host's messages, operators and all-reduces follow from each other at each unit.
+// Of a step the host's messages, operators and exchanges follow from each other at each unit.
 // Where units are alike, operators that depend on more than the tokens of a step (attention, what
-// gives tokens) take as long at each and only move what comes behind, all-reduces among it: they
+// gives tokens) take as long at each and only move what comes behind, exchanges among it: they
 // are summands, and the rest is kept by the number of tokens. So a step costs a look-up and the
-// times of those operators, whatever the number of layers. Where units differ, the sum is made anew
-// each time.
+// times of those operators, whatever the number of layers. Where units differ, or where a port
+// still sends what one exchange gave it when the next one begins, the sum is made anew each time.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +30,9 @@ struct WholeStep {
   std::vector<SimTime> busy;
   std::vector<SimTime> exchanging;
   Wide operands = 0;  // bytes that all units move in DRAM
+  // Whether longer operators only move what comes behind them: no exchange begins with ports that
+  // still send.
+  bool moves = true;
 };
 
 // What the units of a tenant have done so far.
@@ -59,10 +62,10 @@ class WholeSteps {
     bool of_tokens = true;  // its time depends on them alone
     bool of_keys = false;   // and on what sequences look at, so that it is hardly ever the same
   };
-  // What units do until an all-reduce, or the end.
+  // What units do until an exchange, or the end.
   struct Piece {
     std::vector<Repeated> operators;
-    bool reduces = false;
+    bool exchanges = false;
     std::uint32_t exchange = 0;  // op
   };
   // What a unit does.
@@ -85,6 +88,9 @@ class WholeSteps {
                    bool all);
   Done work_of(std::uint32_t tenant, std::uint32_t unit, const std::vector<Repeated>& operators,
                const serving::StepSizes& sizes, bool all);
+  void be_told(std::uint32_t tenant, IdlePorts& ports, WholeStep& step) const;
+  void exchange(std::uint32_t tenant, const serving::Exchange& exchange, IdlePorts& ports,
+                WholeStep& step);
   EntityId node_of(std::uint32_t tenant, std::uint32_t unit) const;
   bool are_alike(std::uint32_t tenant) const;
 

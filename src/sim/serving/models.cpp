@@ -222,11 +222,6 @@ std::unique_ptr<serving::ServedModel> read_language_model(Section& tenant, Serve
   const std::uint32_t pipeline = served_keys().pipeline.read(tenant);
   const std::uint32_t expert = served_keys().expert.read(tenant);
   made.experts_spread = expert > 1;
-  if (expert > 1 && work.whole_steps) {
-    tenant.error("expert",
-                 "experts are spread over NPUs by steps that are walked ('steps' of the "
-                 "workload)");
-  }
   if (made.batching.sequences > std::uint64_t{serving::most_sequences} * expert) {
     Section batching = tenant.section("batching");
     batching.error("sequences",

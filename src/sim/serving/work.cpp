@@ -8,6 +8,7 @@
 #include "serving/npu_notes.hpp"
 #include "serving/prediction.hpp"
 #include "tessera/compute/timed.hpp"
+#include "tessera/network/sharing.hpp"
 #include "tessera/npu/core/cores.hpp"
 #include "tessera/sim/work.hpp"
 
@@ -29,6 +30,25 @@ SimTime time_of(const Platform& platform, const machine::Tile& tile,
     sum += time(operation);
   }
   return sum;
+}
+
+// Messages wait for those before them at the link by which they leave, wherever a network shares
+// more than nothing; what else it shares, the closed form of a step does not know.
+std::function<executor::IdleMessage(EntityId, EntityId, Bytes)> idle_messages_of(
+    const Platform& platform) {
+  const bool shares = network::sharing_of(*platform.network) != plan::Sharing::nothing;
+  return [&platform, shares,
+          routing = std::shared_ptr<machine::Routing>(
+              machine::make_routing(platform.network->routing(), *platform.machine.topology))](
+             EntityId from, EntityId to, Bytes bytes) -> executor::IdleMessage {
+    if (from == to) {
+      return {};
+    }
+    const machine::Path path =
+        machine::path_between(*platform.machine.topology, *routing, from, to);
+    return {platform.network->idle_time(path, bytes), routing->next_port(from, to),
+            shares ? serialization_time(bytes, path.bottleneck) : SimTime::zero()};
+  };
 }
 
 // A network that is solved apart would go by pairs that it knows, on one rank too.
@@ -78,8 +98,8 @@ class ServedWork final : public Work {
     note_unused_library(*platform_.network, notes);
     if (work_.whole_steps && work_.npus.size() > 1) {
       notes.emplace_back(
-          "steps are whole: exchanges, and what the host says to NPUs, take the time of an idle "
-          "network, message by message");
+          "steps are whole: exchanges, and what the host says to NPUs, take the time of a network "
+          "where nobody else sends, message by message");
     }
     if (work_.on_tiles && serves(true)) {
       notes.emplace_back(
@@ -230,16 +250,7 @@ class ServedWork final : public Work {
          [&platform](const machine::Tile& tile, const serving::TileOperation& made) {
            return time_of(platform, tile, made);
          },
-         memory_slot,
-         [&platform, routing = std::shared_ptr<machine::Routing>(machine::make_routing(
-                         platform.network->routing(), *platform.machine.topology))](
-             EntityId from, EntityId to, Bytes bytes) {
-           return from == to
-                      ? SimTime::zero()
-                      : platform.network->idle_time(
-                            machine::path_between(*platform.machine.topology, *routing, from, to),
-                            bytes);
-         },
+         memory_slot, idle_messages_of(platform),
          [&platform](Bytes bytes) {
            return platform.remote_memory
                       ? platform.remote_memory->access_time(bytes, memory::InSwitch::none)

@@ -25,6 +25,14 @@ const std::string mesh =
     "  tile: {peak: {fp16: 1 TFLOP/s}, operands: dram}\n"
     "  dram: {at: each, bandwidth: 64 GB/s, latency: 100 ns, capacity: 1 MB}\n"
     "  network: {model: analytical, message_overhead: 300 ns}\n";
+// Messages that leave a device by one link go one after the other there.
+const std::string cluster =
+    "  topology: {kind: cluster, nodes: 2, accelerators: 4, nics: 4,\n"
+    "    switch: {bandwidth: 8 GB/s, latency: 100 ns}, nic: {bandwidth: 4 GB/s, latency: 200 ns},\n"
+    "    port: {bandwidth: 2 GB/s, latency: 300 ns}, fabric: {kind: switch}}\n"
+    "  tile: {peak: {fp16: 1 TFLOP/s}, operands: dram}\n"
+    "  dram: {at: each, bandwidth: 64 GB/s, latency: 100 ns, capacity: 1 MB}\n"
+    "  network: {model: analytical, message_overhead: 300 ns}\n";
 const std::string roofline = "  compute: {model: roofline}\n";
 const std::string gemm = "  compute: {model: gemm, tiles: [16x16], launch_overhead: 1 us}\n";
 
@@ -40,14 +48,17 @@ std::string model_of(int layers) {
          "rms_norm, positions: rotary, tie_embeddings: false}";
 }
 
-// One over four tiles, and one beside it on the others, whose cache is too small.
-std::string two(const std::string& all_reduce, const std::string& more = "") {
+// Over four tiles.
+std::string one(const std::string& all_reduce, const std::string& more = "") {
   return "  all_reduce: " + all_reduce + "\n  tenants:\n    - language_model: " + model_of(3) +
          "\n      tensor: 4\n      npus: [5, 0, 3, 6]\n      batching: {chunk: 24" + more +
          "}\n      requests: {arrivals: gamma, rate: 20000, count: 30, prompt: [4, 60], "
-         "generate: [1, 9]}\n      target: {first_token: 400 us}\n"
-         "    - name: beside\n      language_model: " +
-         model_of(2) +
+         "generate: [1, 9]}\n      target: {first_token: 400 us}\n";
+}
+
+// And one beside it on the others, whose cache is too small.
+std::string two(const std::string& all_reduce, const std::string& more = "") {
+  return one(all_reduce, more) + "    - name: beside\n      language_model: " + model_of(2) +
          "\n      tensor: 2\n      npus: [1, 7]\n      batching: {block: 4, cache: 8 KiB}\n"
          "      requests: {arrivals: closed, clients: 5, count: 12, think: 50 us, prompt: 20, "
          "generate: 6}\n";
@@ -95,6 +106,28 @@ TEST(WholeSteps, TakeAsLongAsWalkedOnesWhereNothingIsShared) {
   expect_same(two("ring"), mesh + gemm, "gemm");
   expect_same(two("ring", ", host: 20 us"), mesh + gemm, "with a host");
   expect_same(two("direct"), mesh + "  compute: {model: systolic, array: [8, 8]}\n", "systolic");
+}
+
+TEST(WholeSteps, TakeAsLongAsWalkedOnesWhereMessagesOfADeviceGoOneAfterTheOther) {
+  for (const std::string& name : collective::algorithms().names()) {
+    expect_same(one(name), cluster + roofline, name);
+    expect_same(one(name), cluster + gemm, name + ", gemm");
+  }
+}
+
+// Each sends to all others at once: were ports not shared, that would take a third of the time.
+TEST(WholeSteps, TakeAsLongAsWalkedOnesWhereExpertsAreSpread) {
+  const auto spread = [](const char* units) {
+    return "  tenants:\n    - language_model: {layers: 3, hidden: 64, heads: 4, sequence: 128, "
+           "vocabulary: "
+           "64, experts: {count: 8, top_k: 2, ffn: 64}}\n      expert: 4\n      npus: " +
+           std::string(units) +
+           "\n      batching: {chunk: 24}\n      requests: {arrivals: gamma, rate: 20000, count: "
+           "30, prompt: [4, 60], generate: [1, 9]}\n";
+  };
+  expect_same(spread("[1, 0, 3, 2]"), mesh + gemm, "mesh");
+  expect_same(spread("[1, 0, 3, 2]"), cluster + gemm, "server");
+  expect_same(spread("[5, 0, 3, 6]"), cluster + gemm, "servers");
 }
 
 // Tiles of two kinds, so that shards wait for the slower ones.

@@ -154,6 +154,13 @@ std::uint64_t bytes_of_operands(const ServingWork& work);
 // Operators of all tenants, by serving::OperatorName. One for a rank: it keeps what it has made.
 std::shared_ptr<npu::OperatorSource> make_operator_source(const ServingWork& work);
 
+// A message on a network where nobody else sends.
+struct IdleMessage {
+  SimTime time;       // from its sending to its arrival; none from a node to itself
+  unsigned port = 0;  // of the sender, by which it leaves
+  SimTime occupies;   // others wait for so long that leave by this port behind it
+};
+
 struct ServingSetup {
   const machine::Machine& machine;
   const ServingWork& work;
@@ -166,8 +173,8 @@ struct ServingSetup {
   // On tiles: of an operator on an idle tile of full speed, and where accesses go.
   std::function<SimTime(const machine::Tile&, const serving::TileOperation&)> time_of{};
   unsigned memory_slot = 0;
-  // Of whole steps: of a message on an idle network; none from a node to itself.
-  std::function<SimTime(EntityId from, EntityId to, Bytes bytes)> message_time{};
+  // Of whole steps.
+  std::function<IdleMessage(EntityId from, EntityId to, Bytes bytes)> idle_message{};
   // Of an access to the remote memory of the machine, or to that of the hosts, by all units of a
   // model.
   std::function<SimTime(Bytes bytes)> remote_time{};

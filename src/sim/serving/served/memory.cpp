@@ -236,8 +236,11 @@ void fit_caches(const machine::Machine& machine, const ServingMemory& memory, Se
   for (ServedTenant& tenant : work.tenants) {
     note_streams(npus, tenant);
     if (work.whole_steps && (tenant.streams_weights || tenant.streams_cache)) {
-      workload.error("steps", "operands of tenant " + tenant.name +
-                                  " stream from memory, which others share; steps must be walked");
+      workload.error(
+          "steps",
+          "operands of tenant " + tenant.name +
+              " stream from memory, which others share; steps must be walked, or operands be in "
+              "DRAM as of a GPU (machine.tile.operands: dram)");
     }
     if (!tenant.of_language) {
       check_weights(npus, tenant, sections[tenant.section]);
