@@ -3,6 +3,7 @@
 // message (LogGP's o, Alexandrov et al., SPAA'95, as a delay alone).
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,6 +11,7 @@
 
 #include "counted_network.hpp"
 #include "tessera/config/key.hpp"
+#include "tessera/core/text.hpp"
 #include "tessera/machine/routing/routing.hpp"
 #include "tessera/network/messages.hpp"
 #include "tessera/network/sharing.hpp"
@@ -26,7 +28,8 @@ namespace {
 // which costs no event and is the same on any number of ranks. So it is on clusters, where a ring's
 // messages would else overtake each other between servers, as if its slowest link took as many at a
 // time as there are. Where ports are free, what sharing would have delayed is noted. What nodes
-// share beyond their first link, and what comes in, neither counts.
+// share beyond their first link, and what comes in, neither counts; of clusters a note says how
+// many accelerators share a NIC, and how many times the bandwidth of its spines a leaf's NICs have.
 //
 // A message to another rank is there as soon as it is sent, so that its outlook has nothing under
 // way, and nothing passes through a region: what a rank sends follows from what its programs and
@@ -138,6 +141,27 @@ class AnalyticalNetwork final : public CountedNetwork {
   SimTime longest_unshared_;
 };
 
+// Bandwidth of the NICs of the first leaf over that of its links to spines; 0: there are none.
+double oversubscription(const machine::Topology& topology, const machine::Cluster& cluster) {
+  const auto bandwidth = [&](EntityId from, EntityId to) {
+    double sum = 0;
+    for (unsigned port = 0; port < topology.ports(from); ++port) {
+      const machine::Link link = topology.link(from, port);
+      if (link.to == to) {
+        sum += static_cast<double>(
+            topology.link_classes()[link.link_class].bandwidth.bytes_per_second());
+      }
+    }
+    return sum;
+  };
+  if (cluster.spines == 0) {
+    return 0;
+  }
+  const EntityId leaf = cluster.leaf(0);
+  return cluster.leaf_nics(0) * bandwidth(cluster.nic(0, 0), leaf) /
+         (cluster.spines * bandwidth(leaf, cluster.spine(0)));
+}
+
 class AnalyticalModel final : public NetworkModel, public StatesSharing {
  public:
   AnalyticalModel(std::string routing, const Overheads& overheads, SimTime tick, bool shares_ports)
@@ -161,6 +185,32 @@ class AnalyticalModel final : public NetworkModel, public StatesSharing {
   }
   bool limits_rates() const override { return true; }
   bool promises() const override { return true; }
+  // What servers share beyond the ports of their accelerators, as far as the machine tells.
+  std::vector<std::string> notes(const machine::Machine& machine) const override {
+    const std::optional<machine::Cluster> cluster = machine.topology->cluster();
+    std::vector<std::string> notes;
+    if (!cluster || cluster->servers < 2) {
+      return notes;
+    }
+    if (cluster->share() > 1) {
+      notes.push_back("the network analytical lets accelerators share no NIC: " +
+                      std::to_string(cluster->share()) +
+                      " have one here, and what they send to other servers at the same time takes "
+                      "up to " +
+                      std::to_string(cluster->share()) +
+                      " times as long (machine.network.model: packet or flow)");
+    }
+    const double crowding = oversubscription(*machine.topology, *cluster);
+    if (crowding > 1) {
+      notes.push_back(
+          "the network analytical lets servers share no link of the fabric: NICs of a "
+          "leaf have " +
+          format_number(std::round(crowding * 10) / 10) +
+          " times the bandwidth of its links to spines (machine.network.model: packet "
+          "or flow)");
+    }
+    return notes;
+  }
   SimTime idle_time(const machine::Path& path, Bytes bytes) const override {
     const SimTime on_links = path.latency + serialization_time(bytes, path.bottleneck);
     // Never shorter than the way itself, which the engine counts on.

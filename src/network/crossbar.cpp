@@ -183,6 +183,21 @@ class CrossbarModel final : public NetworkModel {
            serialization_time(bytes, settings_.port.bandwidth);
   }
 
+  // Links that are slower than ports, which it does not look at.
+  std::vector<std::string> notes(const machine::Machine& machine) const override {
+    const machine::LinkClass* slowest = nullptr;
+    for (const machine::LinkClass& link_class : machine.topology->link_classes()) {
+      slowest =
+          slowest == nullptr || link_class.bandwidth < slowest->bandwidth ? &link_class : slowest;
+    }
+    if (slowest == nullptr || slowest->bandwidth >= settings_.port.bandwidth) {
+      return {};
+    }
+    return {"the network crossbar has ports of " + to_string(settings_.port.bandwidth) +
+            " for all nodes and does not look at links of class '" + slowest->name +
+            "', which have " + to_string(slowest->bandwidth)};
+  }
+
  private:
   CrossbarSettings settings_;
   std::string routing_;  // of the machine, for what asks for paths

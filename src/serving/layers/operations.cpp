@@ -68,8 +68,15 @@ TileOperation LayerOperations::make(Part part, const StepSizes& sizes) const {
                        : is_of_states(part)         ? of_state_space(part, sizes)
                        : shapes_.is_product(part)   ? product(part, rows)
                                                     : stream(part, rows);
-  made.operation.data_type = shapes_.model().data_type;
+  made.operation.data_type = multiplied_in(part);
   return made;
+}
+
+DataType LayerOperations::multiplied_in(Part part) const {
+  const bool is_product = shapes_.is_product(part) && !is_of_adapters(part);
+  const bool is_narrow = is_product && shapes_.sources().products_of(part).front().narrow;
+  const workload::TransformerShape& model = shapes_.model();
+  return is_narrow && model.products ? model.products->type : model.data_type;
 }
 
 // Of the model's operators that have no product, what is cut with the units' heads or columns.
@@ -115,6 +122,10 @@ TileOperation LayerOperations::product(Part part, std::uint64_t rows) const {
       narrow(2 * worked * s.columns * s.depth + vector_flops(part, rows, spec.residuals > 0)));
   made.operation.bytes = made.weights + Bytes(narrow(Wide{element.count()} * s.rows * s.count *
                                                      (s.depth + s.columns * (1 + spec.residuals))));
+  if (multiplied_in(part) != shapes_.model().data_type) {  // a kernel of its own casts the inputs
+    const std::uint64_t inputs = narrow(Wide{s.rows} * s.count * s.depth);
+    made.operation.added = element * inputs + shapes_.model().products->bytes_of(inputs);
+  }
   return made;
 }
 

@@ -18,6 +18,8 @@ class LayerOperations {
 
  private:
   TileOperation of_state_space(Part part, const StepSizes& sizes) const;
+  // The type of its product, if it is one.
+  DataType multiplied_in(Part part) const;
   TileOperation product(Part part, std::uint64_t rows) const;
   TileOperation write_cache(std::uint64_t tokens) const;
   TileOperation stream(Part part, std::uint64_t rows) const;

@@ -30,12 +30,12 @@ using Tiles = std::vector<const machine::Tile*>;
 constexpr std::size_t most_totals = 256;  // numbers of samples of a model
 
 // Of tiles that have to do with numbers of this type.
-void check_peaks(Section& model, const Tiles& tiles, DataType type) {
+void check_peaks(Section& model, const Tiles& tiles, DataType type, const char* key = "data_type") {
   for (const machine::Tile* const tile : tiles) {
-    if (tile->peak.find(type) == tile->peak.end()) {
-      model.error(model.has("data_type") ? "data_type" : "",
-                  "the model computes in " + to_string(type) +
-                      ", of which the machine gives no peak (machine." + tile->peak_key() + ")");
+    if (!tile->peak.contains(type) && !tile->peak.contains(element_type(type))) {
+      model.error(model.has(key) ? key : "", "the model computes in " + to_string(type) +
+                                                 ", of which the machine gives no peak (machine." +
+                                                 tile->peak_key() + ")");
     }
   }
 }
@@ -189,6 +189,23 @@ void note_unused_types(Section& tenant, const workload::TransformerShape& shape)
   }
 }
 
+// Weights of products that are multiplied in a narrower type lie so, with their scales, where
+// nothing else is said of them: published weights do, and requests have no use for wider ones.
+void keep_as_multiplied(const NumberFormat& products, DataType data_type,
+                        serving::WeightTypes& weights) {
+  if (element_size(products.type) >= element_size(data_type)) {
+    return;
+  }
+  constexpr std::uint64_t bits_of_byte = 8;
+  const bool in_squares = products != format_of(products.type);
+  const auto stored = npu::stored_in(
+      bits_of_byte * element_size(products.type).count(),
+      in_squares ? products.group_size * products.group_size : products.group_size, products.scale);
+  for (auto* const of_class : {&weights.attention, &weights.mlp, &weights.experts}) {
+    *of_class = *of_class ? *of_class : stored;
+  }
+}
+
 std::optional<DataType> read_state_type(Section& tenant,
                                         const std::optional<workload::TransformerShape>& shape) {
   Section batching = tenant.section("batching");
@@ -217,7 +234,8 @@ std::unique_ptr<serving::ServedModel> read_language_model(Section& tenant, Serve
   Section model = tenant.section("language_model");
   served_keys().language_kind.read(model);
   workload::title_key().read(model, "");
-  const auto shape = workload::read_transformer_shape(model);
+  const auto shape = workload::read_transformer_shape(
+      model, work.on_tiles ? workload::Products::of_own_type : workload::Products::of_data_type);
   const std::uint32_t tensor = served_keys().tensor.read(tenant);
   const std::uint32_t pipeline = served_keys().pipeline.read(tenant);
   const std::uint32_t expert = served_keys().expert.read(tenant);
@@ -227,7 +245,7 @@ std::unique_ptr<serving::ServedModel> read_language_model(Section& tenant, Serve
     batching.error("sequences",
                    "at most " + std::to_string(serving::most_sequences) + " on an NPU ('expert')");
   }
-  const serving::WeightTypes weights = read_weight_types(tenant, shape);
+  serving::WeightTypes weights = read_weight_types(tenant, shape);
   const auto [stored_keys, stored_values] = read_cache_types(tenant, work, shape);
   const std::optional<DataType> state_type = read_state_type(tenant, shape);
   if (!shape) {
@@ -243,6 +261,11 @@ std::unique_ptr<serving::ServedModel> read_language_model(Section& tenant, Serve
   made.data_type = shape->data_type;
   if (work.on_tiles) {
     check_peaks(model, tiles, shape->data_type);
+  }
+  if (shape->products) {
+    made.product_type = shape->products->type;
+    check_peaks(model, tiles, shape->products->type, "product_type");
+    keep_as_multiplied(*shape->products, shape->data_type, weights);
   }
   try {
     auto served = serving::make_language_model(

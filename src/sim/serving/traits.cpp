@@ -92,7 +92,7 @@ void add_seen(const ServedTenant& tenant, const ServingWork& work, compute::Work
   const bool looks = !is_idle && (!work.on_tiles || !tenant.of_language);
   Seen seen = looks ? seen_of(tenant, work) : Seen();
   if (tenant.of_language && tenant.data_type) {
-    seen.types = {*tenant.data_type};
+    seen.types = {*tenant.data_type, tenant.product_type.value_or(*tenant.data_type)};
   } else if (is_idle || tenant.of_language) {
     traits.product_types.reset();
   }

@@ -268,9 +268,11 @@ class ServedWork final : public Work {
   // That all models compute in.
   std::optional<DataType> data_type() const {
     const std::optional<DataType> first = work_.tenants.front().data_type;
-    const bool alike =
-        std::all_of(work_.tenants.begin(), work_.tenants.end(),
-                    [&](const executor::ServedTenant& one) { return one.data_type == first; });
+    const bool alike = first && std::all_of(work_.tenants.begin(), work_.tenants.end(),
+                                            [&](const executor::ServedTenant& one) {
+                                              return one.data_type == first &&
+                                                     one.product_type.value_or(*first) == *first;
+                                            });
     return alike ? first : std::nullopt;
   }
   bool serves(bool of_language) const {

@@ -439,10 +439,16 @@ const Registration transformer_registration(
 
 }  // namespace
 
-std::optional<TransformerShape> read_transformer_shape(config::Section& section) {
+std::optional<TransformerShape> read_transformer_shape(config::Section& section,
+                                                       Products products) {
   std::optional<TransformerShape> shape = read_shape(section);
   const DataType type = read_data_type(section);
-  leave_products(section, "requests");
+  std::optional<NumberFormat> narrow;
+  if (products == Products::of_own_type) {
+    narrow = read_products(section, type);
+  } else {
+    leave_products(section, "NPU cores, which multiply in the data type");
+  }
   config::note_without_effect(section, "batch", "requests");
   for (const ParameterInfo& info : training_parameters()) {
     section.raw(info.name);
@@ -454,6 +460,7 @@ std::optional<TransformerShape> read_transformer_shape(config::Section& section)
     return std::nullopt;
   }
   shape->data_type = type;
+  shape->products = narrow && narrow->type != type ? narrow : std::nullopt;
   shape->dropout = false;
   shape->loss = false;
   shape->join_gradients = joins_gradients(section, *shape, false);

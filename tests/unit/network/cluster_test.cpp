@@ -50,6 +50,22 @@ TEST(ClusterNetwork, OneMessageTakesTheFormulaInEveryModel) {
   }
 }
 
+// Two accelerators have one NIC, and four ports of 25 GB/s a leaf with 100 GB/s to its spines.
+TEST(ClusterNetwork, AnalyticalSaysWhatServersDoNotShare) {
+  const auto notes = [](const std::string& fabric, const std::string& model, int servers = 4) {
+    const Described network = network_of(cluster(servers, fabric), "model: " + model);
+    return network.network->notes(network.machine);
+  };
+  const std::string slow =
+      "{kind: fat-tree, leaf_nodes: 2, spines: 1, bandwidth: 40 GB/s, latency: 200 ns}";
+  ASSERT_EQ(notes(tree, "analytical").size(), 1U);
+  EXPECT_NE(notes(tree, "analytical")[0].find("share no NIC: 2 have one"), std::string::npos);
+  ASSERT_EQ(notes(slow, "analytical").size(), 2U);
+  EXPECT_NE(notes(slow, "analytical")[1].find("2.5 times the bandwidth"), std::string::npos);
+  EXPECT_TRUE(notes("{kind: switch}", "analytical", 1).empty());
+  EXPECT_TRUE(notes(slow, "packet").empty());
+}
+
 TEST(ClusterNetwork, AcceleratorsOfOneNicShareItsPort) {
   const Described network = network_of(cluster(4, "{kind: switch}"), "max_packets: 1");
   constexpr std::uint64_t bytes = 1'000'000;

@@ -30,6 +30,20 @@ TEST(Crossbar, AloneAMessageTakesLatencyAndSizeOverBandwidth) {
   }
 }
 
+TEST(Crossbar, SaysWhichLinksItDoesNotLookAt) {
+  const auto notes = [](const std::string& keys) {
+    const Described network = network_of(
+        "{kind: wafer, tiles: [2, 2], cores: [2, 2], intra_tile: {bandwidth: 8 GB/s, latency: 1 "
+        "ns}, "
+        "inter_tile: {bandwidth: 2 GB/s, latency: 5 ns}}",
+        "model: crossbar" + keys);
+    return network.network->notes(network.machine);
+  };
+  ASSERT_EQ(notes("").size(), 1U);
+  EXPECT_NE(notes("")[0].find("2 GB/s"), std::string::npos) << notes("")[0];
+  EXPECT_TRUE(notes(", port_bandwidth: 2 GB/s").empty());
+}
+
 TEST(Crossbar, SendersToOneNodeShareItsPort) {
   std::vector<Send> sends;
   for (std::uint32_t from = 1; from < 9; ++from) {

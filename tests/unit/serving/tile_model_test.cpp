@@ -95,6 +95,38 @@ TEST(TileModel, DoesTheFlopsOfItsOperators) {
   }
 }
 
+// Products with weights of a layer are multiplied in their own type, behind a cast that reads their
+// inputs and writes them narrow with their scales; nothing else is: not the head, nor attention.
+TEST(TileModel, MultipliesInTheTypeOfProducts) {
+  workload::TransformerShape shape = gpt3_small();
+  const auto wide = make_language_model({shape});
+  shape.products = NumberFormat{DataType::fp8, 128, Bytes(4)};
+  const auto narrow = make_language_model({shape});
+  const StepSizes sizes = wide->on_tiles()->sizes_of(mixed_batch());
+  std::uint64_t cast = 0;
+  for (const WalkPart& part : narrow->on_tiles()->walk(0, sizes)) {
+    if (part.kind != WalkPart::Kind::operation) {
+      continue;
+    }
+    const workload::Operation before = wide->on_tiles()->operation(part.op, sizes).operation;
+    workload::Operation now = narrow->on_tiles()->operation(part.op, sizes).operation;
+    const bool is_of_layer = before.is_matrix_product() &&
+                             before.kernel != workload::Kernel::fused_attention &&
+                             before.product.columns != shape.vocabulary;
+    EXPECT_EQ(now.data_type, is_of_layer ? DataType::fp8 : DataType::fp16) << part.op;
+    if (is_of_layer) {
+      const std::uint64_t inputs = before.product.rows * before.product.depth;
+      EXPECT_EQ(now.added, Bytes(2 * inputs + inputs + 4 * (inputs / 128)));
+      cast += inputs;
+      now.data_type = before.data_type;
+      now.added = before.added;
+    }
+    EXPECT_EQ(now, before);
+  }
+  // Queries, keys and values; outputs; up; down.
+  EXPECT_EQ(cast, shape.layers * sizes.tokens * (3 * shape.hidden + shape.ffn));
+}
+
 // Each weight once, but for rows of the embedding: those of the tokens.
 TEST(TileModel, LoadsEachWeightOnce) {
   for (workload::TransformerShape shape : family()) {

@@ -84,13 +84,11 @@ TEST(ServedExperts, FitWhereOneTileIsTooSmall) {
 TEST(ServedExperts, AreRefusedWhereTheyCannotBeSpread) {
   const std::string requests =
       "      requests: {arrivals: closed, count: 2, prompt: 8, generate: 2}\n";
-  const auto said = [&](const std::string& tenant, const std::string& steps = "walked") {
-    return complaint_of(experiment_of("packet", "4 GB/s", tenant + requests),
-                        {"workload.steps=" + steps});
+  const auto said = [&](const std::string& tenant) {
+    return complaint_of(experiment_of("packet", "4 GB/s", tenant + requests));
   };
   EXPECT_THAT(said("      expert: 3\n"), HasSubstr("8 experts cannot be spread over 3 NPUs"));
   EXPECT_THAT(said("      expert: 2\n      tensor: 2\n"), HasSubstr("neither tensor nor pipeline"));
-  EXPECT_THAT(said("      expert: 4\n", "whole"), HasSubstr("by steps that are walked"));
   EXPECT_THAT(said("      expert: 2\n      batching: {sequences: 3000}\n"),
               HasSubstr("at most 1024 on an NPU"));
 }

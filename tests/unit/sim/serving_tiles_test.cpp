@@ -116,6 +116,37 @@ TEST(ServingOnTiles, GeneratesAtTheBandwidthOfMemory) {
   EXPECT_LT(streamed, 2 * least + 20 * 0.1 + 1);  // an idle channel answers in 100 ns
 }
 
+// Weights lie as they are multiplied where nothing else is said of them, and prompts, which compute
+// keeps waiting, go at the rate of the narrower type.
+TEST(ServingOnTiles, MultipliesInATypeOfItsOwn) {
+  const auto served = [](const std::string& products, const std::string& requests,
+                         const std::string& more = "") {
+    std::string one = tenant(requests, more);
+    one.replace(one.find("{layers"), 7, "{" + products + "layers");
+    std::string machine = in_dram + gpu;
+    machine.replace(machine.find("fp16: 1 TFLOP/s"), 15, "fp16: 0.02 TFLOP/s, fp8: 0.04 TFLOP/s");
+    return run_on(1, read(experiment_of(one, machine)));
+  };
+  const std::string prompt = "{arrivals: closed, count: 1, prompt: 64, generate: 1}";
+  const auto wide = served("", prompt);
+  const auto narrow = served("product_type: fp8, ", prompt);
+  const double ratio = static_cast<double>(narrow.services.at(0).first_token.mean) /
+                       static_cast<double>(wide.services.at(0).first_token.mean);
+  EXPECT_GT(ratio, 0.5);  // attention, norms and casts are as before, or come to it
+  EXPECT_LT(ratio, 0.65);
+  EXPECT_GT(wide.peak_flops_per_s, 0);
+  EXPECT_EQ(narrow.peak_flops_per_s, 0);  // of several types
+
+  const std::string tokens = "{arrivals: closed, count: 1, prompt: 1, generate: 9}";
+  const auto between = [&](const std::string& products, const std::string& more) {
+    const auto summary = served(products, tokens, more);
+    return static_cast<double>(summary.services.at(0).between_tokens.mean);
+  };
+  const double fp8 = between("product_type: fp8, ", "");
+  EXPECT_LT(fp8, 0.6 * between("", ""));
+  EXPECT_LT(between("product_type: fp8, ", "      weights: {type: int4}\n"), 0.65 * fp8);
+}
+
 TEST(ServingOnTiles, SaysWhatDoesNotFitInSram) {
   const auto notes = [](const std::string& sram, const std::string& batching) {
     std::string machine = in_sram + gpu;
@@ -244,6 +275,9 @@ TEST(ServingOnTiles, RefusesWhatNeedsCores) {
   std::string other = one;
   other.replace(other.find("{layers"), 7, "{data_type: bf16, layers");
   EXPECT_THAT(complaint(other), HasSubstr("gives no peak (machine.tile.peak)"));
+  std::string narrow = one;
+  narrow.replace(narrow.find("{layers"), 7, "{product_type: fp8, layers");
+  EXPECT_THAT(complaint(narrow), HasSubstr("computes in fp8, of which the machine gives no peak"));
   EXPECT_THAT(
       complaint(
           one,

@@ -203,7 +203,7 @@ TEST(TransformerInput, ServedLayoutCopiesAreNotedOnce) {
   config::Section section(
       config::parse("w.yaml", required + "attention: flash\nlayout_copies: context\n", diagnostics),
       "model", diagnostics);
-  EXPECT_TRUE(read_transformer_shape(section));
+  EXPECT_TRUE(read_transformer_shape(section, Products::of_own_type));
   EXPECT_THAT(diagnostics.notes(), Contains(HasSubstr("layout_copies")).Times(1));
   EXPECT_THAT(diagnostics.notes(), Contains("model.layout_copies has no effect with requests"));
 }

@@ -103,10 +103,11 @@ struct ServedTenant {
   std::vector<EntityId> behind;
   std::vector<std::uint32_t> npus;  // [units of the model]
   Targets targets;
-  std::vector<ServedClass> classes;   // of requests; none: they are all alike
-  SimTime host;                       // from putting a step together to its beginning
-  SimTime draft;                      // to propose a token, before steps that give some
-  std::optional<DataType> data_type;  // that it computes in; none: several
+  std::vector<ServedClass> classes;      // of requests; none: they are all alike
+  SimTime host;                          // from putting a step together to its beginning
+  SimTime draft;                         // to propose a token, before steps that give some
+  std::optional<DataType> data_type;     // that it computes in; none: several
+  std::optional<DataType> product_type;  // of products with weights, where it is another
   // On tiles with operands in SRAM: what SRAM does not hold comes from memory while operators work.
   bool streams_weights = false;
   bool streams_cache = false;

@@ -8,6 +8,7 @@
 
 #include "tessera/config/document.hpp"
 #include "tessera/core/data_type.hpp"
+#include "tessera/core/number_format.hpp"
 #include "tessera/core/registry.hpp"
 
 namespace tessera::workload {
@@ -128,6 +129,8 @@ struct TransformerShape {
   std::uint64_t token_types = 0;  // rows of a second embedding; 0: none
   std::uint64_t ffn = 0;
   DataType data_type = DataType::fp16;
+  // Of the inputs of a layer's products with weights, of served models; none: as data_type.
+  std::optional<NumberFormat> products{};
   Positions positions = Positions::learned;
   Norm norm = Norm::layer;
   bool norm_after = false;  // after the skip connection, and after the embedding; else before
@@ -163,8 +166,10 @@ struct TransformerShape {
 
 // Reads the keys of the workload kind `transformer` (src/workload/transformer/transformer.cpp) but
 // those of training; of these `data_type` is read and the others are left alone, so that a workload
-// file serves. Nothing after a complaint.
-std::optional<TransformerShape> read_transformer_shape(config::Section& section);
+// file serves. `product_type` and what belongs to it are noted where whoever serves it multiplies
+// in the data type alone. Nothing after a complaint.
+enum class Products : std::uint8_t { of_data_type, of_own_type };
+std::optional<TransformerShape> read_transformer_shape(config::Section& section, Products products);
 
 // All of its keys, those of training too.
 std::vector<ParameterInfo> transformer_parameters();
