@@ -71,7 +71,7 @@ class FileReader {
     }
     function.body.name = proto.name();
     read_nodes(proto.node(), &place, function.body);
-    put_in_order(function.body);
+    put_in_order(function.body, path_);
     file_.functions[domain_of(proto.domain()) + ":" + proto.name()] = std::move(function);
   }
 
@@ -97,7 +97,7 @@ class FileReader {
     for (const auto& value : proto.value_info()) {
       graph.inner.push_back(read_declared(value));
     }
-    put_in_order(graph);
+    put_in_order(graph, path_);
     return graph;
   }
 

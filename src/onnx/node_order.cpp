@@ -15,22 +15,27 @@ namespace {
 
 void add_read(const FileNode& node, std::set<std::string>& names);
 
+std::set<std::string> names_given(const FileGraph& graph) {
+  std::set<std::string> names;
+  for (const Declared& input : graph.inputs) {
+    names.insert(input.name);
+  }
+  for (const Tensor& initializer : graph.initializers) {
+    names.insert(initializer.name);
+  }
+  return names;
+}
+
 // Names that a graph inside of a node takes from around it.
 void add_taken(const FileGraph& graph, std::set<std::string>& names) {
   std::set<std::string> read;
-  std::set<std::string> own;
+  std::set<std::string> own = names_given(graph);
   for (const FileNode& node : graph.nodes) {
     add_read(node, read);
     own.insert(node.outputs.begin(), node.outputs.end());
   }
   for (const Declared& output : graph.outputs) {
     read.insert(output.name);
-  }
-  for (const Declared& input : graph.inputs) {
-    own.insert(input.name);
-  }
-  for (const Tensor& initializer : graph.initializers) {
-    own.insert(initializer.name);
   }
   std::set_difference(read.begin(), read.end(), own.begin(), own.end(),
                       std::inserter(names, names.end()));
@@ -43,12 +48,14 @@ void add_read(const FileNode& node, std::set<std::string>& names) {
   }
 }
 
-// [nodes] the others that stand before each, by number.
-std::vector<std::set<std::size_t>> before_each(const std::vector<FileNode>& nodes) {
+// [nodes] those that stand before each, by number; a node that reads its own output among them.
+std::vector<std::set<std::size_t>> before_each(const FileGraph& graph) {
+  const std::vector<FileNode>& nodes = graph.nodes;
+  const std::set<std::string> given = names_given(graph);
   std::unordered_map<std::string, std::size_t> maker;
   for (std::size_t number = 0; number < nodes.size(); ++number) {
     for (const std::string& output : nodes[number].outputs) {
-      if (!output.empty()) {
+      if (!output.empty() && !given.contains(output)) {
         maker.emplace(output, number);
       }
     }
@@ -59,7 +66,7 @@ std::vector<std::set<std::size_t>> before_each(const std::vector<FileNode>& node
     add_read(nodes[number], read);
     for (const std::string& name : read) {
       const auto found = maker.find(name);
-      if (found != maker.end() && found->second != number) {
+      if (found != maker.end()) {
         before[number].insert(found->second);
       }
     }
@@ -95,18 +102,73 @@ std::vector<std::size_t> order_of(const std::vector<std::set<std::size_t>>& befo
   return order;
 }
 
+// Numbers of nodes of which each reads what the one before it makes, and the first what the last
+// does. Some node must not be in `order`, which has all that wait for no ring.
+std::vector<std::size_t> ring_of(const std::vector<std::set<std::size_t>>& before,
+                                 const std::vector<std::size_t>& order) {
+  std::vector<bool> is_left(before.size(), true);
+  for (const std::size_t number : order) {
+    is_left[number] = false;
+  }
+  const auto left = [&](std::size_t number) { return bool{is_left[number]}; };
+  std::size_t at = 0;
+  while (!left(at)) {
+    ++at;
+  }
+  // Each that is left waits for one that is left, so that going back comes round.
+  std::vector<std::size_t> way;
+  std::set<std::size_t> seen;
+  while (seen.insert(at).second) {
+    way.push_back(at);
+    at = *std::find_if(before[at].begin(), before[at].end(), left);
+  }
+  way.erase(way.begin(), std::find(way.begin(), way.end(), at));
+  std::reverse(way.begin(), way.end());
+  std::rotate(way.begin(), std::min_element(way.begin(), way.end()), way.end());
+  return way;
+}
+
+// An output of one that the other reads.
+std::string tensor_between(const FileNode& one, const FileNode& other) {
+  std::set<std::string> read;
+  add_read(other, read);
+  return *std::find_if(one.outputs.begin(), one.outputs.end(),
+                       [&](const std::string& output) { return read.contains(output); });
+}
+
+[[noreturn]] void refuse_ring(const FileGraph& graph, const std::vector<std::size_t>& ring,
+                              const std::string& path) {
+  constexpr std::size_t most_named = 8;
+  std::string names;
+  for (std::size_t i = 0; i < ring.size(); ++i) {
+    const FileNode& node = graph.nodes[ring[i]];
+    if (i < most_named) {
+      names += node.origin.node + (i == 0 ? " makes '" : ", which makes '") +
+               tensor_between(node, graph.nodes[ring[(i + 1) % ring.size()]]) + "' for ";
+    }
+  }
+  if (ring.size() > most_named) {
+    names += std::to_string(ring.size() - most_named) + " more up to ";
+  }
+  fail_at(path, graph.nodes[ring.front()].origin,
+          "the graph has a cycle: " + names + "the first of them");
+}
+
 }  // namespace
 
-void put_in_order(FileGraph& graph) {
-  const std::vector<std::set<std::size_t>> before = before_each(graph.nodes);
+void put_in_order(FileGraph& graph, const std::string& path) {
+  const std::vector<std::set<std::size_t>> before = before_each(graph);
   bool is_in_order = true;
   for (std::size_t number = 0; number < before.size(); ++number) {
     is_in_order = is_in_order && (before[number].empty() || *before[number].rbegin() < number);
   }
   const std::vector<std::size_t> order =
       is_in_order ? std::vector<std::size_t>{} : order_of(before);
-  if (order.size() != graph.nodes.size()) {
+  if (is_in_order) {
     return;
+  }
+  if (order.size() != graph.nodes.size()) {
+    refuse_ring(graph, ring_of(before, order), path);
   }
   std::vector<FileNode> nodes;
   nodes.reserve(order.size());

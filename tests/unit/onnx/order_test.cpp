@@ -6,8 +6,10 @@
 namespace tessera::onnx::order_test {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST(Order, OfNodesMayBeAnyOne) {
   ModelMaker model;
@@ -56,6 +58,40 @@ TEST(Order, OfARingIsRefused) {
   model.input("x", {2, 3});
   model.node("Add", {"x", "b"}, {"a"}, "one");
   model.node("Relu", {"a"}, {"b"}, "other");
+  model.node("Neg", {"b"}, {"y"}, "behind");
+  EXPECT_THAT(refusal_of(model),
+              AllOf(HasSubstr("node 0 'one' (Add) at byte"),
+                    HasSubstr("the graph has a cycle: node 0 'one' (Add) makes 'a' for node 1 "
+                              "'other' (Relu), which makes 'b' for the first of them"),
+                    Not(HasSubstr("behind"))));
+}
+
+TEST(Order, OfANodeThatReadsItselfIsRefused) {
+  ModelMaker model;
+  model.input("x", {2, 3});
+  model.node("Add", {"x", "a"}, {"a"}, "one");
+  EXPECT_THAT(refusal_of(model), HasSubstr("'one' (Add) at byte"));
+  EXPECT_THAT(
+      refusal_of(model),
+      HasSubstr("the graph has a cycle: node 0 'one' (Add) makes 'a' for the first of them"));
+}
+
+TEST(Order, NamesSomeNodesOfALongRing) {
+  ModelMaker model;
+  model.input("x", {2, 3});
+  constexpr int nodes = 20;
+  for (int i = 0; i < nodes; ++i) {
+    const std::string next = std::to_string((i + 1) % nodes);
+    model.node("Add", {"x", "t" + next}, {"t" + std::to_string(i)}, "n" + std::to_string(i));
+  }
+  EXPECT_THAT(refusal_of(model), HasSubstr("for 12 more up to the first of them"));
+}
+
+// A name that nobody makes is no cycle.
+TEST(Order, OfAMissingTensorIsRefusedByItsName) {
+  ModelMaker model;
+  model.input("x", {2, 3});
+  model.node("Add", {"x", "b"}, {"a"}, "one");
   EXPECT_THAT(refusal_of(model), HasSubstr("reads 'b', which no node before it makes"));
 }
 
