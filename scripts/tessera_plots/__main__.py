@@ -36,7 +36,8 @@ def _parse(words):
                         help="of lanes: another run, drawn below on the same time axis (repeatable)")
     parser.add_argument("--columns", metavar="X,Y",
                         help="of a sweep: columns of the Pareto front "
-                        "(memory_per_tile_bytes,throughput_samples_per_s)")
+                        "(memory_per_tile_bytes,throughput_samples_per_s; of services the tail "
+                        "of their first times and the objective)")
     parser.add_argument("--axes", metavar="X,Y",
                         help="of a sweep: keys of the heat map (the first two)")
     parser.add_argument("--value", metavar="COLUMN",

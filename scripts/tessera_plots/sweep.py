@@ -8,6 +8,7 @@ from .errors import NothingToDraw
 _DOMINATED = "#b0b0b0"
 _FRONT = "#0072b2"
 _BEST = "#d55e00"
+_QUANTILES = ("mean", "p50", "p90", "p95", "p99", "most")
 _MOST_LABELS = 12
 _MOST_CELLS_WITH_TEXT = 400
 _BYTES = [(1, "B"), (1e3, "kB"), (1e6, "MB"), (1e9, "GB"), (1e12, "TB")]
@@ -25,7 +26,12 @@ def _steps(unit):
 
 
 def _words(column):
-    """memory_per_tile_bytes as "memory per tile"."""
+    """memory_per_tile_bytes as "memory per tile", services.chat.first_token_ps.p99 as "chat.first
+    token p99"."""
+    column = column.removeprefix("services.")
+    base, _, quantile = column.rpartition(".")
+    if base.endswith("_ps") and quantile in _QUANTILES:
+        return f"{_words(base)} {quantile}"
     for end in ("_samples_per_s", "_flops_per_s", "_per_s", "_ps", "_bytes", "_s"):
         if column.endswith(end):
             column = column[:-len(end)]

@@ -6,6 +6,8 @@ from .errors import NothingToDraw, PlotError
 from .trace_file import h5py
 
 NAME = "sweep.h5"
+# How names of columns end of which more is better.
+_GROWING = ("_per_s", ".served", ".met", ".tokens", ".samples")
 
 
 def is_sweep(folder):
@@ -38,8 +40,7 @@ class SweepFolder:
             self._read(path)
         except (OSError, KeyError, ValueError, RuntimeError) as error:
             raise PlotError(f"{path}: damaged: {str(error).splitlines()[0]}") from error
-        self.columns = _pair(options.columns, "--columns") or [
-            "memory_per_tile_bytes", "throughput_samples_per_s"]
+        self.columns = _pair(options.columns, "--columns") or self._usual_columns()
         self.axes = _pair(options.axes, "--axes") or self._usual_axes()
         self.value = options.value or self.objective
         for name in [*self.columns, self.value]:
@@ -76,6 +77,15 @@ class SweepFolder:
         if not len(self.points):
             raise NothingToDraw(f"{self.folder}: no point finished")
 
+    def _usual_columns(self):
+        """Memory and throughput; of services, which have no such memory, a tail of their times and
+        the objective."""
+        times = [name for name in self.units
+                 if name.startswith("services.") and name.endswith("_ps.p99") and name != self.objective]
+        if "memory_per_tile_bytes" not in self.units and times:
+            return [times[0], self.objective]
+        return ["memory_per_tile_bytes", "throughput_samples_per_s"]
+
     def _usual_axes(self):
         """The first two keys of different axes with more than one value."""
         chosen = []
@@ -85,7 +95,7 @@ class SweepFolder:
         return chosen[:2]
 
     def larger_is_better(self, column):
-        return self.maximize if column == self.objective else column.endswith("_per_s")
+        return self.maximize if column == self.objective else column.endswith(_GROWING)
 
     def short(self, key):
         """As much of the end of a key as tells it from the others."""

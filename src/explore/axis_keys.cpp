@@ -15,12 +15,14 @@ namespace {
 
 constexpr std::size_t most_trials = 8;
 
-// Complaints about unknown and missing keys at a point, by their text.
+// Complaints about unknown and missing keys at a point, and about keys in what has none, such as a
+// part that stands in a file, by their text.
 using Faults = std::map<std::string, Diagnostic>;
 
 bool is_of_keys(const Diagnostic& each) {
   return each.message.find(": unknown key") != std::string::npos ||
-         each.message.find(": missing") != std::string::npos;
+         each.message.find(": missing") != std::string::npos ||
+         each.message.ends_with("cannot be set in it");
 }
 
 // `files`: those that the point names, where it can be read.

@@ -13,9 +13,10 @@ void load_parts(const Sweep& sweep, const config::TextLoader& load);
 
 // Throws ConfigError when the experiment is none, before any axis is set; and when there is a key
 // that it does not know, or misses, at all of a few points spread over the sweep: a misspelt axis,
-// mostly. (At some a key may be unknown, such as that of another model.) What else is wrong with a
-// point is for the point to tell. Gives the files that points name beside their configurations: of
-// one of these few that can be read, and those that are values of axes.
+// mostly, or one into a part that stands in a file. (At some a key may be unknown, such as that of
+// another model.) What else is wrong with a point is for the point to tell. Gives the files that
+// points name beside their configurations: of one of these few that can be read, and those that are
+// values of axes.
 std::vector<std::string> check_keys(const Sweep& sweep, const std::vector<PointNumber>& points,
                                     const config::TextLoader& load);
 

@@ -48,19 +48,8 @@ std::vector<std::string> values_at(const std::vector<OverKey>& over, std::size_t
 
 }  // namespace
 
-double CapacityRow::met_per_s() const {
-  double sum = 0;
-  for (const trace::Service& service : services) {
-    sum += service.met_per_s;
-  }
-  return sum;
-}
-
 bool is_better(const CapacityRow& one, const CapacityRow& other) {
-  if (one.is_unlimited() && other.is_unlimited()) {
-    return one.met_per_s() > other.met_per_s();
-  }
-  return one.is_unlimited() != other.is_unlimited() ? one.is_unlimited() : one.rate > other.rate;
+  return one.rate > other.rate;
 }
 
 void sort_rows(CapacityOutcome& outcome) {

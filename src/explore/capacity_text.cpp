@@ -86,7 +86,7 @@ class Reasons {
   };
   static std::string reason_of(const CapacityRow& row) {
     const std::string more = row.message.empty() ? "" : ": " + row.message;
-    if (row.is_unlimited()) {
+    if (row.is_met()) {
       return row.message;
     }
     if (row.status == "beaten") {
@@ -159,15 +159,12 @@ std::string rate_text(double rate) {
   return rounded(rate, 4);
 }
 
-std::string rate_text(const CapacityRow& row) {
-  return row.is_unlimited() ? "all at once" : rate_text(row.rate);
-}
-
 std::string to_table(const CapacityOutcome& outcome) {
   std::vector<std::string> head = short_names(outcome.keys);
-  for (const char* const name : {"largest rate", "beyond", "runs", "service", "NPUs", "met %",
-                                 "met/s", "first token p99 [ms]", "between tokens p99 [ms]",
-                                 "latency p99 [ms]", "a million tokens"}) {
+  for (const char* const name :
+       {"largest rate", "beyond", "runs", "service", "NPUs", "requests", "met %", "met/s",
+        "first token p99 [ms]", "between tokens p99 [ms]", "latency p99 [ms]",
+        "a million tokens"}) {
     head.emplace_back(name);
   }
   TextTable table(std::move(head));
@@ -179,8 +176,9 @@ std::string to_table(const CapacityOutcome& outcome) {
       std::vector<std::string> cells = row.values;
       const double served = static_cast<double>(std::max<std::uint64_t>(service.served, 1));
       for (const std::string& cell :
-           {rate_text(row), row.beyond > 0 ? rounded(row.beyond, 4) : "-", std::to_string(row.runs),
-            service.tenant, std::to_string(service.npus),
+           {rate_text(row.rate), row.beyond > 0 ? rounded(row.beyond, 4) : "-",
+            std::to_string(row.runs), service.tenant, std::to_string(service.npus),
+            std::to_string(service.served),
             rounded(100 * static_cast<double>(service.met) / served, 4),
             rounded(service.met_per_s, 4), milliseconds(service.first_token.p99),
             milliseconds(service.between_tokens.p99), milliseconds(service.latency.p99),
@@ -214,13 +212,14 @@ std::string to_json(const CapacityOutcome& outcome) {
         .put("rate", row.rate)
         .put("beyond", row.beyond)
         .put("runs", row.runs)
+        .put("times_count", row.times_count)
         .put("services", services)
         .put("notes", JsonText::list(row.notes));
     rows.add(json);
   }
   JsonText json = JsonText::object();
   json.put("file_type", "tessera-capacity")
-      .put("format_version", "1.1")
+      .put("format_version", "1.2")
       .put("complete", outcome.complete)
       .put("left", outcome.left)
       .put("rows", rows);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <variant>
 
+#include "service_columns.hpp"
 #include "tessera/executor/program/executor.hpp"
 #include "tessera/sim/job.hpp"
 #include "tessera/trace/store/json.hpp"
@@ -62,6 +63,10 @@ const std::map<std::string, std::string>& summary_columns() {
     }
     peak.parts.emplace_back("cache", 0);  // of services
     summary.peak_memory.push_back(std::move(peak));
+    trace::Service service;
+    service.cost_a_million_tokens = 0;
+    service.windows.resize(1);
+    summary.services = summary.service_totals = {service};
     return numbers_of(summary);
   }();
   return columns;
@@ -86,6 +91,9 @@ std::string of_any_tenant(const std::string& name) {
 }  // namespace
 
 bool is_column(const std::string& name) {
+  if (is_of_services(name)) {
+    return split_name(name).has_value();
+  }
   const std::vector<std::string> known = known_columns();
   return std::find(known.begin(), known.end(), of_any_stage(of_any_tenant(name))) != known.end();
 }
@@ -130,7 +138,20 @@ std::vector<std::string> measured_columns(const config::Value& experiment) {
   return names;
 }
 
-SweepObjective usual_objective(const config::Value& experiment) {
+std::vector<std::string> usual_columns(const config::Value& experiment, bool work_varies) {
+  std::vector<std::string> names{default_objective, "iteration_time_ps"};
+  const std::vector<std::string> of_services = usual_service_columns(experiment);
+  if (of_services.empty() || work_varies) {
+    names.emplace_back(plan_columns.front().name);  // services have no plan
+  }
+  names.insert(names.end(), of_services.begin(), of_services.end());
+  return names;
+}
+
+SweepObjective usual_objective(const config::Value& experiment, bool work_varies) {
+  if (const std::string name = work_varies ? "" : met_column(experiment); !name.empty()) {
+    return {name, true};
+  }
   const config::Value::Member* const workload = experiment.find("workload");
   const sim::WorkKind* const kind =
       workload == nullptr ? nullptr : sim::find_work_kind(sim::kind_of(workload->value));
@@ -148,6 +169,9 @@ SweepColumn describe_column(const std::string& name) {
   if (name == micro_batches) {
     return {name, "", "micro-batches of one iteration in each replica"};
   }
+  if (is_of_services(name)) {
+    return {name, unit_of_number(name), "of a service, as its summary has it"};
+  }
   return {name, unit_of_number(name), "of the point's summary"};
 }
 
@@ -161,6 +185,7 @@ std::map<std::string, std::string> numbers_of_point(const sim::Experiment& exper
           std::visit([](auto value) { return trace::Json(value).text(); }, measure.value);
     }
   }
+  name_services(summary, numbers);
   if (experiment.planned() == nullptr) {
     return numbers;  // without a plan there are none of it
   }

@@ -1,7 +1,6 @@
 // The numbers of a point that a sweep can report.
 #pragma once
 
-#include <array>
 #include <map>
 #include <string>
 #include <string_view>
@@ -13,10 +12,6 @@
 namespace tessera::explore {
 
 inline constexpr const char* default_objective = "throughput_samples_per_s";
-// In every table.
-inline constexpr std::array usual_columns{"throughput_samples_per_s", "iteration_time_ps",
-                                          "memory_per_tile_bytes"};
-
 // Whether a point can have a number of this name: one of `known_columns`, of any stage.
 bool is_column(const std::string& name);
 // All names, with stage 0 for any stage.
@@ -25,9 +20,14 @@ std::vector<std::string> known_columns();
 // stands.
 std::vector<std::string> measured_columns(const config::Value& experiment);
 inline constexpr std::string_view measured_head = "measured.";
-// By which points of this experiment are ranked where nothing is said: its throughput, or what a
-// synthetic load measures that is best where it is smallest. As the configuration stands.
-SweepObjective usual_objective(const config::Value& experiment);
+// In every table of this experiment: throughput, iteration time, memory of a tile, and what its
+// services are judged by, which have no such memory. As the configuration stands; `work_varies`:
+// points may have other work.
+std::vector<std::string> usual_columns(const config::Value& experiment, bool work_varies);
+// By which points of this experiment are ranked where nothing is said: its throughput, what a
+// synthetic load measures that is best where it is smallest, or of one served model with targets
+// the requests a second that meet them. As above.
+SweepObjective usual_objective(const config::Value& experiment, bool work_varies);
 SweepColumn describe_column(const std::string& name);
 
 // All numbers of a simulated point: those of its summary, and of its plan the memory of the tile

@@ -12,7 +12,7 @@
 namespace tessera::explore {
 namespace {
 
-constexpr std::size_t fields_of_row = 5;
+constexpr std::size_t fields_of_row = 6;
 constexpr std::size_t fields_of_service = 10;
 constexpr const char* end_of_row = ".";
 // Fields behind services; rows of earlier builds have none.
@@ -29,8 +29,12 @@ auto counts_of(AnyService& service) {
 }  // namespace
 
 std::string to_line(const CapacityRow& row) {
-  std::vector<std::string> parts{row.status, as_field(row.message), format_number(row.rate),
-                                 format_number(row.beyond), std::to_string(row.runs)};
+  std::vector<std::string> parts{row.status,
+                                 as_field(row.message),
+                                 format_number(row.rate),
+                                 format_number(row.beyond),
+                                 std::to_string(row.runs),
+                                 std::to_string(row.times_count)};
   for (const trace::Service& service : row.services) {
     parts.push_back(as_field(service.tenant));
     for (const std::uint64_t* const count : counts_of(service)) {
@@ -63,6 +67,7 @@ CapacityRow capacity_row_from(const std::string& line) {
   row.rate = number_from<double>(parts[2]);
   row.beyond = number_from<double>(parts[3]);
   row.runs = number_from<std::uint32_t>(parts[4]);
+  row.times_count = number_from<std::uint32_t>(parts[5]);
   for (std::size_t at = fields_of_row; at < parts.size();) {
     trace::Service& service = row.services.emplace_back();
     service.tenant = parts[at++];

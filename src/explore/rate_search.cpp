@@ -7,7 +7,9 @@
 #include <iterator>
 #include <memory>
 
+#include "keeping_up.hpp"
 #include "line_fields.hpp"
+#include "more_requests.hpp"
 #include "rate_line.hpp"
 #include "refusal.hpp"
 #include "spread.hpp"
@@ -23,24 +25,11 @@ namespace tessera::explore {
 namespace {
 
 constexpr unsigned most_doublings = 24;
-constexpr double all_at_once = 1U << most_doublings;  // times the first rate, at most
-// Of the time that all requests take, by which two rates differ at least where they limit.
-constexpr double least_change = 0.01;
 
-bool has_target(const config::Value& part) {
-  return part.find("target") != nullptr;
-}
-
-// Tenants, or classes of their requests.
 bool has_targets(const config::Value& root) {
   const config::Value* const tenants = value_at(root, "workload.tenants");
   return tenants != nullptr &&
-         std::any_of(tenants->items.begin(), tenants->items.end(), [](const config::Value& tenant) {
-           const config::Value::Member* const classes = tenant.find("classes");
-           return has_target(tenant) ||
-                  (classes != nullptr && std::any_of(classes->value.items.begin(),
-                                                     classes->value.items.end(), has_target));
-         });
+         std::any_of(tenants->items.begin(), tenants->items.end(), has_target);
 }
 
 // The tenant that it is a replica of, NAME.NUMBER; else empty.
@@ -88,28 +77,10 @@ std::vector<std::string> notes_of(const trace::Summary& summary) {
 
 }  // namespace
 
-const config::Value* value_at(const config::Value& root, const std::string& path) {
-  const config::Value* at = &root;
-  for (std::size_t begin = 0; at != nullptr && begin <= path.size();) {
-    const std::size_t dot = std::min(path.find('.', begin), path.size());
-    const std::string name = path.substr(begin, dot - begin);
-    begin = dot + 1;
-    if (at->kind == config::Value::Kind::sequence) {
-      std::size_t item = 0;
-      const auto read = std::from_chars(name.data(), name.data() + name.size(), item);
-      at = read.ec == std::errc() && item < at->items.size() ? &at->items[item] : nullptr;
-    } else {
-      const config::Value::Member* const member = at->find(name);
-      at = member == nullptr ? nullptr : &member->value;
-    }
-  }
-  return at;
-}
-
 std::optional<CapacityRow> RateSearch::run(double first,
                                            const std::optional<CapacityRow>& to_beat) {
-  first_ = first;
   try {
+    arrivals_.emplace(sim::read_configuration(request_.experiment, settings_, load_), request_.key);
     search(first, to_beat);
   } catch (const ConfigError& error) {
     if (row_.runs == 0) {
@@ -132,23 +103,13 @@ void RateSearch::fail(const std::string& status, std::string message) {
 }
 
 void RateSearch::search(double first, const std::optional<CapacityRow>& to_beat) {
-  const bool at_once = to_beat && to_beat->is_unlimited();
-  const double start = at_once   ? to_beat->rate
-                       : to_beat ? to_beat->rate * (1 + request_.within / 2)
-                                 : first;
+  const double start = to_beat ? to_beat->rate * (1 + request_.within / 2) : first;
   const bool met = try_rate(start);
   if (to_beat && !met) {
     row_.status = "beaten";
     return;
   }
-  if (at_once) {
-    say_unlimited();
-    return;
-  }
   bracket(start, met);
-  if (row_.is_unlimited()) {
-    return;
-  }
   while (!stopped_ && row_.rate > 0 && row_.beyond > row_.rate * (1 + request_.within)) {
     try_rate(std::sqrt(row_.rate * row_.beyond));
   }
@@ -157,77 +118,80 @@ void RateSearch::search(double first, const std::optional<CapacityRow>& to_beat)
 
 void RateSearch::settle() {
   row_.status = row_.rate > 0 ? "met" : "late";
+  std::vector<std::string> why;
   if (row_.rate > 0 && row_.beyond == 0) {
-    row_.message = "no rate was found that is too large: more requests may be needed";
+    why.emplace_back("no rate was found that is too large: more requests may be needed");
   }
-}
-
-// As fast as the key takes, above a rate that was met.
-bool RateSearch::meets_at_once(double beyond) {
-  for (double rate = first_ * all_at_once; rate > beyond; rate /= 2) {
-    try {
-      return try_rate(rate);
-    } catch (const ConfigError&) {
-      continue;
-    }
+  if (row_.beyond > 0 && !not_kept_.empty()) {
+    why.push_back(not_kept_);
   }
-  return false;
-}
-
-// At a rate at which all requests come at once.
-void RateSearch::say_unlimited() {
-  std::uint64_t count = 0;
-  for (const trace::Service& service : row_.services) {
-    count += service.served;
+  if (row_.times_count > 1) {
+    why.emplace_back(
+        "the experiment's requests are too few to show whether this rate is kept up: more were "
+        "taken");
   }
-  row_.status = "unlimited";
-  row_.message = "the rate limits nothing: " + std::to_string(count) +
-                 " requests at once meet the targets; more requests or tighter targets would "
-                 "show the largest rate";
+  row_.message = join(why, "; ");
 }
 
 // From a rate that was tried.
 void RateSearch::bracket(double rate, bool met) {
-  bool tried_at_once = false;
   for (unsigned i = 0; i < most_doublings && !stopped_; ++i) {
     rate = met ? rate * 2 : rate / 2;
-    const auto took_before = static_cast<double>(took_);
     if (try_rate(rate) != met) {
       return;
-    }
-    const bool limits = static_cast<double>(took_) < took_before * (1 - least_change);
-    if (met && !limits && !tried_at_once) {
-      tried_at_once = true;
-      if (meets_at_once(rate)) {
-        say_unlimited();
-        return;
-      }
     }
   }
 }
 
 bool RateSearch::try_rate(double rate) {
-  const trace::Summary summary = simulate(rate);
-  if (stopped_) {
-    return false;
-  }
-  took_ = summary.simulated_time_ps;
-  std::vector<trace::Service> services = whole_services(summary);
-  const bool met = std::all_of(services.begin(), services.end(), [&](const auto& service) {
-    return static_cast<double>(service.met) >= request_.share * static_cast<double>(service.served);
-  });
-  if (met && rate > row_.rate) {
-    row_.rate = rate;
-    row_.services = std::move(services);
-    row_.notes = notes_of(summary);
-  } else if (!met && (row_.beyond == 0 || rate < row_.beyond)) {
+  std::string not_kept;
+  const bool met = is_met(rate, not_kept);
+  if (!met && !stopped_ && (row_.beyond == 0 || rate < row_.beyond)) {
     row_.beyond = rate;
+    not_kept_ = std::move(not_kept);
   }
   return met;
 }
 
-trace::Summary RateSearch::simulate(double rate) {
+// With as many requests as show it. `not_kept`: why, where targets are met and it is not.
+bool RateSearch::is_met(double rate, std::string& not_kept) {
+  for (std::uint32_t times = row_.times_count;;) {
+    const trace::Summary summary = simulate(rate, times);
+    std::vector<trace::Service> services = whole_services(summary);
+    if (stopped_ || !meet_targets(services)) {
+      return false;
+    }
+    const Pace pace = arrivals_->pace_of_all(services);
+    if (pace == Pace::kept) {
+      row_.rate = rate;
+      row_.times_count = times;
+      row_.services = std::move(services);
+      row_.notes = notes_of(summary);
+      return true;
+    }
+    const std::optional<std::uint32_t> more =
+        pace == Pace::lost ? std::nullopt : arrivals_->times_to_try(times, services);
+    if (!more) {
+      not_kept = pace == Pace::lost
+                     ? "at the next larger rate requests meet their targets, but the service does "
+                       "not keep up: more and more are there"
+                     : "at the next larger rate requests meet their targets, but they are too few "
+                       "to show that the service keeps up";
+      return false;
+    }
+    times = *more;
+  }
+}
+
+bool RateSearch::meet_targets(const std::vector<trace::Service>& services) const {
+  return std::all_of(services.begin(), services.end(), [&](const trace::Service& service) {
+    return static_cast<double>(service.met) >= request_.share * static_cast<double>(service.served);
+  });
+}
+
+trace::Summary RateSearch::simulate(double rate, std::uint32_t times) {
   std::vector<std::string> settings = settings_;
+  std::ranges::copy(arrivals_->settings(times), std::back_inserter(settings));
   settings.push_back(request_.key + "=" + number_text(rate));
   const sim::Experiment experiment =
       sim::read_experiment(request_.experiment, alone_and_untraced(std::move(settings)), load_);
@@ -335,9 +299,7 @@ std::vector<std::string> RateSearches::read_files(const std::vector<RateTask>& t
 std::string RateSearches::search(double first, const RateTask& task,
                                  const config::TextLoader& load) {
   const std::string key = as_field(join(task.settings, " ")) + " above " +
-                          (task.to_beat && task.to_beat->is_unlimited()
-                               ? "all at once"
-                               : format_number(task.to_beat ? task.to_beat->rate : 0));
+                          format_number(task.to_beat ? task.to_beat->rate : 0);
   if (const auto found = known_.find(key); found != known_.end()) {
     return found->second;
   }

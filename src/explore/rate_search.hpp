@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "more_requests.hpp"
 #include "search/search_folder.hpp"
 #include "tessera/comm/communicator.hpp"
 #include "tessera/config/document.hpp"
@@ -15,9 +16,6 @@
 #include "tessera/sim/model_cache.hpp"
 
 namespace tessera::explore {
-
-// The value that a path names; null: there is none.
-const config::Value* value_at(const config::Value& root, const std::string& path);
 
 // The best first.
 void sort_rows(CapacityOutcome& outcome);
@@ -30,26 +28,25 @@ class RateSearch {
       : request_(request), load_(load), settings_(std::move(settings)) {}
 
   // Searches from rate `first` on. With `to_beat`, a row of others that is met: ends as `beaten`
-  // where no rate that is larger by half of `within` is met, or not all at once as there. Null: it
-  // was stopped.
+  // where no rate that is larger by half of `within` is met. Null: it was stopped.
   std::optional<CapacityRow> run(double first, const std::optional<CapacityRow>& to_beat);
 
  private:
   void fail(const std::string& status, std::string message);
   void search(double first, const std::optional<CapacityRow>& to_beat);
   void settle();
-  bool meets_at_once(double beyond);
-  void say_unlimited();
   void bracket(double rate, bool met);
   bool try_rate(double rate);
-  trace::Summary simulate(double rate);
+  bool is_met(double rate, std::string& not_kept);
+  bool meet_targets(const std::vector<trace::Service>& services) const;
+  trace::Summary simulate(double rate, std::uint32_t times);
 
   const CapacityRequest& request_;
   const config::TextLoader& load_;
   std::vector<std::string> settings_;
   CapacityRow row_;
-  double first_ = 0;       // rate of the experiment
-  std::int64_t took_ = 0;  // the last run [ps]
+  std::optional<Arrivals> arrivals_;
+  std::string not_kept_;  // why the smallest rate beyond is not met where its targets are
   bool stopped_ = false;
 };
 

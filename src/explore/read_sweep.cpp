@@ -6,6 +6,7 @@
 
 #include "columns.hpp"
 #include "part_paths.hpp"
+#include "service_columns.hpp"
 #include "tessera/config/conditional_key.hpp"
 #include "tessera/config/key.hpp"
 #include "tessera/config/name.hpp"
@@ -43,7 +44,7 @@ const config::Key<std::uint64_t> seed_key{"sample.seed", 0, "of the random numbe
 const OptionalKey<std::string> maximize_key{
     "objective.maximize", default_objective,
     "column whose largest value is the best; of synthetic traffic alone instead the least "
-    "measured.latency_mean_ps"};
+    "measured.latency_mean_ps, of one served model with targets services.NAME.met_per_s"};
 const OptionalKey<std::string> minimize_key{"objective.minimize", "none",
                                             "instead: column whose smallest value is the best"};
 const config::ListKey<std::string> report_key{
@@ -54,7 +55,9 @@ const OptionalKey<SimTime> wall_key{"limit.wall", "none",
 
 // Those that have the name in theirs; all, when none has.
 std::vector<std::string> columns_like(const std::string& name) {
-  const std::string part = name.starts_with(measured_head) ? std::string(measured_head) : name;
+  const std::string part = name.starts_with(measured_head) ? std::string(measured_head)
+                           : is_of_services(name)          ? name.substr(0, name.find('.') + 1)
+                                                           : name;
   std::vector<std::string> like = known_columns();
   std::erase_if(like,
                 [&](const std::string& known) { return known.find(part) == std::string::npos; });
@@ -145,7 +148,7 @@ class SweepReader {
       objective.error("minimize", "an objective is maximized or minimized, not both");
     }
     const Value experiment = this->experiment();
-    sweep_.objective = usual_objective(experiment);
+    sweep_.objective = usual_objective(experiment, work_varies());
     if (smallest || largest) {
       sweep_.objective = {smallest ? *smallest : *largest, !smallest};
     }
@@ -153,7 +156,9 @@ class SweepReader {
     const auto column = [&](const std::string& name, Section& where, const char* key) {
       if (!is_column(name)) {
         where.error(key, unknown_name("column", name, columns_like(name)));
-      } else if (const std::string complaint = not_measured(name, experiment); !complaint.empty()) {
+      } else if (const std::string complaint =
+                     not_measured(name, experiment) + not_served(name, experiment);
+                 !complaint.empty()) {
         where.error(key, complaint);
       } else if (std::find(sweep_.columns.begin(), sweep_.columns.end(), name) ==
                  sweep_.columns.end()) {
@@ -161,7 +166,7 @@ class SweepReader {
       }
     };
     column(sweep_.objective.column, objective, smallest ? "minimize" : "maximize");
-    for (const char* name : usual_columns) {
+    for (const std::string& name : usual_columns(experiment, work_varies())) {
       column(name, section, "report");
     }
     for (const std::string& name : asked) {
@@ -178,6 +183,21 @@ class SweepReader {
     }
     return there.empty() ? "'" + name + "': the work of the experiment measures nothing"
                          : unknown_name("column", name, there);
+  }
+
+  // Why no point serves it, as above. Numbered services are empty where there are fewer.
+  std::string not_served(const std::string& name, const Value& experiment) const {
+    if (!is_of_services(name) || experiment.kind == Value::Kind::null || work_varies()) {
+      return "";
+    }
+    const std::vector<std::string> there = served_names(experiment);
+    if (there.empty()) {
+      return "'" + name + "': the work of the experiment serves no requests";
+    }
+    const ServiceColumn column = *split_name(name);
+    return column.is_numbered() || is_served(column.service, there)
+               ? ""
+               : unknown_name("service", column.service, there);
   }
 
   // Whether points may have other tenants, or other kinds of work.

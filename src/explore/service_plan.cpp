@@ -206,7 +206,7 @@ class Planner {
     searches_.write(so_far);
     searches_.note(std::to_string(plan_.found.rows.size()) + " of " +
                    std::to_string(layouts_.size()) + " candidates, best rate " +
-                   (best_ ? rate_text(*best_) : "0"));
+                   (best_ ? rate_text(best_->rate) : "0"));
   }
 
   std::vector<std::string> settings_of(const std::vector<std::string>& values) const {
@@ -232,10 +232,8 @@ class Planner {
   }
 
   std::string up_to() const {
-    return best_->is_unlimited()
-               ? std::string("# Meets its targets with all requests at once: no rate limits it.\n")
-               : "# Meets its targets up to " + request_.capacity.key + "=" + rate_text(*best_) +
-                     ", which is not set here.\n";
+    return "# Meets its targets up to " + request_.capacity.key + "=" + rate_text(best_->rate) +
+           ", which is not set here.\n";
   }
 
   const ServicePlanRequest& request_;

@@ -105,7 +105,9 @@ class Search {
     if (request_.all) {
       simulate_every();
     } else {
-      simulate_own();
+      if (has_own_) {
+        simulate_own();
+      }
       simulate_candidates();
     }
     return finish();
@@ -128,6 +130,7 @@ class Search {
     const config::Value root =
         sim::read_single_job(request_.experiment, request_.overrides, {}, cache_.loader());
     const config::Value::Member* const strategy = root.find("strategy");
+    has_own_ = strategy != nullptr;
     limits_.own = own_candidate(strategy == nullptr ? config::Value() : strategy->value,
                                 limits_.layouts.front());
     const std::string& schedule = limits_.own.schedule;
@@ -220,7 +223,7 @@ class Search {
   SimTime estimate_of(const Candidate& candidate) {
     try {
       const Forecast forecast = forecaster_.of(candidate);
-      return SimTime::from_ps(static_cast<std::int64_t>(forecast.iteration.likely));
+      return time_of(forecast.iteration.likely);
     } catch (const Error&) {
       return SimTime::zero();  // of layouts that look for their place
     }
@@ -311,15 +314,6 @@ class Search {
     take(result);
   }
 
-  static Proposal proposal_of(const Ranked& ranked) {
-    Proposal proposal;
-    proposal.candidate = ranked.candidate;
-    proposal.bound = SimTime::from_ps(static_cast<std::int64_t>(ranked.iteration.least));
-    proposal.estimate = SimTime::from_ps(static_cast<std::int64_t>(ranked.iteration.likely));
-    proposal.memory = ranked.memory;
-    return proposal;
-  }
-
   void count(const Choice& choice) {
     outcome_.bounded = choice.bounded();
     outcome_.open = choice.open();
@@ -328,7 +322,7 @@ class Search {
     const double least = ranking_.left_out > 0
                              ? std::min(choice.least(), ranking_.least_of_left_out)
                              : choice.least();
-    outcome_.least = SimTime::from_ps(static_cast<std::int64_t>(std::min(least, 9e18)));
+    outcome_.least = time_of(least);
     outcome_.margin = choice.margin();
     outcome_.exhausted = choice.next(1).empty();
   }
@@ -426,6 +420,9 @@ class Search {
   }
 
   SearchOutcome finish() {
+    if (!outcome_.complete && outcome_.proposals.empty() && !ranking_.fastest.empty()) {
+      outcome_.notes.push_back(note_of_estimates(ranking_));
+    }
     write(outcome_.complete);
     return std::move(outcome_);
   }
@@ -474,6 +471,7 @@ class Search {
   MachineAndWork parts_;
   Simulator simulator_;
   CandidateLimits limits_;
+  bool has_own_ = false;  // whether the experiment has a strategy
   Forecaster forecaster_;
   std::optional<Ledger> ledger_;
   Ranking ranking_;

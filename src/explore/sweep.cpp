@@ -9,6 +9,7 @@
 #include "tessera/comm/first_rank.hpp"
 #include "tessera/core/digest.hpp"
 #include "tessera/core/error.hpp"
+#include "tessera/core/text.hpp"
 #include "tessera/sim/file_contents.hpp"
 #include "tessera/sim/model_cache.hpp"
 #include "tessera/trace/folder_lock.hpp"
@@ -30,6 +31,7 @@ struct Prepared {
     state.overrides = overrides;
     state.points = points.size();
     state.hash = cache.hash(overrides, files);
+    state.columns = sweep.columns;
   }
 
   // Of experiments: a model is read once, however many points it has.
@@ -52,6 +54,20 @@ std::vector<PointNumber> missing_points(const std::vector<PointNumber>& points,
   std::set_difference(points.begin(), points.end(), done.begin(), done.end(),
                       std::back_inserter(missing));
   return missing;
+}
+
+// A build may give points of the same sweep other numbers than the one that began it.
+void check_columns(const std::string& folder, const Prepared& prepared, bool are_known_others,
+                   const std::vector<SweepRow>& rows) {
+  const std::size_t count = prepared.sweep.columns.size();
+  const bool fit = !are_known_others && std::ranges::all_of(rows, [&](const SweepRow& row) {
+    return row.numbers.size() == count;
+  });
+  if (!fit) {
+    throw ConfigError(folder +
+                      ": cannot go on: its points have other columns than this build of tessera "
+                      "gives them; run the sweep anew, or go on with the build that began it");
+  }
 }
 
 // This rank's share. Points that lie side by side are alike in cost; their hashes are not.
@@ -185,12 +201,14 @@ SweepOutcome resume_sweep(const std::string& folder, comm::Communicator& communi
                           const config::TextLoader& load, const SweepHooks& hooks) {
   SweepState state;
   std::string lines;
+  std::string columns;  // of the folder
   trace::FolderLock lock;
   const std::vector<std::string> ranks = communicator.gather(trace::own_process());
   comm::on_first_rank(communicator, [&] {
     read_sweep_state(folder);  // what holds no sweep is not touched
     lock.take(folder, ranks);
     state = read_sweep_state(folder);
+    columns = join(state.columns, "\n");
     for (const SweepRow& row : read_sweep_logs(folder)) {
       lines += to_json_line(row);
     }
@@ -207,7 +225,10 @@ SweepOutcome resume_sweep(const std::string& folder, comm::Communicator& communi
     throw ConfigError(folder + ": cannot go on: " + state.sweep +
                       ", or a file it leads to, is not as it was when the sweep began");
   }
+  columns = communicator.broadcast(columns, 0);
   std::vector<SweepRow> rows = rows_from_lines(communicator.broadcast(lines, 0));
+  check_columns(folder, prepared, !columns.empty() && columns != join(prepared.state.columns, "\n"),
+                rows);
   if (communicator.rank() == 0 && hooks.on_note) {
     hooks.on_note(prepared.sweep.name + ": going on; " + std::to_string(rows.size()) + " of " +
                   std::to_string(prepared.points.size()) + " points are there");

@@ -2,16 +2,15 @@
 //
 // The rate is a key of the experiment. It is doubled while the targets are met (halved until they
 // are), then the gap between the largest rate that met them and the smallest that did not is halved
-// in the logarithm, until it is `within`. Targets are met when the `share` of all requests that
-// meet all of their targets (first token, between tokens in the mean, latency) is reached at each
-// service. Whether a rate can be kept up is seen by as many requests as are asked: a queue that
-// grows makes the later ones late.
+// in the logarithm, until it is `within`. A rate is met where at each service
+// - the `share` of all requests meet all of their targets (first token, between tokens in the mean,
+//   latency), and
+// - the service keeps up: as long as requests arrive, those that are there do not become more and
+//   more (keeping_up.hpp). Without that a rate is what a burst of so many requests can stand.
 //
-// Where a service takes as long for all requests at two rates, one twice the other, and meets its
-// targets at both, all are asked at once (at 2^24 times the experiment's rate, or as much of it as
-// the key takes). Where targets are met even so, the rate limits nothing, and none is searched:
-// such rows are `unlimited`, come first, and are ordered by the requests that they meet in a second
-// then.
+// Where requests meet their targets, and it is not seen whether the service keeps up, the same rate
+// is tried with twice as many requests (four times, and so on, 64 times at most), where arrivals
+// are drawn and not of a list or a file. What cannot be shown is not met.
 #pragma once
 
 #include <cstdint>
@@ -41,19 +40,18 @@ struct CapacityRequest {
 // One combination of values.
 struct CapacityRow {
   std::vector<std::string> values;
-  // met; unlimited: with all requests at once, too; refused, failed, or late: at the smallest rate,
-  // too; of a plan also beaten
+  // met; refused, failed, or late: not at the smallest rate either; of a plan also beaten
   std::string status;
   std::string message;
   double rate = 0;    // the largest that met the targets
   double beyond = 0;  // the smallest that did not
+  // Times the experiment's number of requests, with which the service is seen to keep up the rate.
+  std::uint32_t times_count = 1;
   std::uint32_t runs = 0;
   std::vector<trace::Service> services;  // at that rate; of replicas their totals
   std::vector<std::string> notes;        // of that run: what bends its results, or has no effect
 
-  bool is_unlimited() const { return status == "unlimited"; }
-  bool is_met() const { return is_unlimited() || status == "met"; }
-  double met_per_s() const;  // of all services
+  bool is_met() const { return status == "met"; }
 };
 
 // Whether a row is better than the other.
@@ -75,9 +73,8 @@ CapacityOutcome find_capacity(const CapacityRequest& request, comm::Communicator
 // Of an outcome in which no rate meets the targets: that nothing does, or that nothing could be
 // tried, with the most frequent reason. `what`: of which there are several ("layout").
 std::string why_none(const CapacityOutcome& outcome, const std::string& what);
-// For people, in four digits; "all at once" of a row that is unlimited.
+// For people, in four digits.
 std::string rate_text(double rate);
-std::string rate_text(const CapacityRow& row);
 
 std::string to_table(const CapacityOutcome& outcome);
 std::string to_json(const CapacityOutcome& outcome);

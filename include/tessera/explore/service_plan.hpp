@@ -5,8 +5,7 @@
 // own; its worth is the
 // largest rate of requests at which targets are met (capacity.hpp). A candidate that does not meet
 // them at the best rate so far, raised by half of `within`, is beaten after one simulation: less
-// load is taken never to be later. Where the best so far is not limited by its rate, a candidate is
-// tried with all requests at once. The best rate so far is looked at after 1, 3, 7, 15, 23, ...
+// load is taken never to be later. The best rate so far is looked at after 1, 3, 7, 15, 23, ...
 // candidates, whose searches are spread over ranks: so results are the same on any number of them.
 // With `all` each is searched to its end, which answers are held against.
 #pragma once

@@ -100,7 +100,7 @@ std::string what_is_kept(const machine::Machine& machine, const Forecast& foreca
                      gigabytes(memory.weights) + " weights, " + gigabytes(memory.gradients) +
                      " gradients, " + gigabytes(memory.optimizer) + " optimizer state and " +
                      gigabytes(memory.activations()) + " activations a tile";
-  if (need.channel && machine.tile.operands_in_dram) {
+  if (need.channel && machine.tile.streams_nothing()) {
     text += ", and holds " + gigabytes(memory.peak.total()) +
             " at its peak, with what is there for a moment and what the framework takes";
   }

@@ -23,6 +23,9 @@ class Durations {
   const Slowing& beside(const workload::Operation& operation);
 
  private:
+  // [ps] At the end of the range of times where it takes longer.
+  double time_on(const machine::Tile& tile, const workload::Operation& operation) const;
+
   const machine::Machine& machine_;
   const compute::ComputeModel& compute_;
   std::unordered_map<workload::Operation, Span, workload::OperationHash> known_;

@@ -38,7 +38,7 @@ std::string csv_row(const Candidate& candidate, const std::string& status, const
 std::string csv_of(const SearchOutcome& outcome, const std::vector<Ranked>& ranked) {
   std::string text = join(varied_keys(), ",") +
                      ",status,bound_ps,estimate_ps,iteration_time_ps,memory_per_tile_bytes\n";
-  const auto whole = [](double ps) { return std::to_string(static_cast<std::int64_t>(ps)); };
+  const auto whole = [](double ps) { return std::to_string(time_of(ps).ps()); };
   std::map<std::string, bool> done;
   for (const Proposal& proposal : outcome.proposals) {
     if (proposal.candidate) {

@@ -119,6 +119,7 @@ void add_line(const std::string& line, Ranking& all) {
     all.stopped = true;
     return;
   }
+  ++all.looked_at;
   all.all += std::stoull(head[0]);
   all.unplaced += std::stoull(head[1]);
   all.too_large += std::stoull(head[2]);
@@ -143,6 +144,26 @@ void add_line(const std::string& line, Ranking& all) {
 
 }  // namespace
 
+Proposal proposal_of(const Ranked& ranked) {
+  Proposal proposal;
+  proposal.candidate = ranked.candidate;
+  proposal.bound = time_of(ranked.iteration.least);
+  proposal.estimate = time_of(ranked.iteration.likely);
+  proposal.memory = ranked.memory;
+  return proposal;
+}
+
+std::string note_of_estimates(const Ranking& ranking) {
+  const Ranked& best = ranking.fastest.front();
+  return "the search was stopped before anything was simulated, when " +
+         std::to_string(ranking.looked_at) + " of " + std::to_string(ranking.degrees) +
+         " combinations of degrees had been looked at; the best estimate among them, which no "
+         "simulation confirms, is " +
+         to_string(time_of(best.iteration.likely)) +
+         " for an iteration: " + proposal_of(best).title() + ", " + best.candidate.layout +
+         " (all estimates are in candidates.csv)";
+}
+
 Ranking rank_candidates(const CandidateLimits& limits, Forecaster& forecaster, std::size_t kept,
                         comm::Communicator& communicator,
                         const std::function<bool()>& stop_requested,
@@ -157,6 +178,7 @@ Ranking rank_candidates(const CandidateLimits& limits, Forecaster& forecaster, s
         return to_line(Block(limits, forecaster, kept).run(blocks[number]));
       });
   Ranking all;
+  all.degrees = blocks.size();
   all.least_of_left_out = none;
   for (const std::string& line : lines) {
     add_line(line, all);

@@ -10,6 +10,7 @@
 #include "search/forecast/forecast.hpp"
 #include "tessera/comm/communicator.hpp"
 #include "tessera/explore/candidates.hpp"
+#include "tessera/explore/strategy_search.hpp"
 
 namespace tessera::explore {
 
@@ -35,8 +36,16 @@ struct Ranking {
   std::vector<Ranked> fastest;   // by estimate
   std::string objection;         // of a layout
   std::optional<NearMiss> nearest;
+  std::size_t degrees = 0;    // combinations
+  std::size_t looked_at = 0;  // of these
   bool stopped = false;
 };
+
+// Not simulated yet: what forecasts say of it.
+Proposal proposal_of(const Ranked& ranked);
+
+// What is known of a search that was stopped before it simulated anything. Some candidate fits.
+std::string note_of_estimates(const Ranking& ranking);
 
 // Of the same degrees, where not all are simulated.
 inline constexpr std::size_t most_of_degrees = 512;

@@ -2,6 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
+
+#include "tessera/core/time.hpp"
 
 namespace tessera::explore {
 
@@ -20,6 +23,13 @@ struct Span {
   friend Span operator-(Span a, Span b) { return {a.least - b.least, a.likely - b.likely}; }
   friend Span operator*(Span a, double times) { return {a.least * times, a.likely * times}; }
 };
+
+// The end of the range of times [ps]: what takes longer cannot win.
+inline constexpr double end_of_times = 9.2e18;
+
+inline SimTime time_of(double ps) {
+  return SimTime::from_ps(static_cast<std::int64_t>(std::min(ps, end_of_times)));
+}
 
 inline Span longest(Span a, Span b) {
   return {std::max(a.least, b.least), std::max(a.likely, b.likely)};

@@ -58,8 +58,8 @@ std::vector<fs::path> own_files(const std::string& folder) {
       }
     } else if (plain && is_own_file(name)) {
       files.push_back(entry.path());
-    } else if (name != "plots" &&
-               !(plain && (name.ends_with(".png") || trace::is_lock_file(name)))) {
+    } else if (name != "plots" && !(plain && (name == "report.html" || name.ends_with(".png") ||
+                                              trace::is_lock_file(name)))) {
       refuse(folder, "holds '" + name + "', which is not of a sweep");
     }
   }
@@ -92,7 +92,8 @@ void prepare_sweep_folder(const std::string& folder, const SweepState& state,
                       {{"sweep", state.sweep},
                        {"set", state.overrides},
                        {"hash", state.hash},
-                       {"points", state.points}});
+                       {"points", state.points},
+                       {"columns", state.columns}});
 }
 
 SweepState read_sweep_state(const std::string& folder) {
@@ -108,6 +109,9 @@ SweepState read_sweep_state(const std::string& folder) {
     json.at("set").get_to(state.overrides);
     json.at("hash").get_to(state.hash);
     json.at("points").get_to(state.points);
+    if (json.contains("columns")) {
+      json.at("columns").get_to(state.columns);
+    }
   } catch (const trace::JsonError& error) {
     throw IoError(path + ": error: does not say what a sweep is: " + error.what());
   }

@@ -174,8 +174,18 @@ std::string unit_of_number(const std::string& name) {
       {".bytes", "B"},
       {"_s", "s"},
   }};
+  // Quantiles, and the mean, are of what stands before them.
+  constexpr std::array<std::string_view, 6> quantiles{".mean", ".p50", ".p90",
+                                                      ".p95",  ".p99", ".most"};
+  std::string_view base = name;
+  for (const std::string_view quantile : quantiles) {
+    if (base.ends_with(std::string("_ps").append(quantile))) {
+      base.remove_suffix(quantile.size());
+      break;
+    }
+  }
   for (const auto& [end, unit] : ends) {
-    if (name.ends_with(end)) {
+    if (base.ends_with(end)) {
       return unit;
     }
   }

@@ -114,30 +114,51 @@ TEST(Capacity, SaysThatNoRateIsLowEnough) {
   EXPECT_THAT(to_table(outcome), HasSubstr("targets are not met at a rate of"));
 }
 
-// The rate that was found was where doubling ended.
-TEST(Capacity, SaysThatNoRateLimitsIt) {
-  const std::string unhurried = "      target: {latency: 1 s}\n";
-  const CapacityOutcome outcome = find(poisson(unhurried));
-  const CapacityRow& row = outcome.rows.at(0);
-  EXPECT_EQ(row.status, "unlimited");
-  EXPECT_EQ(row.beyond, 0);
-  EXPECT_LT(row.runs, 20U);
-  EXPECT_THAT(row.message, HasSubstr("100 requests at once meet the targets"));
-  EXPECT_THAT(to_table(outcome), HasSubstr("all at once"));
-  EXPECT_THAT(to_json(outcome), HasSubstr("\"status\": \"unlimited\""));
-  // From wherever the search begins.
-  EXPECT_EQ(find(poisson(unhurried, "3e6")).rows.at(0).status, "unlimited");
+std::string with_count(std::string text, const std::string& count) {
+  return text.replace(text.find("count: 100"), 10, "count: " + count);
 }
 
-TEST(Capacity, RanksByWhatIsMetWhereNoRateLimits) {
+const std::string unhurried = "      target: {latency: 1 s}\n";
+
+// All requests at once had met the target, and no rate had been searched.
+TEST(Capacity, IsTheRateThatIsKeptUpWhereTargetsAreNeverMissed) {
+  const CapacityOutcome outcome = find(poisson(unhurried));
+  const CapacityRow& row = outcome.rows.at(0);
+  EXPECT_EQ(row.status, "met");
+  EXPECT_THAT(row.message, HasSubstr("does not keep up"));
+  EXPECT_THAT(to_table(outcome), HasSubstr("more and more are there"));
+  const CapacityRow hurried = find(poisson(in_time)).rows.at(0);
+  EXPECT_GE(row.rate, hurried.rate);
+  EXPECT_LE(row.rate, 1.2 * hurried.rate);
+  // From wherever the search begins.
+  EXPECT_NEAR(find(poisson(unhurried, "3e6")).rows.at(0).rate, row.rate, 0.1 * row.rate);
+  // Of all at once 17267 end in a second.
+  EXPECT_NEAR(row.rate, 17267, 0.1 * 17267);
+}
+
+// Few requests had been a burst that was soon over, and stood for a rate.
+TEST(Capacity, DoesNotDependOnTheNumberOfRequests) {
+  const std::string batches = "      target: {first_token: 2 ms, latency: 100 ms}\n";
+  std::string text = poisson(batches);
+  text.replace(text.find("sequences: 1"), 12, "sequences: 32");
+  const CapacityRow few = find(with_count(text, "60")).rows.at(0);
+  const CapacityRow many = find(with_count(text, "6000")).rows.at(0);
+  EXPECT_EQ(many.times_count, 1U);
+  EXPECT_GT(few.times_count, 1U);
+  EXPECT_EQ(few.services.at(0).served, 60 * few.times_count);
+  EXPECT_NEAR(few.rate, many.rate, 0.12 * many.rate);
+  EXPECT_THAT(few.message, HasSubstr("too few to show whether this rate is kept up"));
+}
+
+TEST(Capacity, RanksByRateAndNamesThoseThatAreAsGood) {
   CapacityRequest request;
   request.over = {"workload.tenants.0.replicas=1,4",
                   "workload.tenants.0.router=least-work,least-work"};
-  const CapacityOutcome outcome = find(poisson("      target: {latency: 1 s}\n"), request);
+  const CapacityOutcome outcome = find(poisson(unhurried), request);
   ASSERT_EQ(outcome.rows.size(), 4U);
   EXPECT_EQ(outcome.rows[0].values[0], "4");
   EXPECT_EQ(outcome.rows[3].values[0], "1");
-  EXPECT_GT(outcome.rows[0].met_per_s(), 2 * outcome.rows[3].met_per_s());
+  EXPECT_GT(outcome.rows[0].rate, 2 * outcome.rows[3].rate);
   EXPECT_THAT(to_table(outcome), HasSubstr("as good as the first: 4, least-work\n"));
 }
 
@@ -215,6 +236,39 @@ TEST(Capacity, BeginsWithADefault) {
   request.within = 0.5;
   request.key = "workload.tenants.0.requests.speed";
   EXPECT_GT(find(text, request).rows.at(0).rate, 1);
+}
+
+// A file has no more requests than it has: what they do not show is not answered.
+TEST(Capacity, DoesNotPromiseWhatAFileCannotShow) {
+  std::string text = poisson(unhurried);
+  const std::size_t begin = text.find("requests: {");
+  text.replace(begin, std::string::npos,
+               "requests: {arrivals: trace, file: " + trace_file() + "}\n");
+  CapacityRequest request;
+  request.within = 0.05;
+  request.key = "workload.tenants.0.requests.speed";
+  const CapacityRow row = find(text, request).rows.at(0);
+  EXPECT_EQ(row.status, "met");
+  EXPECT_EQ(row.times_count, 1U);
+  // A thousand requests a second at speed 1.
+  EXPECT_NEAR(1000 * row.rate, 17267, 0.15 * 17267);
+  EXPECT_THAT(row.message, HasSubstr("too few to show that the service keeps up"));
+}
+
+// A tenant that is given all of its requests at once is as it is meant.
+TEST(Capacity, LeavesBurstsOfOthersAlone) {
+  const std::string one = poisson(in_time) + "      npus: [0]\n";
+  const std::size_t tenant = one.find("    - name: chat");
+  std::string other = one.substr(tenant);
+  other.replace(other.find("chat"), 4, "list");
+  const std::size_t begin = other.find("requests: {");
+  other.replace(begin, std::string::npos,
+                "requests: {arrivals: list, list: [{at: 0 s, prompt: 8, generate: 16}, "
+                "{at: 0 s, prompt: 8, generate: 16}]}\n      npus: [1]\n");
+  CapacityRequest request;
+  request.within = 0.2;
+  const CapacityRow row = find(one + other, request).rows.at(0);
+  EXPECT_EQ(row.status, "met") << row.message;
 }
 
 TEST(Capacity, NeedsTargetsAndARate) {

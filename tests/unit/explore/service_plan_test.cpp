@@ -94,16 +94,17 @@ TEST(ServicePlan, IsNoWorseThanTheExperimentsOwn) {
             2U);
 }
 
-// Without --all others are tried with all requests at once, as the best so far was.
-TEST(ServicePlan, RanksLayoutsThatNoRateLimitsByWhatTheyMeet) {
+// No target is missed: what is searched is the rate that is kept up.
+TEST(ServicePlan, RanksLayoutsByTheRateThatTheyKeepUp) {
   std::string text = experiment();
   text.replace(text.find("300 us"), 6, "1 s");
   const ServicePlan fast = plan_of(text);
   const ServicePlan every = plan_of(text, true);
-  EXPECT_EQ(every.found.rows.front().status, "unlimited");
-  EXPECT_EQ(fast.found.rows.front().values, every.found.rows.front().values);
-  EXPECT_EQ(fast.found.rows.front().met_per_s(), every.found.rows.front().met_per_s());
-  EXPECT_THAT(fast.best_yaml, HasSubstr("# Meets its targets with all requests at once"));
+  const CapacityRow& best = every.found.rows.front();
+  EXPECT_EQ(best.status, "met");
+  EXPECT_GT(best.beyond, best.rate);
+  EXPECT_GE(fast.found.rows.front().rate * 1.1, best.rate);
+  EXPECT_THAT(fast.best_yaml, HasSubstr("# Meets its targets up to "));
   for (std::size_t row = 1; row < fast.found.rows.size(); ++row) {
     EXPECT_FALSE(is_better(fast.found.rows[row], fast.found.rows[row - 1]));
   }

@@ -275,6 +275,47 @@ TEST(StrategySearch, KeepsWhatItHasFoundWhenAskedToStop) {
   EXPECT_TRUE(outcome.strategy_yaml.empty());
 }
 
+TEST(StrategySearch, SaysWhatIsEstimatedWhereNothingWasSimulated) {
+  SearchRequest stopping = request();
+  int asked = 0;
+  stopping.stop_requested = [&] { return ++asked > 5; };  // once for each combination of degrees
+  const SearchOutcome outcome = search(stopping);
+  EXPECT_FALSE(outcome.complete);
+  EXPECT_TRUE(outcome.proposals.empty());
+  EXPECT_THAT(outcome.notes, ::testing::Contains(::testing::AllOf(
+                                 HasSubstr("stopped before anything was simulated, when 5 of "),
+                                 HasSubstr("the best estimate among them"))));
+}
+
+TEST(StrategySearch, SaysNothingOfAStrategyThatNobodyGave) {
+  Files files = small_sweep();
+  std::string& text = files.at("lab/experiment.yaml");
+  text.erase(text.find("strategy:"));
+  const SearchOutcome outcome = search(request(), files);
+  ASSERT_FALSE(outcome.strategy_yaml.empty());
+  EXPECT_THAT(to_table(outcome), ::testing::Not(HasSubstr("own strategy")));
+  EXPECT_TRUE(outcome.fallen_out.empty());
+}
+
+// One tile would take longer than simulated time goes.
+TEST(StrategySearch, GoesOnWhereSomeCandidatesLeaveTheRangeOfTimes) {
+  Files files = small_sweep();
+  std::string& text = files.at("lab/experiment.yaml");
+  text.erase(text.find("strategy:"));
+  std::string& machine = files.at("lab/machine.yaml");
+  machine.replace(machine.find("1 TFLOP/s"), 9, "1000 kFLOP/s");
+  for (const std::string batch : {"workload.batch=5000000", "workload.batch=50000000"}) {
+    SearchRequest slow = request();
+    slow.overrides = {batch, "machine.tile.sram=1 TB"};
+    slow.kept = {"data=1", "micro_batch=1000000", "chunks=1"};
+    slow.simulated = 2;
+    const SearchOutcome outcome = search(slow, files);
+    EXPECT_TRUE(outcome.complete);
+    EXPECT_GT(outcome.fitting, 0U);
+    EXPECT_EQ(outcome.strategy_yaml.empty(), batch == "workload.batch=50000000") << batch;
+  }
+}
+
 TEST(StrategySearch, GoesOnWhereItStopped) {
   const SearchOutcome expected = search(request());
   SearchRequest first = request();

@@ -111,6 +111,7 @@ struct SweepState {
   std::vector<std::string> overrides;  // of the command line
   std::string hash;                    // of all that was read
   std::uint64_t points = 0;            // that are to be run
+  std::vector<std::string> columns{};  // of its rows; none: not known, of an earlier build
 };
 
 // Creates `folder`, or empties one of an earlier sweep of its own files (a folder `plots` and files

@@ -193,6 +193,7 @@ std::vector<char> Forecaster::repeats_of(const std::vector<std::size_t>& first,
 std::vector<std::uint64_t> Forecaster::layer_costs() {
   const plan::Holding all{true, true};
   std::vector<std::uint64_t> of_kinds;
+  const std::size_t layers = std::max<std::size_t>(1, kinds_.size());
   for (std::size_t kind = 0; kind < firsts_.size(); ++kind) {
     double sum = 0;
     for (const PassKind pass : {forward, backward}) {
@@ -202,7 +203,8 @@ std::vector<std::uint64_t> Forecaster::layer_costs() {
         }
       }
     }
-    of_kinds.push_back(static_cast<std::uint64_t>(sum));
+    of_kinds.push_back(
+        static_cast<std::uint64_t>(std::min(sum, end_of_times / static_cast<double>(layers))));
   }
   std::vector<std::uint64_t> costs;
   for (const std::size_t kind : kinds_) {

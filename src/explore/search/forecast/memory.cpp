@@ -172,7 +172,7 @@ void Forecaster::find_need(const PerLayout& layout, const std::vector<plan::Stag
     return;
   }
   const auto kept = [&](std::uint32_t stage) {
-    return least_tile_.operands_in_dram ? memory[stage].peak.total() : memory[stage].in_dram();
+    return least_tile_.streams_nothing() ? memory[stage].peak.total() : memory[stage].in_dram();
   };
   for (const ChannelClass& channel : layout.ways->channels()) {
     Need need{channel.tiles.front().first, 0, {}, channel.capacity, channel.first};
