@@ -87,13 +87,17 @@ class TiledStream final : public TiledOperator {
       }
     }
     const std::uint64_t row_bytes = loaded(stored_, columns).size() * e;
-    const BufferId result = out.scratchpad(Bytes(rows * row_bytes));
+    const BufferId result =
+        out.scratchpad(Bytes(rows * (is_stored() ? row_bytes : columns.size() * e)));
     const std::uint64_t cycles = vector_cycles(core(), spec_.work, rows, columns.size());
     for (std::size_t i = 2; i < buffers.size(); i += 2) {  // waits for two at a time
       out.vector(0, buffers[i], i + 1 < buffers.size() ? buffers[i + 1] : BufferId(), result);
     }
     out.vector(cycles, buffers.empty() ? BufferId() : buffers[0],
                buffers.size() > 1 ? buffers[1] : BufferId(), result);
+    if (!is_stored()) {
+      return out.take();
+    }
     const Region stored = spec_.transposes ? Region{0, rows * e, columns.size(), spec_.rows * e}
                                            : Region{0, row_bytes, rows, width(stored_) * e};
     out.mvout(static_cast<std::uint8_t>(spec_.inputs.size()), stored, result);
@@ -108,6 +112,8 @@ class TiledStream final : public TiledOperator {
   Place place_of(std::uint64_t group) const {
     return {group / columns_.parts(), group % columns_.parts()};
   }
+
+  bool is_stored() const { return stored_.per > 0; }
 
   // Whether all whole parts of the columns load as much of it, from where they begin.
   bool is_uniform(const StreamInput& input) const {
@@ -137,7 +143,7 @@ class TiledStream final : public TiledOperator {
 
   // Bytes of the scratchpad that one element of the output takes, rounded up.
   std::uint64_t bytes_an_element() const {
-    std::uint64_t sum = element_.count() * quotient_up(stored_.per, stored_.of);
+    std::uint64_t sum = element_.count() * (is_stored() ? quotient_up(stored_.per, stored_.of) : 1);
     for (const StreamInput& input : spec_.inputs) {
       sum += quotient_up(input.per, input.of) * element_.count();
     }

@@ -1,12 +1,40 @@
 #include "tessera/npu/tiled_operator.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "cut.hpp"
 #include "tessera/npu/specs.hpp"
 #include "tessera/workload/whole_product.hpp"
 
 namespace tessera::npu {
+namespace {
+
+constexpr std::uint64_t most_columns = std::uint64_t{1} << 56U;  // specs.hpp
+
+// Each element takes its share of the FLOPs. Work without operands in memory that does not say how
+// many elements it goes through has as many as FLOPs.
+StreamSpec vector_spec(const workload::Operation& operation, Bytes element) {
+  const Bytes moved = operation.bytes + operation.added;
+  StreamSpec spec;
+  if (operation.elements > 0 || moved == Bytes()) {
+    const std::uint64_t elements =
+        operation.elements > 0 ? operation.elements : operation.flops.count();
+    spec.columns = std::clamp<std::uint64_t>(elements, 1, most_columns);
+    spec.stored_per = 0;
+    if (const std::uint64_t read = quotient_up(moved.count(), element.count()); read > 0) {
+      const std::uint64_t common = std::gcd(read, spec.columns);
+      spec.inputs.push_back({"input", 0, spec.columns, read / common, spec.columns / common});
+    }
+  } else {
+    spec.columns = quotient_up(moved.count(), 2 * element.count());
+    spec.inputs.push_back({"input", 0, spec.columns});
+  }
+  spec.work.adds = quotient_up(operation.flops.count(), spec.columns);
+  return spec;
+}
+
+}  // namespace
 
 Registry<OperatorMaker>& operators() {
   static Registry<OperatorMaker> registry("operator");
@@ -41,14 +69,7 @@ std::unique_ptr<TiledOperator> lower(const workload::Operation& operation, const
     spec.residuals = operation.added > Bytes() ? 1 : 0;
     return lower(spec, target);
   }
-  // Half of the bytes are read, half are written, and each element takes its share of the FLOPs.
-  const std::uint64_t pairs =
-      quotient_up((operation.bytes + operation.added).count(), 2 * target.element().count());
-  StreamSpec spec;
-  spec.columns = std::max<std::uint64_t>(pairs, 1);
-  spec.inputs.push_back({"input", 0, spec.columns});
-  spec.work.adds = quotient_up(operation.flops.count(), spec.columns);
-  return lower(spec, target);
+  return lower(vector_spec(operation, target.element()), target);
 }
 
 }  // namespace tessera::npu

@@ -119,7 +119,7 @@ void visit_kept(const machine::Machine& machine, const Plan& plan, Visit visit) 
     const StageMemory& memory = plan.stages[role.stage].memory;
     const EntityId node = plan.placement.tile(role);
     const Bytes bytes =
-        machine.tile_of(node).operands_in_dram ? memory.peak.total() : memory.in_dram();
+        machine.tile_of(node).streams_nothing() ? memory.peak.total() : memory.in_dram();
     if (bytes > Bytes(0)) {
       visit(role.stage, machine.channel_of[node.value()], bytes);
     }

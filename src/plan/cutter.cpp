@@ -144,6 +144,7 @@ Operation Cutter::forward(const Operator& op) const {
   if (op.is_matrix_product()) {
     operation.product = cut_product(op);
   }
+  operation.elements = divided_up(op.fused_elements * strategy_.micro_batch, shares(op).all());
   return operation;
 }
 

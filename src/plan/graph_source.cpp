@@ -208,7 +208,7 @@ class PlanSource final : public workload::GraphSource {
         node.flops = operation.flops;
         node.bytes = operation.bytes + operation.added;
         node.shape = workload::NodeShape{operation.product, operation.added, operation.kernel,
-                                         operation.data_type};
+                                         operation.data_type, operation.elements};
         node.issue = from.issue;
         break;
       }

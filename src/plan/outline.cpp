@@ -63,7 +63,7 @@ auto numbers_of(const workload::Operator& op) {
       std::tie(op.forward_flops, op.backward_flops, op.weight_gradient_flops, op.more_moved_forward,
                op.more_moved_backward, op.ignores_inputs_backward, op.stored_cut, op.stored_whole,
                op.passing_forward, op.passing_backward, op.kept_results, op.parts,
-               op.output_is_read, op.needed_again));
+               op.output_is_read, op.needed_again, op.fused_elements));
 }
 
 bool alike(const workload::Layer& a, const workload::Layer& b) {
@@ -156,7 +156,7 @@ LayerState state_of(const workload::Workload& workload, const Strategy& strategy
 Holding holding_of(const machine::Tile& tile, bool has_dram, Bytes weight_state,
                    Bytes activations) {
   // A size that is not stated is no limit, and without DRAM there is nowhere else to be.
-  const bool unlimited = tile.sram == Bytes(0) || !has_dram || tile.operands_in_dram;
+  const bool unlimited = tile.sram == Bytes(0) || !has_dram || tile.streams_nothing();
   Holding holding;
   holding.weights = unlimited || weight_state <= tile.sram;
   const Bytes left = holding.weights && !unlimited ? tile.sram - weight_state : tile.sram;

@@ -111,6 +111,14 @@ void note_unused_faults(const Experiment& experiment, Section& machine_section) 
   }
 }
 
+// What plans are to know of compute models.
+void note_loads(machine::Machine& machine, const compute::ComputeModel& compute) {
+  machine.tile.loads_operands = compute.of(machine.tile).accesses_memory();
+  for (machine::Tile& type : machine.types) {
+    type.loads_operands = compute.of(type).accesses_memory();
+  }
+}
+
 // Machine and models; what is wrong with them has been complained about.
 bool read_machine_and_models(Experiment& experiment, Section& machine_section) {
   std::optional<machine::Machine> machine = machine::read_machine(machine_section);
@@ -130,6 +138,9 @@ bool read_machine_and_models(Experiment& experiment, Section& machine_section) {
     experiment.coherence = memory::read_coherence(machine_section.section("coherence"));
   }
   experiment.compute = compute::read_compute_by_type(machine_section, experiment.machine);
+  if (experiment.compute) {
+    note_loads(experiment.machine, *experiment.compute);
+  }
   const SimTime latency = experiment.machine.topology->smallest_latency();
   experiment.lookahead = latency.is_never() ? width_without_links : latency;
   const auto reach =

@@ -36,6 +36,10 @@ struct Tile {
   // Operations read and write their operands in the tile's own DRAM channel while they run (a GPU),
   // rather than in SRAM, into which what does not fit is streamed.
   bool operands_in_dram = false;
+  // Its core loads and stores operands by accesses to the channel that serves it, wherever that is,
+  // so that nothing is streamed into SRAM before either. Follows from the compute model.
+  bool loads_operands = false;
+  bool streams_nothing() const { return operands_in_dram || loads_operands; }
   // Where types have channels that are not as `dram` says: of this type; at no node.
   std::optional<MemoryChannel> channel;
   // Peak for `type`, times `efficiency`; throws ConfigError naming the types the tile has.

@@ -111,7 +111,8 @@ struct StreamSpec {
   std::vector<StreamInput> inputs;  // fewer than most_operands
   VectorWork work;                  // of each element of rows and columns, and of each row
   bool transposes = false;          // columns become rows
-  std::uint64_t stored_per = 1;     // elements of the output for each `stored_of` columns
+  // Elements of the output for each `stored_of` columns; 0: what is made stays on the core.
+  std::uint64_t stored_per = 1;
   std::uint64_t stored_of = 1;
 };
 

@@ -42,6 +42,7 @@ struct NodeShape {
   Bytes added;            // of the node's bytes, see Operation::added
   Kernel kernel = Kernel::plain;
   std::optional<DataType> data_type{};  // none: that of all graphs
+  std::uint64_t elements = 0;           // see Operation
   friend bool operator==(const NodeShape&, const NodeShape&) = default;
 };
 

@@ -67,6 +67,10 @@ struct Operation {
   // Of those, what belongs to one row (token) of work without a product, which its kernel leaves to
   // one unit; 0: not known.
   Bytes row = {};
+  // Of vector work on what another operation has left on the core (an activation behind a product):
+  // elements that it goes through. All its bytes are read, and none is written; 0: half of them are
+  // read, and the other half are written.
+  std::uint64_t elements = 0;
   // Of fused attention of sequences that differ; none: all are of the product's shape.
   std::optional<AttentionSizes> attention = {};
 

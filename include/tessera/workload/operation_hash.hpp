@@ -17,7 +17,7 @@ struct OperationHash {
     std::uint64_t hash = 0;
     for (const std::uint64_t number :
          {product.rows, product.columns, product.depth, product.count, operation.flops.count(),
-          operation.bytes.count(), operation.added.count()}) {
+          operation.bytes.count(), operation.added.count(), operation.elements}) {
       hash = (hash ^ number) * 0x9E3779B97F4A7C15ULL;
       hash ^= hash >> 29U;
     }

@@ -70,6 +70,9 @@ struct Operator {
   std::uint64_t shared_parameters = 0;
   std::uint64_t input_elements = 0;
   std::uint64_t output_elements = 0;
+  // Of vector work on what the operator before it has left on the core: elements that it goes
+  // through, cut as the work is; 0: its operands are in memory.
+  std::uint64_t fused_elements = 0;
   // Moved beyond inputs and outputs: passes over values in a wider type, cut as the work is.
   Bytes more_moved_forward;
   Bytes more_moved_backward;

@@ -57,24 +57,31 @@ MEASURES = {measure.name: measure for measure in (
 
 @dataclass(frozen=True)
 class Apart:
-    """Why a measure of a form need not be that of the base, and how far it may be off: [low, high] of it,
-    or, in its own unit, less by `short` at most; no bounds: it may be anything, also unknown."""
+    """Why a measure of a form need not be that of the base, and how far it may be off: [low, high] of it, or
+    of another figure of the base (`of`, with its name), or less by `short` at most, in its own unit."""
     why: str
     low: float = None
     high: float = None
     short: float = None
+    of: Callable = None  # of the base's summary and the experiment
+    of_what: str = ""
 
-    def holds(self, value, base):
+    def __post_init__(self):
+        if self.short is None and None in (self.low, self.high):
+            raise ValueError(f"no bounds: {self.why}")
+
+    def holds(self, value, base, base_summary, experiment):
+        if value is None or (base is None and self.of is None):
+            return False
         if self.short is not None:
-            return value is not None and base - self.short <= value <= base
-        if self.low is None:
-            return True
-        return value is not None and self.low * base <= value <= self.high * base
+            return base - self.short <= value <= base
+        scale = base if self.of is None else self.of(base_summary, experiment)
+        return self.low * scale <= value <= self.high * scale
 
     def bounds(self):
         if self.short is not None:
             return f"less by {self.short:g} at most"
-        return "apart" if self.low is None else f"{self.low:.4g} to {self.high:.4g}"
+        return f"{self.low:.4g} to {self.high:.4g}" + (f" of {self.of_what}" if self.of_what else "")
 
 
 @dataclass
@@ -102,14 +109,15 @@ class Rule:
         for name, measure in MEASURES.items():
             value, wanted = measure.of(summary), measure.of(base)
             seen = self.seen[name]
+            rule = self.apart.get(name)
+            scale = rule.of(base, experiment) if rule and rule.of else wanted
             if measure.holds(value, wanted):
                 seen.equal += 1
             elif value is None:
                 seen.unknown += 1
-            elif wanted:
-                seen.ratios.append(value / wanted)
-            rule = self.apart.get(name)
-            if not (rule.holds(value, wanted) if rule else measure.holds(value, wanted)):
+            elif scale:
+                seen.ratios.append(value / scale)
+            if not (rule.holds(value, wanted, base, experiment) if rule else measure.holds(value, wanted)):
                 seen.outside.append((value, wanted, experiment))
 
     def lines(self):
@@ -119,8 +127,7 @@ class Rule:
             yield f"{about}: {self.why}."
         for apart in dict.fromkeys(self.apart.values()):
             names = ", ".join(name for name, one in self.apart.items() if one == apart)
-            bounds = "" if apart.bounds() == "apart" else f" ({apart.bounds()})"
-            yield f"{about}, {names}{bounds}: {apart.why}."
+            yield f"{about}, {names} ({apart.bounds()}): {apart.why}."
 
     def cell(self, name):
         seen = self.seen[name]

@@ -63,7 +63,6 @@ def experiment(draw, folder):
         {"operators": as_it_is, "ONNX": from_model, "only tenant": as_only_tenant}
 
 
-COUNTED = Apart("not counted: messages that tell cores of their shares alone")
 QUEUES = {"onnxim_mobile.yaml": 2 * 513 * 64 / 12.8e9 * 1e12, "onnxim_server.yaml": 16 * 513 * 32 / 614e9 * 1e12}
 
 
@@ -72,7 +71,7 @@ def only_tenant_of(machine):
     ends = Apart("a tenant is over with its last core, a run when its last write is in DRAM, after as many ps as "
                  "writing takes what the queues of all channels hold", short=QUEUES[machine])
     return Rule("only tenant", "operators", f"`{machine}`",
-                {"bytes of messages": COUNTED, "bytes of collectives": COUNTED, "iteration time": ends,
+                {"iteration time": ends,
                  "utilisation": Apart("follows from that, the more the shorter the run is", 1, 1.5)},
                 when=lambda given: given["machine"].endswith(machine))
 
@@ -80,8 +79,7 @@ def only_tenant_of(machine):
 def sections(report, program, folder, setting):
     report.say("## Operators on a chip")
     report.say()
-    unknown = {"bytes of messages": COUNTED, "bytes of collectives": COUNTED}
     family = Family(program, folder, "chips", [
-        Rule("ONNX", "operators", "", unknown), *(only_tenant_of(machine) for machine in QUEUES)])
+        Rule("ONNX", "operators"), *(only_tenant_of(machine) for machine in QUEUES)])
     family.many(4 if setting.reduced else 24, lambda draw: experiment(draw, folder))
     family.report(report)

@@ -29,8 +29,6 @@ LEFT_OUT = ("closed forms leave out what other stages, memory and collectives in
 # What replicas of a tensor group send is simulated with `tensor`; 94 % of plans are within 5 % (docs/design/0009).
 LEAST = {"tensor": 0.8, "stage": 0.6}
 MOST = 1.2
-STANDS = Apart("a tile stands for others: what those send to each other is not simulated, nor counted")
-MEMORY = Apart("only tiles that are simulated access memory")
 STEADY = Apart("micro-batches that repeat in three runs are taken to go on so", 0.9995, 1.0005)
 LATE = Apart("collectives one after another take what each adds in the long run", 0.999, 1.0005)
 LATER = Apart("follows from that", 0.9995, 1.001)
@@ -68,15 +66,13 @@ def is_uneven(given):
 
 def standing(form):
     """The rules of a form: on networks whose messages share nothing, and on others."""
-    counted = {"bytes of messages": STANDS, "bytes of collectives": STANDS, "bytes read": MEMORY,
-               "bytes written": MEMORY}
     about = f"`strategy.aggregation: {form}`; "
 
     def times(time, utilisation):
-        return {**counted, "iteration time": time, "simulated time": time, "utilisation": utilisation}
+        return {"iteration time": time, "simulated time": time, "utilisation": utilisation}
 
     def rule(where, when, apart=None):
-        return Rule(form, "programs", about + where, apart or counted, when=when)
+        return Rule(form, "programs", about + where, apart, when=when)
 
     uneven = [rule("`analytical`, rings and grids", is_uneven, times(LATE, LATER))]
     if form == "stage":

@@ -118,6 +118,19 @@ def experiment(draw):
             "run": {"trace": "none", "iterations": draw.choice([1, 1, 2])}}, FORMS
 
 
+def core_experiment(draw):
+    """On NPU cores, whose operands are in SRAM or in channels that tiles share."""
+    given, _ = experiment(draw)
+    given["machine"].update(
+        network={"model": "analytical", "collective_overhead": draw.choice(["0 ns", "5 us"])},
+        memory={"model": "channel"},
+        dram={"at": "edge", "edges": ["west", "east"], "bandwidth": "50 GB/s", "latency": "100 ns"}
+        if given["machine"]["topology"]["kind"] == "mesh" else given["machine"]["dram"],
+        compute={"model": "npu", "array": [16, 16], "vector_width": 64, "scratchpad": "256 KiB",
+                 "accumulator": "64 KiB", "operands": draw.choice(["memory", "sram"])})
+    return given, {name: FORMS[name] for name in ("programs", "graphs", "trace", "only tenant")}
+
+
 def sections(report, program, folder, setting):
     report.say("## Plans")
     report.say()
@@ -142,3 +155,12 @@ def sections(report, program, folder, setting):
         Rule("only tenant", "programs")])
     family.many(8 if setting.reduced else 60, experiment)
     family.report(report)
+    report.say("The same plans on NPU cores (`machine.compute.model: npu`), on `analytical`.")
+    report.say()
+    cores = Family(program, folder, "plans on cores", [
+        Rule("graphs", "programs", "`execution.collectives.communicators: flat`"),
+        Rule("trace", "graphs", "`execution.lanes.memory: 0`, `workload.samples`",
+             {"FLOPs": MODEL, "utilisation": MODEL}),
+        Rule("only tenant", "programs")])
+    cores.many(4 if setting.reduced else 40, core_experiment)
+    cores.report(report)

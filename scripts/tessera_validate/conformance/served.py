@@ -2,6 +2,9 @@
 
 from conformance.cases import Apart, Family, Rule, as_it_is, changed
 from conformance.chips import chain
+from page import ROOT
+
+MODELS = ROOT / "tests" / "onnx" / "models"
 
 NETWORK = {"topology": {"kind": "mesh", "rows": 1, "columns": 1, "bandwidth": "64 GB/s", "latency": "10 ns"},
            "network": {"model": "packet"}}
@@ -10,14 +13,43 @@ COMPUTES = [{"model": "roofline"}, {"model": "gemm", "array": [16, 16]}]
 CORE = {"model": "npu", "array": [16, 16], "vector_width": 64, "scratchpad": "256 KiB", "accumulator": "64 KiB",
         "dma": {"access": "block"}}
 
-CLOCKS = Apart("tiles have closed forms of operations, cores execute instructions tile by tile")
-PEAK = Apart("NPU cores have an array in place of a peak")
-MEMORY = Apart("operands are in the SRAM of a tile, of cores in DRAM")
-NOBODY = Apart("services count what their units send each other, chips what begins and ends shares of cores")
-PRODUCTS = Apart("FLOPs of a chip are those of matrix products, of a plan those of functions, too")
-OTHER_HARDWARE = {"simulated time": CLOCKS, "iteration time": CLOCKS, "bytes read": MEMORY, "bytes written": MEMORY,
-                  "peak": PEAK, "utilisation": PEAK}
-UNCOUNTED = {"bytes of messages": NOBODY, "bytes of collectives": NOBODY}
+ARRAY = 2 * 16 * 16 * 1e9 / 1e12  # of the peak of a tile
+CLOCKS = "tiles have closed forms of operations in SRAM, cores execute instructions tile by tile out of DRAM"
+PEAK = Apart("an array of 16x16 at 1 GHz in place of 1 TFLOP/s", 0.999 * ARRAY, 1.001 * ARRAY)
+
+SQUARES = Apart("a chip cuts transpositions into squares, a plan knows their bytes alone", 0.95, 1.05)
+SQUARED = Apart("follows from that", 1 / 1.05, 1 / 0.95)
+PASSES = Apart("the same; a plan counts an addition for each FLOP of a function, and what is fused behind a product "
+               "comes after it; a chip has the passes of each function by name, of softmax trees over rows, too, tile "
+               "by tile beside the product", 0.75, 2)
+PASSED = Apart("follows from that", 1 / 2, 1 / 0.75)
+
+
+def passes(given):
+    """How often a served model goes through its layers: the prompt of a request, and a token at a time."""
+    requests = given["workload"]["tenants"][0]["requests"]
+    return requests["count"] * requests["generate"]
+
+
+def weights(summary):
+    return summary["peak_memory"]["stages"][0]["parts"]["weights"]
+
+
+def weights_of_passes(summary, given):
+    return weights(summary) * passes(given)
+
+
+def kept(summary, given):
+    """Weights and activations."""
+    del given
+    return summary["peak_memory"]["bytes"]
+
+
+def on_other_hardware(shortest, longest, read, written, more=""):
+    """Cores against tiles: the latter have all in SRAM, and neither read nor write DRAM."""
+    time = Apart(CLOCKS + more, shortest, longest)
+    return {"simulated time": time, "iteration time": time, "bytes read": read, "bytes written": written,
+            "peak": PEAK, "utilisation": Apart("follows from both", 1 / ARRAY / longest, 1 / ARRAY / shortest)}
 
 
 def tile(compute):
@@ -36,6 +68,17 @@ def on_cores(given):
         given["workload"]["npu_cores"] = 1
     else:
         del given["strategy"]
+
+
+def as_plan_on_a_core(given):
+    # Its SRAM, which holds no model, has no part in operands that cores load.
+    given["machine"] = {**core(), "tile": {"peak": {"fp16": f"{ARRAY} TFLOP/s"}, "sram": "4 KiB"}}
+
+
+def as_service_on_tiles(given):
+    strategy = dict(given["strategy"])
+    as_service(given)
+    given["workload"]["tenants"][0] |= strategy
 
 
 def as_service(given):
@@ -100,24 +143,78 @@ def onnx(draw, folder):
     products = all(step["kind"] in ("gemm", "transpose") for step in one.listed)
     return {"machine": tile(draw.choice(COMPUTES)), "strategy": {}, "run": {"trace": "none"},
             "name": "products" if products else "functions",
-            "workload": {"kind": "onnx", "model": str(path), "data_type": "fp16"}}, \
+            "workload": {"kind": "onnx", "model": str(path), "data_type": "fp16",
+                         "optimize": draw.choice(["none", "extended"])}}, \
         {"plan": as_it_is, "served": changed(as_service), "chip": changed(on_cores),
-         "served on cores": changed(as_service_on_cores)}
+         "plan on a core": changed(as_plan_on_a_core), "served on cores": changed(as_service_on_cores)}
+
+
+class Meshes:
+    """BERT-base cut over tiles: a plan, and one request to the same cut."""
+    DEGREES = ((4, 1), (2, 1), (1, 2), (2, 2), (1, 4), (1, 1))
+
+    @staticmethod
+    def draw(draw):
+        tensor, pipeline = draw.choice(Meshes.DEGREES)
+        topology = {**NETWORK["topology"], "rows": 2, "columns": 2}
+        return {"machine": {"topology": topology, "network": {"model": draw.choice(["analytical", "packet"])},
+                            "tile": {**TILE, "sram": "512 MiB"}, "compute": draw.choice(COMPUTES)},
+                "strategy": {"tensor": tensor, "pipeline": pipeline}, "run": {"trace": "none"},
+                "workload": {"kind": "onnx", "model": str(MODELS / "bert_base.onnx"), "batch": "batch",
+                             "dimensions": {"sequence": draw.choice([8, 32])}, "optimize": draw.choice(
+                                 ["none", "basic", "extended"]), "data_type": "fp16"}}, \
+            {"plan": as_it_is, "served": changed(as_service_on_tiles)}
+
+    @staticmethod
+    def rules():
+        def rule(where, when, apart):
+            return Rule("served", "plan", where, apart, when=when)
+        alone = [rule("one tile", lambda given: tiles_of(given) == 1, {})]
+        hosts = Apart("the host tells the tiles of a step one after the other, stages wait for what goes before, and "
+                      "rings go in the order of the tiles' numbers", 1, 1.005)
+        follows = Apart("follows from that", 0.995, 1)
+        times = {"simulated time": hosts, "iteration time": hosts, "utilisation": follows}
+        once = {**times, "FLOPs done": Apart("services count once what each tile of a tensor group does for itself, "
+                                             "as norms", 1 / 4, 1)}
+        return [*alone,
+                rule("stages", lambda given: given["strategy"]["tensor"] == 1 and tiles_of(given) > 1, times),
+                rule("tensor groups", lambda given: given["strategy"]["tensor"] > 1, once)]
+
+
+def tiles_of(given):
+    return given["strategy"]["tensor"] * given["strategy"]["pipeline"]
 
 
 def sections(report, program, folder, setting):
     report.say("## Served models and ONNX models on tiles and on cores")
     report.say()
+    read = Apart("tiles have all in SRAM; cores read weights in each pass, and activations", 0.5, 10,
+                 of=weights_of_passes, of_what="the weights, each pass")
+    written = Apart("the same; cores write activations", 0.005, 10, of=weights_of_passes,
+                    of_what="the weights, each pass")
     models = Kept(program, folder, "served", [
-        Rule("cores", "tiles", "a language model, one request after the other", {**OTHER_HARDWARE, **UNCOUNTED})])
+        Rule("cores", "tiles", "a language model, one request after the other", on_other_hardware(1, 12, read, written))])
     models.many(6 if setting.reduced else 60, served)
     models.report(report)
-    chips = {**OTHER_HARDWARE}
+    read = Apart("the same; of small models what is looked at again counts, too", 0.01, 10, of=kept,
+                 of_what="what a tile holds")
+    written = Apart("the same", 0.001, 10, of=kept, of_what="what a tile holds")
     models = Kept(program, folder, "onnx", [
-        Rule("served", "plan", "one request on one tile", UNCOUNTED),
-        Rule("chip", "plan", "products alone", chips, when=lambda given: given["name"] == "products"),
-        Rule("chip", "plan", "with functions", {**chips, "FLOPs": PRODUCTS, "FLOPs done": PRODUCTS},
+        Rule("served", "plan", "one request on one tile"),
+        Rule("chip", "plan", "products alone", on_other_hardware(1, 12, read, written),
+             when=lambda given: given["name"] == "products"),
+        Rule("chip", "plan", "with functions", on_other_hardware(
+            0.5, 200, read, written, "; trees over rows take cycles, functions go on beside a product"),
              when=lambda given: given["name"] == "functions"),
-        Rule("served on cores", "chip", "one request on one core", UNCOUNTED)])
+        Rule("plan on a core", "chip", "`strategy: {}`, products and transpositions",
+             {"simulated time": SQUARES, "iteration time": SQUARES, "utilisation": SQUARED},
+             when=lambda given: given["name"] == "products"),
+        Rule("plan on a core", "chip", "`strategy: {}`, with functions",
+             {"simulated time": PASSES, "iteration time": PASSES, "utilisation": PASSED},
+             when=lambda given: given["name"] == "functions"),
+        Rule("served on cores", "chip", "one request on one core")])
     models.many(6 if setting.reduced else 60, lambda draw: onnx(draw, folder))
     models.report(report)
+    cuts = Family(program, folder, "onnx over tiles", Meshes.rules())
+    cuts.many(4 if setting.reduced else 30, Meshes.draw)
+    cuts.report(report)

@@ -31,6 +31,10 @@ constexpr unsigned graph_arrival_kind = 3;
 constexpr unsigned graph_step_kind = 4;      // of a collective
 constexpr unsigned graph_launched_kind = 5;  // a collective whose overhead is over
 constexpr unsigned graph_noted_kind = 6;     // see GraphMessageLog
+constexpr unsigned graph_executed_kind = 7;  // by a core
+
+// Of accesses of cores, which place their own (npu/core/dma.hpp); places of tasks are below.
+constexpr std::uint16_t first_tag_of_cores = 0x8000;
 
 class GraphExecutor final : public Executor {
  public:
@@ -74,7 +78,10 @@ class GraphExecutor final : public Executor {
   }
 
   bool expect(const network::Progress& message) override {
-    return outlook_ && outlook_->take_in(message, port(graph_arrival_kind), setup_.memory_slot);
+    const bool is_of_core =
+        message.deliver.component() == setup_.memory_slot && message.tag >= first_tag_of_cores;
+    return outlook_ && !(setup_.is_core && is_of_core) &&
+           outlook_->take_in(message, port(graph_arrival_kind), setup_.memory_slot);
   }
 
   void follow(const network::Progress& message) override {
@@ -117,6 +124,9 @@ class GraphExecutor final : public Executor {
         }
         end_part(context, npu, event.tag);
         break;
+      case graph_executed_kind:
+        end_task(context, npu, npu.begun_task(work_, Lane::compute, event.tag).place);
+        break;
       case graph_arrival_kind:
         if (!take_arrival(context, npu, event.as<network::Arrival>(), event.tag)) {
           return;
@@ -143,15 +153,7 @@ class GraphExecutor final : public Executor {
       if (npu.number == Npu::unused) {
         continue;
       }
-      TileResult result;
-      result.tile = setup_.members[index];
-      result.role = npu.number;
-      result.finished = finished(npu);
-      result.end = npu.since;
-      for (std::size_t i = 0; i < npu.time_ps.size(); ++i) {
-        result.time[i] = SimTime::from_ps(npu.time_ps[i]);
-      }
-      visit(result);
+      visit(npu.result(setup_.members[index], finished(npu)));
     }
   }
 
@@ -217,7 +219,10 @@ class GraphExecutor final : public Executor {
     notes_heard_ += reader.get<std::uint64_t>();
     collectives_.add(reader);
   }
-  std::optional<AskedOfMemory> asked_of_memory() const override { return accesses_.asked(); }
+  // Cores access memory by themselves.
+  std::optional<AskedOfMemory> asked_of_memory() const override {
+    return setup_.is_core ? std::nullopt : std::optional(accesses_.asked());
+  }
   std::optional<SentBytes> sent_bytes() const override {
     return SentBytes{sent_bytes_, collectives_.sent_bytes()};
   }
@@ -342,7 +347,7 @@ class GraphExecutor final : public Executor {
     npu.begun.push_back({place, 1, context.now()});
     switch (task.action) {
       case GraphAction::compute:
-        end_after(context, place, compute_time(context, npu, task));
+        begin_computing(context, npu, place);
         return;
       case GraphAction::load:
       case GraphAction::store:
@@ -397,29 +402,25 @@ class GraphExecutor final : public Executor {
     context.send_self(time, port(graph_over_kind), place);
   }
 
-  // Of a node that computes, from now on: with what its host takes, and beside collectives.
-  SimTime compute_time(const pdes::Context& context, Npu& npu, const Task& task) const {
-    const EntityId self = context.self();
-    const SimTime time = node_time(setup_, self, task, npu.tasks.shape_of(task), npu.is_beside());
-    if (!task.is_issued || !setup_.host_times) {
-      return time;
+  void begin_computing(pdes::Context& context, Npu& npu, Place place) {
+    const Task& task = npu.tasks[place];
+    const auto on_core = number_on_core(setup_, context.self(), task, npu.tasks.shape_of(task));
+    if (on_core) {
+      compute::execute(context, setup_.compute_slot, *on_core, port(graph_executed_kind),
+                       static_cast<std::uint16_t>(place));
+    } else {
+      end_after(context, place, issued_time(setup_, context, npu, task));
     }
-    const compute::HostTimes host = setup_.host_times(self);
-    return host.begin(npu.issued_until, context.now(), task.issue) - context.now() + time;
   }
 
   // Whether the access is over now.
   bool end_part(pdes::Context& context, Npu& npu, std::uint16_t tag) {
-    const auto found = std::find_if(npu.begun.begin(), npu.begun.end(), [&](const auto& begun) {
-      return lane_of(work_, npu.tasks[begun.place]) == Lane::memory &&
-             static_cast<std::uint16_t>(begun.place) == tag;
-    });
-    ensure(found != npu.begun.end(), "an access that nobody has begun");
-    if (--found->parts > 0) {
-      return false;
+    BegunTask& begun = npu.begun_task(work_, Lane::memory, tag);
+    if (--begun.parts == 0) {
+      end_task(context, npu, begun.place);
+      return true;
     }
-    end_task(context, npu, found->place);
-    return true;
+    return false;
   }
 
   void end_task(pdes::Context& context, Npu& npu, Place place) {

@@ -10,11 +10,14 @@ namespace {
 
 constexpr std::size_t nodes_at_a_time = 4096;
 
-bool accesses_memory(const Task& task) {
-  return task.action == GraphAction::load || task.action == GraphAction::store;
-}
-
 }  // namespace
+
+// By itself, or by the core that computes it.
+bool GraphOutlook::accesses_memory(std::uint32_t index, const Task& task) const {
+  return task.action == GraphAction::load || task.action == GraphAction::store ||
+         (task.action == GraphAction::compute && setup().computing_accesses &&
+          setup().computing_accesses(member(index)));
+}
 
 MessageId name_of_wait(const CollectiveId& of, collective::StepName name) {
   name.step &= (1U << (tag_bits + step_bits)) - 1;
@@ -53,7 +56,7 @@ void GraphOutlook::look_through(std::uint32_t index) {
       const Task task = task_of(graphs_.work, node);
       if (task.action == GraphAction::collective) {
         take(exits_of_collective(index, host_.plan_of(task)), place);
-      } else if (task.action == GraphAction::send || accesses_memory(task)) {
+      } else if (task.action == GraphAction::send || accesses_memory(index, task)) {
         take(exits_of(index, task), place);
       }
       ++place;
@@ -90,7 +93,7 @@ GraphOutlook::Regions GraphOutlook::exits_of(std::uint32_t index, const Task& ta
     add_message(regions, here, graphs_.work.nodes[task.peer], Bytes(task.bytes));
   } else if (task.action == GraphAction::collective) {
     return exits_of_collective(index, host_.plan_of(task));
-  } else if (accesses_memory(task)) {
+  } else if (accesses_memory(index, task)) {
     const EntityId memory = setup().memory_node(here);
     add_exit(regions, here, memory);
     add_exit(regions, memory, here);  // the reply, too, where ways out and back differ
@@ -217,7 +220,7 @@ void GraphOutlook::reach(std::uint32_t index, const GraphTasks& tasks, Place pla
     }
   }
   if (task.action != GraphAction::send && task.action != GraphAction::collective &&
-      !accesses_memory(task)) {
+      !accesses_memory(index, task)) {
     return;
   }
   // A collective begins when the time that its library takes is over.

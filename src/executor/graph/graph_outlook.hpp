@@ -85,6 +85,7 @@ class GraphOutlook final : public WatchedOutlook {
     std::vector<SimTime> from_end;
   };
 
+  bool accesses_memory(std::uint32_t index, const Task& task) const;
   void look_through(std::uint32_t index);
   Regions exits_of(std::uint32_t index, const Task& task);
   const Regions& exits_of_collective(std::uint32_t index, const PlannedCollective& plan);

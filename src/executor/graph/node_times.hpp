@@ -1,10 +1,21 @@
-// How long nodes of graphs take, and in which lane.
+// What nodes of graphs compute, how long they take, and in which lane.
 #pragma once
+
+#include <cstdint>
+#include <optional>
 
 #include "graph/tasks.hpp"
 #include "tessera/executor/graph/graph.hpp"
 
 namespace tessera::executor {
+
+// What the compute model is asked for; none: the node takes a time that is recorded, or none.
+std::optional<workload::Operation> operation_of(const GraphOptions& options, const Task& task,
+                                                const workload::NodeShape* shape);
+
+// Its number in the component that computes, where a core goes through it (GraphSetup::is_core).
+std::optional<std::uint32_t> number_on_core(const GraphSetup& setup, EntityId self,
+                                            const Task& task, const workload::NodeShape* shape);
 
 // Of one that computes, at a node of the machine; `shape` is null where it is not known. `beside` a
 // collective it may take longer.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/collectives.hpp"
+#include "graph/node_times.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::executor {
@@ -45,6 +46,27 @@ void GraphNpu::ends_in_own_event(Place place) {
   found->parts = 0;
 }
 
+BegunTask& GraphNpu::begun_task(const GraphWork& work, Lane lane, std::uint16_t tag) {
+  const auto found = std::find_if(begun.begin(), begun.end(), [&](const BegunTask& task) {
+    return lane_of(work, tasks[task.place]) == lane &&
+           static_cast<std::uint16_t>(task.place) == tag;
+  });
+  ensure(found != begun.end(), "an access or an operation that nobody has begun");
+  return *found;
+}
+
+TileResult GraphNpu::result(EntityId tile, bool finished) const {
+  TileResult result;
+  result.tile = tile;
+  result.role = number;
+  result.finished = finished;
+  result.end = since;
+  for (std::size_t i = 0; i < time_ps.size(); ++i) {
+    result.time[i] = SimTime::from_ps(time_ps[i]);
+  }
+  return result;
+}
+
 void GraphNpu::book(SimTime now) {
   time_ps[static_cast<std::size_t>(activity_of(*this))] += (now - since).ps();
   since = now;
@@ -80,6 +102,17 @@ std::string to_string(Lane lane) {
       return "message";
   }
   throw InternalError("a lane outside its list");
+}
+
+SimTime issued_time(const GraphSetup& setup, const pdes::Context& context, GraphNpu& npu,
+                    const Task& task) {
+  const EntityId self = context.self();
+  const SimTime time = node_time(setup, self, task, npu.tasks.shape_of(task), npu.is_beside());
+  if (!task.is_issued || !setup.host_times) {
+    return time;
+  }
+  const compute::HostTimes host = setup.host_times(self);
+  return host.begin(npu.issued_until, context.now(), task.issue) - context.now() + time;
 }
 
 void save_npu(const GraphNpu& npu, pdes::StateWriter& writer) {

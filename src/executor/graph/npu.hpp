@@ -78,6 +78,9 @@ struct GraphNpu {
   bool is_beside() const;
   // A collective is over: from now on nothing is beside it, though its task ends by an event.
   void ends_in_own_event(Place place);
+  // One under way in this lane, by the lower bits of its place.
+  BegunTask& begun_task(const GraphWork& work, Lane lane, std::uint16_t tag);
+  TileResult result(EntityId tile, bool finished) const;
   // The time since the last change, in which the NPU did what it does now.
   void book(SimTime now);
 
@@ -104,6 +107,10 @@ struct GraphNpu {
 };
 
 Activity activity_of(Lane lane);
+
+// Of a node that computes, from now on: with what its host takes, and beside collectives.
+SimTime issued_time(const GraphSetup& setup, const pdes::Context& context, GraphNpu& npu,
+                    const Task& task);
 
 // All but the number. Collectives under way are made anew from their tasks.
 void save_npu(const GraphNpu& npu, pdes::StateWriter& writer);

@@ -14,6 +14,9 @@ SimTime GraphStanding::least_duration(std::uint32_t index, const GraphTasks& tas
   const EntityId self = setup_.members[index];
   switch (task.action) {
     case GraphAction::compute:
+      if (number_on_core(setup_, self, task, tasks.shape_of(task))) {
+        return setup_.least_time(self, *operation_of(work_.options, task, tasks.shape_of(task)));
+      }
       return node_time(setup_, self, task, tasks.shape_of(task));
     case GraphAction::send:
       return send_time(setup_, self, task);

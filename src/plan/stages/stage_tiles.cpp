@@ -72,10 +72,11 @@ std::vector<std::uint16_t> types_of_stage(const machine::Machine& machine, const
 machine::Tile least_tile(const machine::Machine& machine, const std::vector<std::uint16_t>& types) {
   machine::Tile least = machine.tiles()[types.front()];
   for (const std::uint16_t type : types) {
-    const Bytes sram = machine.tiles()[type].sram;
-    if (sram > Bytes(0) && (least.sram == Bytes(0) || sram < least.sram)) {
-      least.sram = sram;
+    const machine::Tile& tile = machine.tiles()[type];
+    if (tile.sram > Bytes(0) && (least.sram == Bytes(0) || tile.sram < least.sram)) {
+      least.sram = tile.sram;
     }
+    least.loads_operands = least.loads_operands && tile.loads_operands;
   }
   return least;
 }

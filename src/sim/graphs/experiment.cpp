@@ -16,6 +16,7 @@
 #include "tessera/config/without_effect.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/executor/collectives/group_dimensions.hpp"
+#include "tessera/npu/core/cores.hpp"
 #include "tessera/sim/experiment.hpp"
 #include "tessera/workload/graph_look.hpp"
 #include "tessera/workload/graph_workload.hpp"
@@ -286,6 +287,17 @@ void add_source(executor::GraphWork& work, std::shared_ptr<const workload::Graph
   }
   note_look(parts, workload, execution.section("collectives"), work);
   note_keys_without_effect(work, execution);
+}
+
+void list_operations_of_cores(const Platform& platform, executor::GraphWork& work) {
+  const bool any =
+      platform.compute && std::any_of(work.nodes.begin(), work.nodes.end(), [&](EntityId node) {
+        const machine::Tile& tile = platform.machine.tile_of(node);
+        return npu::core_of(platform.compute->of(tile)) != nullptr;
+      });
+  if (any) {
+    executor::list_operations(work);
+  }
 }
 
 }  // namespace tessera::sim

@@ -7,6 +7,7 @@
 #include "tessera/config/document.hpp"
 #include "tessera/executor/graph/graph.hpp"
 #include "tessera/machine/machine.hpp"
+#include "tessera/sim/platform.hpp"
 
 namespace tessera::sim {
 
@@ -31,5 +32,8 @@ std::string ignored_nodes(const workload::GraphLook& look);
 // ConfigError for those of trace files.
 void add_source(executor::GraphWork& work, std::shared_ptr<const workload::GraphSource> source,
                 const MemoryParts& parts, config::Section& workload, config::Section execution);
+
+// Of a machine with cores that go through operations instruction by instruction: lists these.
+void list_operations_of_cores(const Platform& platform, executor::GraphWork& work);
 
 }  // namespace tessera::sim

@@ -45,6 +45,7 @@ class GraphsReader final : public JobReader {
     if (source) {
       add_source(*graph, std::move(source), parts, workload, execution);
       note_operations(*graph);
+      list_operations_of_cores(setup_.platform, *graph);
       use_coherence(setup_.platform, setup_.machine, *graph);
       uses_coherence_ = graph->coherence.has_value();
       check_remote_access(*graph, execution.section("remote"));
@@ -100,7 +101,11 @@ JobDescription GraphsJob::describe(const Platform&) const {
 }
 
 bool GraphsJob::promises(const Platform& platform) const {
-  return !graph_->nodes_answer() && !platform.network->lumps_rings();
+  // Cores have accesses with tags of their own, above the places of tasks.
+  constexpr std::uint64_t most_places = 0x8000;
+  const bool has_tags =
+      graph_->operations.empty() || graph_->options.window + graph_->look.reach < most_places;
+  return has_tags && !graph_->nodes_answer() && !platform.network->lumps_rings();
 }
 
 std::string GraphsJob::brief() const {
@@ -129,6 +134,8 @@ std::optional<memory::CoherentGroup> GraphsJob::coherent_group() const {
 void GraphsJob::number(NextNumbers& next) {
   graph_->first_group = next.group;
   next.group += static_cast<std::uint32_t>(graph_->groups.size());
+  graph_->first_operation = next.operation;
+  next.operation += static_cast<std::uint32_t>(graph_->operations.size());
 }
 
 Job::BytesByNode GraphsJob::kept(const Platform& platform, const ServingMemory&) const {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -50,6 +51,7 @@ class GraphsJob final : public Job {
   std::shared_ptr<const workload::GraphSource> graphs(const Platform&) const override {
     return graph_->source;
   }
+  std::span<const workload::Operation> operations() const override { return graph_->operations; }
   void number(NextNumbers& next) override;
   BytesByNode kept(const Platform& platform, const ServingMemory& memory) const override;
 

@@ -8,6 +8,7 @@
 #include "tessera/executor/graph/forecast.hpp"
 #include "tessera/executor/graph/graph.hpp"
 #include "tessera/machine/routing/routing.hpp"
+#include "tessera/npu/core/cores.hpp"
 #include "tessera/sim/work.hpp"
 
 namespace tessera::sim {
@@ -136,7 +137,8 @@ class GraphsWork final : public Work {
   Wide operand_bytes() const override {
     Wide sum = 0;
     for (std::uint32_t npu = 0; npu < graph_.look.computed_bytes.size(); ++npu) {
-      if (platform_.machine.tile_of(graph_.nodes[npu]).operands_in_dram) {
+      const machine::Tile& tile = platform_.machine.tile_of(graph_.nodes[npu]);
+      if (tile.operands_in_dram && npu::core_of(platform_.compute->of(tile)) == nullptr) {
         sum += graph_.look.computed_bytes[npu] * job_.iterations;
       }
     }
@@ -150,9 +152,11 @@ class GraphsWork final : public Work {
     return of_node * instructions() / std::max<std::uint64_t>(1, tiles());
   }
   std::unique_ptr<compute::Compute> make_compute(std::span<const EntityId> members) const override {
-    return make_model_cores(platform_, {}, members);  // asked for times alone
+    return make_model_cores(platform_, graph_.operations, members);
   }
-  bool tells_when_cores_begin() const override { return true; }  // never
+  // Else models are asked for times alone.
+  std::span<const workload::Operation> operations() const override { return graph_.operations; }
+  bool tells_when_cores_begin() const override { return true; }
   std::unique_ptr<executor::Executor> make_executor(
       std::span<const EntityId> members, executor::Observer* observer,
       const executor::OutlookSetup& outlook) const override {
@@ -178,7 +182,8 @@ class GraphsWork final : public Work {
   void visit_pairs(const std::function<void(EntityId, EntityId)>& visit) const override {
     executor::visit_graph_pairs(setup_of({}, nullptr, {}), visit);
     const machine::Machine& machine = platform_.machine;
-    if (machine.channels.empty() || graph_.look.local_accesses + graph_.look.remote_accesses == 0) {
+    const bool accesses = graph_.look.local_accesses + graph_.look.remote_accesses > 0;
+    if (machine.channels.empty() || (!accesses && graph_.operations.empty())) {
       return;
     }
     for (const EntityId node : at_work_) {
@@ -244,7 +249,24 @@ class GraphsWork final : public Work {
         coherent_slot,
         outlook,
         host_times(),
-        library_of_groups(platform_.network->overheads().library, machine, routing)};
+        library_of_groups(platform_.network->overheads().library, machine, routing),
+        is_core(),
+        [&platform = platform_](EntityId node, const workload::Operation& operation) {
+          const machine::Tile& tile = platform.machine.tile_of(node);
+          return platform.machine.speeds.contains(node)
+                     ? SimTime::zero()
+                     : platform.compute->of(tile).least_duration(platform.machine, tile, operation);
+        },
+        compute_slot};
+  }
+
+  std::function<bool(EntityId)> is_core() const {
+    if (graph_.operations.empty()) {
+      return {};
+    }
+    return [&platform = platform_](EntityId node) {
+      return npu::core_of(platform.compute->of(platform.machine.tile_of(node))) != nullptr;
+    };
   }
 
   std::function<compute::HostTimes(EntityId)> host_times() const {

@@ -108,6 +108,7 @@ class Maker {
     parts.writes = parts.operators.size() - 1;
     parts.operators.push_back(make_vector(node_.name + "/softmax", "softmax", vector_));
     parts.operators.back().sharding = inner();
+    parts.operators.back().fused_elements = count * work.queries * work.keys;
     return parts;
   }
 
@@ -315,6 +316,7 @@ Operator OnnxOperators::epilogue_of(NodeNumber number) const {
   op.sharding = sharding == Sharding::column ? Sharding::heads
                 : sharding == Sharding::row  ? Sharding::replicated
                                              : sharding;
+  op.fused_elements = written_by(number);
   for (const TensorIndex at : read) {
     op.input_elements +=
         at == onnx::no_tensor || look_.is_constant(at) ? 0 : elements(look_.tensor(at));

@@ -160,7 +160,7 @@ class ProgramsReader final : public JobReader {
 
  private:
   void check_peaks(const workload::Workload& workload);
-  void note_unused_sram(Section& strategy) const;
+  void note_unused_sram(Section& strategy);
   void use_graphs(GraphsJob& job, plan::Plan plan, std::vector<Bytes> in_channels);
   ConfigError placed(const ConfigError& error);
 
@@ -227,17 +227,22 @@ std::unique_ptr<Job> ProgramsReader::read() {
   return job;
 }
 
-void ProgramsReader::note_unused_sram(Section& strategy) const {
+void ProgramsReader::note_unused_sram(Section& strategy) {
   const machine::Machine& machine = setup_.platform.machine;
   const std::vector<const machine::Tile*> kinds = kinds_of(machine, setup_.tiles.nodes);
   const bool is_streamed =
       !machine.channels.empty() && std::ranges::any_of(kinds, [](const machine::Tile* tile) {
-        return tile->sram > Bytes() && !tile->operands_in_dram;
+        return tile->sram > Bytes() && !tile->streams_nothing();
       });
   if (strategy_->sram != plan::SramAllocation::resident && !is_streamed) {
     config::note_without_effect(strategy, "sram",
                                 "tiles that stream nothing into SRAM (tile.operands, tile.sram, "
                                 "dram)");
+  }
+  if (std::ranges::all_of(kinds, &machine::Tile::loads_operands) && setup_.machine.has("tile")) {
+    Section tile = setup_.machine.section("tile");
+    config::note_without_effect(
+        tile, "sram", "cores that load operands themselves (machine.compute.operands: memory)");
   }
 }
 
@@ -312,6 +317,7 @@ void ProgramsReader::use_graphs(GraphsJob& job, plan::Plan plan, std::vector<Byt
       job.graph(),
       plan::make_graph_source(std::make_shared<plan::Plan>(std::move(plan)), job.graph().nodes),
       {setup_.platform.machine}, workload, setup_.section.section("execution"));
+  list_operations_of_cores(setup_.platform, job.graph());
 }
 
 // The plan knows no places. A complaint of it that begins with the path of a key, as in

@@ -156,6 +156,7 @@ struct ChakraFile::State {
            "kernel_class is none of Tessera's: " + std::to_string(kernel));
     }
     result.kernel = static_cast<Kernel>(kernel);
+    result.elements = count("fused_elements").value_or(0);
     return result;
   }
   std::uint32_t small(const char* name, std::uint64_t value) const {

@@ -63,6 +63,9 @@ void add_shape(chakra::Node& message, const NodeShape& shape) {
   if (shape.added > Bytes()) {
     add_count(message, "added_size", shape.added.count());
   }
+  if (shape.elements > 0) {
+    add_count(message, "fused_elements", shape.elements);
+  }
   if (shape.kernel != Kernel::plain) {
     add_count(message, "kernel_class", static_cast<std::uint64_t>(shape.kernel));
   }

@@ -37,6 +37,7 @@
 #include "tessera/workload/graph.hpp"
 #include "tessera/workload/graph_look.hpp"
 #include "tessera/workload/operation.hpp"
+#include "tessera/workload/operation_hash.hpp"
 
 namespace tessera::executor {
 
@@ -125,6 +126,12 @@ struct GraphWork {
   std::uint32_t first_group = 0;
   std::unordered_map<std::string, std::uint16_t> name_numbers;
   workload::GraphLook look;
+  // What nodes compute by the compute model, each once; of machines with cores that go through it
+  // instruction by instruction, else empty. The first of them has another number in the component
+  // that computes, where other work computes too.
+  std::vector<workload::Operation> operations;
+  std::unordered_map<workload::Operation, std::uint32_t, workload::OperationHash> operation_numbers;
+  std::uint32_t first_operation = 0;
   // Memory that is not the NPU's own is that of nodes of the machine, over its network: of channels
   // there, or, where there are none, of nodes that answer at once: [npus], or empty.
   bool remote_in_channels = false;
@@ -169,7 +176,16 @@ struct GraphSetup {
   std::function<std::optional<collective::LibraryChoice>(
       collective::Kind, const std::vector<EntityId>& nodes, Bytes bytes)>
       library{};
+  // Of a machine with cores that go through operations instruction by instruction: whether a node
+  // is one, and what an operation takes there at least. Empty: there are none. They take requests
+  // of messages.hpp of the compute room.
+  std::function<bool(EntityId node)> is_core{};
+  std::function<SimTime(EntityId node, const workload::Operation&)> least_time{};
+  unsigned compute_slot = 0;
 };
+
+// Finds GraphWork::operations. Reads all graphs.
+void list_operations(GraphWork& work);
 
 // TileResult::role is the NPU's number.
 std::unique_ptr<Executor> make_graph_executor(const GraphSetup& setup);
