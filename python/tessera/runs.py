@@ -23,7 +23,8 @@ _NAMED = {"phase": "phases", "activity": "activities", "traffic": "traffic", "cl
           "kind": "collectives"}
 #: In these tables the tenant is a number among the phases.
 _TENANTS_OF_PHASES = ("requests", "tokens", "service_load")
-#: What tables over time are about, and the fields that say which one it is.
+#: What tables over time are about, and the fields that say which one it is: the first three, which
+#: of links before format 1.9, whose ports had eight bits, need all three.
 _OVER_TIME = {"link_bins": ("link", ("node", "port", "to", "class")),
               "channel_bins": ("channel", ("channel", "node")),
               "core_bins": ("core", ("node",))}
@@ -279,9 +280,9 @@ class Run:
         if frame.empty:
             raise KeyError(f"the trace holds no rows of table '{table}': its model keeps no account, "
                            "or the trace level is none")
-        things = frame.drop_duplicates(list(keys[:2])).sort_values(list(keys[:2]))
+        things = frame.drop_duplicates(list(keys[:3])).sort_values(list(keys[:3]))
         edges = np.unique(np.concatenate([frame["begin"], frame["end"]]))
-        grid = _Grid(frame, things, list(keys[:2]), edges)
+        grid = _Grid(frame, things, list(keys[:3]), edges)
         fields = [name for name in frame.columns if name not in {*keys, "begin", "end"}]
         units = frame.attrs["units"]
         data = {name: ((what, "time"), grid.spread(frame[name], largest=name in _LARGEST),

@@ -4,6 +4,7 @@ import numpy as np
 
 from .errors import NothingToDraw
 from .grid import shape, spacing
+from .link_keys import LinkKeys
 
 # With more nodes than this, or nodes closer together, arrows cannot be told apart, and each node
 # becomes a patch of one colour instead.
@@ -20,8 +21,8 @@ class Map:
 
     def __init__(self, run, link_rows, longest):
         nodes = run.nodes()
-        pairs = link_rows["node"].astype(np.int64) << 8 | link_rows["port"]
-        _, first, self.link_of_row = np.unique(pairs, return_index=True, return_inverse=True)
+        _, first, self.link_of_row = np.unique(LinkKeys(link_rows).of(link_rows), return_index=True,
+                                               return_inverse=True)
         links = link_rows[first]
         if not np.isin(np.concatenate((links["node"], links["to"])), nodes["node"]).all():
             raise NothingToDraw("the trace has links of nodes that it does not describe")
@@ -30,7 +31,7 @@ class Map:
         nodes = self._part_in_use(nodes, np.isin(nodes["node"], [links["node"], links["to"]]))
         self.x, self.y = nodes["x"], nodes["y"]
         self.used = nodes["stage"] >= 0
-        self.port = links["port"]
+        self.outward = _OUTWARD[np.minimum(links["port"], len(_OUTWARD) - 1)]
         self.source = np.searchsorted(nodes["node"], links["node"])
         self.target = np.searchsorted(nodes["node"], links["to"])
         self.node_numbers = nodes["node"]
@@ -52,7 +53,7 @@ class Map:
         return (np.ptp(self.x) / self.spacing_x + 1, np.ptp(self.y) / self.spacing_y + 1)
 
     def sum_by_link(self, amount):
-        return np.bincount(self.link_of_row, amount, minlength=self.port.size)
+        return np.bincount(self.link_of_row, amount, minlength=self.source.size)
 
     def name_of(self, link):
         source, target = self.node_numbers[self.source[link]], self.node_numbers[self.target[link]]
@@ -71,9 +72,8 @@ class Map:
 
 
 # Direction of each port on a grid: west, east, north, south; a link of a torus that leaves the west
-# edge goes west, but ends in the east.
-_OUTWARD = np.zeros((256, 2))
-_OUTWARD[:4] = (-1, 0), (1, 0), (0, -1), (0, 1)
+# edge goes west, but ends in the east. Further ports have none.
+_OUTWARD = np.array(((-1, 0), (1, 0), (0, -1), (0, 1), (0, 0)), float)
 
 
 def arrows(where):
@@ -81,11 +81,11 @@ def arrows(where):
     directions lie side by side; one that wraps around the machine is a short piece at its start."""
     x, y = where.x[where.source], where.y[where.source]
     dx, dy = where.x[where.target] - x, where.y[where.target] - y
-    along = dx * _OUTWARD[where.port, 0] + dy * _OUTWARD[where.port, 1]
+    along = dx * where.outward[:, 0] + dy * where.outward[:, 1]
     if (np.abs(along) == np.hypot(dx, dy)).all():  # a grid: ports are directions
         wraps = along < 0
-        dx = np.where(wraps, 0.6 * _OUTWARD[where.port, 0] * where.spacing_x, dx)
-        dy = np.where(wraps, 0.6 * _OUTWARD[where.port, 1] * where.spacing_y, dy)
+        dx = np.where(wraps, 0.6 * where.outward[:, 0] * where.spacing_x, dx)
+        dy = np.where(wraps, 0.6 * where.outward[:, 1] * where.spacing_y, dy)
     length = np.maximum(np.hypot(dx, dy), 1e-12)
     shift = 0.11 * min(where.spacing_x, where.spacing_y)
     start_x, start_y = x - dy / length * shift, y + dx / length * shift

@@ -6,6 +6,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 from . import boxes, figure
 from .cluster import Layout, cluster_of
 from .errors import NothingToDraw
+from .link_keys import LinkKeys
 from .link_layout import Map, arrows
 from .resolved import flatten, read_text
 from .scales import norm_of
@@ -25,8 +26,8 @@ class _Boxes:
         self.layout = Layout(cluster)
         self.shape = boxes.shape(self.layout, longest)
         self.name = cluster.name_of
-        pairs = rows["node"].astype(np.int64) << 8 | rows["port"]
-        _, first, self.link_of_row = np.unique(pairs, return_index=True, return_inverse=True)
+        _, first, self.link_of_row = np.unique(LinkKeys(rows).of(rows), return_index=True,
+                                               return_inverse=True)
         self.source, self.target = rows["node"][first], rows["to"][first]
 
     def sum_by_link(self, amount):

@@ -3,6 +3,7 @@
 import numpy as np
 
 from .cluster import cluster_of
+from .link_keys import LinkKeys
 from .resolved import quantity
 from .spans import Frames, sum_over_time
 
@@ -10,17 +11,14 @@ _MOST_FRAMES = 64
 _MOST_VALUES = 100e6  # of frames and links together, for memory's sake
 
 
-def _key(rows):
-    return rows["node"].astype(np.int64) << 8 | rows["port"]
-
-
 class Links:
-    """Totals of each link, sorted by node and port, and their use in each frame of time."""
+    """Totals of each link, sorted by node, port and end, and their use in each frame of time."""
 
     def __init__(self, run, values):
         self.run = run
         self.rows, self.span = self._totals(run)
-        self.keys = _key(self.rows)
+        self._known = LinkKeys(self.rows)
+        self.keys = self._known.of(self.rows)
         self.span = max(1, self.span)
         most = max(4, int(min(_MOST_FRAMES, _MOST_VALUES // max(1, self.rows.size))))
         self.frames = Frames(run, "link_bins", most)
@@ -37,17 +35,17 @@ class Links:
             return {field: self.rows[field].astype(float)[None] for field in ("busy", "bytes")}
         return sum_over_time(
             self.run, "link_bins", self.frames, self.keys.size,
-            lambda rows: np.searchsorted(self.keys, _key(rows)), ("busy", "bytes"))
+            lambda rows: np.searchsorted(self.keys, self._known.of(rows)), ("busy", "bytes"))
 
     @staticmethod
     def _totals(run):
         """Of a run cut short there are bins alone, which are added up."""
         if run.rows("links"):
             rows = run.read("links")
-            rows = rows[np.argsort(_key(rows), kind="stable")]
+            rows = rows[np.argsort(LinkKeys(rows).of(rows), kind="stable")]
             return rows, int((rows["end"] - rows["begin"]).max())
         bins = run.read("link_bins")
-        _, first, place = np.unique(_key(bins), return_index=True, return_inverse=True)
+        _, first, place = np.unique(LinkKeys(bins).of(bins), return_index=True, return_inverse=True)
         rows = bins[first].copy()
         for field in ("busy", "bytes"):
             rows[field] = np.bincount(place, bins[field].astype(float), first.size)

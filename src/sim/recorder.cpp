@@ -144,7 +144,7 @@ trace::LinkRow row_of(const network::LinkUse& use, const machine::Topology& topo
   const machine::Link link = topology.link(use.node, use.port);
   row.to = link.to.value();
   row.link_class = static_cast<std::uint8_t>(std::min<std::uint16_t>(link.link_class, 255));
-  row.port = static_cast<std::uint8_t>(use.port);
+  row.port = use.port;
   return row;
 }
 

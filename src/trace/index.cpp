@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <utility>
 
 #include "schema.hpp"
 #include "store/fixed_table.hpp"
@@ -53,10 +54,11 @@ Contents survey(const std::string& folder, const std::vector<TracePart>& parts) 
       contents.tables = tables;
       contents.attributes = reader.attributes();
     }
-    if (!std::equal(tables.begin(), tables.end(), contents.tables.begin(), contents.tables.end(),
-                    same_schema)) {
+    if (!std::equal(contents.tables.begin(), contents.tables.end(), tables.begin(), tables.end(),
+                    readable_as)) {
       throw IoError(path + ": error: has other tables than rank 0");
     }
+    contents.tables = std::move(tables);  // a program that goes on may have wider fields
     contents.sources.push_back(std::move(source));
   }
   return contents;
@@ -137,11 +139,12 @@ void write_ranks(hid_t file, const Contents& contents, const std::string& path) 
 // Rank 0's attributes, which are those of the run, but for the ones that are of one file.
 void write_root(hid_t file, const Attributes& attributes, const std::string& path) {
   for (const auto& [name, text] : attributes) {
-    if (name != "rank" && name != "segment" && name != "file_type") {
+    if (name != "rank" && name != "segment" && name != "file_type" && name != "format_version") {
       hdf5::write_text(file, name, text, path);
     }
   }
   hdf5::write_text(file, "file_type", index_file_type, path);
+  hdf5::write_text(file, "format_version", format_version, path);
 }
 
 void write_index(const std::string& folder, const std::vector<TracePart>& parts) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "schema.hpp"
 #include "store/posix_file.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"
@@ -9,19 +10,6 @@
 #include "tessera/trace/store/json.hpp"
 
 namespace tessera::trace {
-namespace {
-
-// Whether rows of `stored` can be read as rows of `expected`; words about them may differ.
-bool same_layout(const TableSpec& stored, const TableSpec& expected) {
-  return stored.row_bytes == expected.row_bytes &&
-         std::equal(stored.fields.begin(), stored.fields.end(), expected.fields.begin(),
-                    expected.fields.end(), [](const Field& a, const Field& b) {
-                      return a.name == b.name && a.type == b.type && a.offset == b.offset;
-                    });
-}
-
-}  // namespace
-
 std::vector<TracePart> verified_traces(const std::string& folder) {
   const std::vector<std::string> faults = verify_run_folder(folder);
   if (!faults.empty()) {
@@ -54,7 +42,7 @@ RankTrace::RankTrace(const TracePart& part)
     if (std::find(present.begin(), present.end(), name) == present.end()) {
       continue;
     }
-    if (!same_layout(reader_.spec(name), specs_[table])) {
+    if (!readable_as(reader_.spec(name), specs_[table])) {
       throw IoError(path_ + ": error: table '" + name + "' has other fields than this program's");
     }
     rows_[table] = part.good_rows(name, reader_.committed_rows(name));

@@ -34,7 +34,7 @@ class RankTrace {
   void for_each(Table table, Body body) const {
     for (std::uint64_t first = 0; first < rows_[table]; first += block_rows) {
       const std::uint64_t count = std::min(block_rows, rows_[table] - first);
-      const ReadTable block = reader_.read(specs_[table].name, first, count);
+      const ReadTable block = reader_.read_as(specs_[table], first, count);
       for (std::uint64_t row = 0; row < block.rows; ++row) {
         body(block.record<Record>(row));
       }

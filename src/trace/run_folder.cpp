@@ -19,6 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* nested_folder = "traces";
+constexpr std::string_view report_name = "report.html";  // of `tessera report`
 
 bool all_digits(std::string_view text, std::size_t at_least) {
   return text.size() >= at_least &&
@@ -65,7 +66,7 @@ bool is_run_file(std::string_view name) {
 
 // Files that the tools which read a run put beside it; a new run leaves them.
 bool is_tool_file(std::string_view name) {
-  return name.ends_with(".png") || name.ends_with(".json.gz");
+  return name == report_name || name.ends_with(".png") || name.ends_with(".json.gz");
 }
 
 [[noreturn]] void refuse(const std::string& folder, const std::string& reason) {

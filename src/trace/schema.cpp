@@ -4,7 +4,6 @@
 #include <array>
 #include <bit>
 #include <set>
-#include <tuple>
 
 #include "tessera/core/error.hpp"
 
@@ -150,13 +149,17 @@ TableSpec read_schema(hid_t dataset, const std::string& name, const std::string&
   return spec;
 }
 
-bool same_schema(const TableSpec& a, const TableSpec& b) {
-  const auto same_field = [](const Field& x, const Field& y) {
-    return std::tie(x.name, x.type, x.offset, x.unit, x.description) ==
-           std::tie(y.name, y.type, y.offset, y.unit, y.description);
+bool readable_as(const TableSpec& stored, const TableSpec& wanted) {
+  const auto fits = [](FieldType narrow, FieldType wide) {
+    return narrow == wide || (narrow < wide && wide <= FieldType::u64);
   };
-  return a.name == b.name && a.row_bytes == b.row_bytes &&
-         std::equal(a.fields.begin(), a.fields.end(), b.fields.begin(), b.fields.end(), same_field);
+  const auto is_there = [&](const Field& field) {
+    return std::any_of(stored.fields.begin(), stored.fields.end(), [&](const Field& own) {
+      return own.name == field.name && fits(own.type, field.type);
+    });
+  };
+  return stored.name == wanted.name &&
+         std::all_of(wanted.fields.begin(), wanted.fields.end(), is_there);
 }
 
 }  // namespace tessera::trace

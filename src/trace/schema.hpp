@@ -13,7 +13,7 @@ namespace tessera::trace {
 // Values of the root attributes `file_type` and `format_version`; a reader refuses another major.
 inline constexpr const char* trace_file_type = "tessera-trace";
 inline constexpr const char* index_file_type = "tessera-index";
-inline constexpr const char* format_version = "1.8";
+inline constexpr const char* format_version = "1.9";
 inline constexpr std::string_view readable_versions = "1.";
 
 // Bytes one value of `type` takes.
@@ -33,7 +33,8 @@ void write_schema(hid_t dataset, const TableSpec& spec, const std::string& path)
 // The same, read back. Throws IoError when a field's type is none of a trace's.
 TableSpec read_schema(hid_t dataset, const std::string& name, const std::string& path);
 
-// Whether two tables have the same layout, units and meanings.
-bool same_schema(const TableSpec& a, const TableSpec& b);
+// Whether rows of `stored` can be read as rows of `wanted`, field by field by name: it has all of
+// these fields, none of them wider. Words about them may differ.
+bool readable_as(const TableSpec& stored, const TableSpec& wanted);
 
 }  // namespace tessera::trace

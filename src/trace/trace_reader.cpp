@@ -105,7 +105,8 @@ struct TraceReader::Impl {
   // Why `commit`, which follows the rows known to be good, is not to be believed; "" if it is.
   std::string fault_of(const Commit& commit) const;
   void accept(const Commit& commit);
-  void read_rows(const StoredTable& table, std::uint64_t first, std::uint64_t count,
+  // As rows of type `wanted`.
+  void read_rows(const StoredTable& table, hid_t wanted, std::uint64_t first, std::uint64_t count,
                  std::byte* bytes) const;
   // CRC-32C of rows [first, end) as a continuation of `crc`, a mebibyte at a time.
   std::uint32_t crc_of_rows(const StoredTable& table, std::uint64_t first, std::uint64_t end,
@@ -267,7 +268,7 @@ std::string TraceReader::Impl::fault_of(const Commit& commit) const {
   return crc == commit.crc ? "" : "the CRC-32C of its rows differs";
 }
 
-void TraceReader::Impl::read_rows(const StoredTable& table, std::uint64_t first,
+void TraceReader::Impl::read_rows(const StoredTable& table, hid_t wanted, std::uint64_t first,
                                   std::uint64_t count, std::byte* bytes) const {
   if (count == 0) {
     return;
@@ -275,8 +276,7 @@ void TraceReader::Impl::read_rows(const StoredTable& table, std::uint64_t first,
   const hsize_t size = count;
   const hdf5::Space memory(hdf5::check(H5Screate_simple(1, &size, nullptr), path, "read rows"));
   const hdf5::Space source = hdf5::select_rows(table.dataset.get(), first, count, path);
-  hdf5::check(H5Dread(table.dataset.get(), table.type.get(), memory.get(), source.get(),
-                      H5P_DEFAULT, bytes),
+  hdf5::check(H5Dread(table.dataset.get(), wanted, memory.get(), source.get(), H5P_DEFAULT, bytes),
               path, "read rows");
 }
 
@@ -289,7 +289,7 @@ std::uint32_t TraceReader::Impl::crc_of_rows(const StoredTable& table, std::uint
   std::vector<std::byte> rows(std::min(most, end - first) * row_bytes);
   while (first < end) {
     const std::uint64_t count = std::min(most - first % most, end - first);
-    read_rows(table, first, count, rows.data());
+    read_rows(table, table.type.get(), first, count, rows.data());
     crc = crc32c(rows.data(), count * row_bytes, crc);
     first += count;
   }
@@ -354,7 +354,19 @@ ReadTable TraceReader::read(std::string_view table, std::uint64_t first,
   ReadTable result{source.spec, std::min(count, source.good - begin), {}};
   result.bytes.resize(result.rows * source.spec.row_bytes);
   const hdf5::Guard guard;
-  impl_->read_rows(source, begin, result.rows, result.bytes.data());
+  impl_->read_rows(source, source.type.get(), begin, result.rows, result.bytes.data());
+  return result;
+}
+
+ReadTable TraceReader::read_as(const TableSpec& wanted, std::uint64_t first,
+                               std::uint64_t count) const {
+  const StoredTable& source = impl_->table(wanted.name);
+  const std::uint64_t begin = std::min(first, source.good);
+  ReadTable result{wanted, std::min(count, source.good - begin), {}};
+  result.bytes.resize(result.rows * wanted.row_bytes);
+  const hdf5::Guard guard;
+  const hdf5::Type type = row_type(wanted, impl_->path);
+  impl_->read_rows(source, type.get(), begin, result.rows, result.bytes.data());
   return result;
 }
 

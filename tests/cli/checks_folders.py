@@ -24,6 +24,20 @@ def run_and_show(program):
 
 
 @check
+def run_again_beside_what_was_made_of_it(program):
+    """A report, pictures and exports in the folder of a run stay where it is run again."""
+    for name in ("report.html", "trace.json.gz"):
+        done = program.call("run", HERE / "short.yaml", "-o", program.folder)
+        expect(done.returncode == 0, done.stderr_text)
+        (program.folder / name).write_text("made of it")
+    (program.folder / "plots").mkdir()
+    again = program.call("run", HERE / "short.yaml", "-o", program.folder)
+    expect(again.returncode == 0, again.stderr_text)
+    left = {p.name for p in program.folder.iterdir()}
+    expect({"report.html", "trace.json.gz", "plots"} <= left, left)
+
+
+@check
 def show_damaged_run(program):
     program.call("run", HERE / "short.yaml", "-o", program.folder)
     trace = program.folder / "trace.00000.h5"

@@ -128,3 +128,23 @@ def test_configuration(run):
 def test_summary_on_stdout_is_that_of_the_file(run, program):
     done = subprocess.run([program, "show", run.folder, "--json"], capture_output=True, check=True)
     assert json.loads(done.stdout) == run.summary
+
+
+def test_no_link_of_a_switch_with_many_ports_is_taken_for_another(tmp_path):
+    servers = 260
+    cluster = ts.topologies.Cluster(
+        nodes=servers, accelerators=1, nics=1,
+        switch={"bandwidth": "300 GB/s", "latency": "250 ns"},
+        nic={"bandwidth": "60 GB/s", "latency": "1 us"},
+        port={"bandwidth": "30 GB/s", "latency": "1 us"},
+        fabric={"kind": "switch"})
+    machine = ts.Machine(topology=cluster, tile=ts.Tile(peak={"fp16": "900 TFLOP/s"}, sram="50 MB"),
+                         network=ts.networks.Packet(routing="cluster"))
+    wide = small_experiment(
+        machine=machine, strategy=ts.Strategy(data=servers),
+        workload=ts.workloads.Transformer(layers=1, hidden=64, heads=4, sequence=16, vocabulary=64, batch=servers),
+        options=ts.RunOptions(trace="summary", bins=2)).run(tmp_path / "wide")
+    links = wide.links_over_time()
+    assert links.sizes["link"] == len(wide.links) >= 4 * servers
+    assert float((links["busy"] / links["width"]).max()) <= 1
+    assert int(links["bytes"].sum()) == wide.links["bytes"].sum()

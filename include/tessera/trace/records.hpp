@@ -107,7 +107,7 @@ struct LinkRow {
   std::uint64_t largest_queue_bytes = 0;
   std::uint32_t node = 0;
   std::uint32_t to = 0;
-  std::uint8_t port = 0;
+  std::uint32_t port = 0;
   std::uint8_t link_class = 0;
 };
 

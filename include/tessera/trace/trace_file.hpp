@@ -140,6 +140,9 @@ class TraceReader {
   ReadTable read(std::string_view table) const;
   // Rows [first, first + count), cut at the last good row.
   ReadTable read(std::string_view table, std::uint64_t first, std::uint64_t count) const;
+  // The same rows of the table that `wanted` names, as rows of `wanted`: fields by name, all of
+  // which the file has, and wider where they were narrower there.
+  ReadTable read_as(const TableSpec& wanted, std::uint64_t first, std::uint64_t count) const;
   // Rows of the last good commit.
   std::uint64_t committed_rows(std::string_view table) const;
   // Simulated time of the last good commit; zero when there is none.

@@ -111,6 +111,45 @@ TEST(ChromeExport, RefusesRowsThatEndBeforeTheyBegin) {
               HasSubstr("'link_bins'"));
 }
 
+// Before format 1.9 the port of a link had eight bits.
+TEST(ChromeExport, ReadsLinksOfEarlierFormats) {
+  struct EarlierRow {
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
+    std::uint64_t bytes = 0;
+    std::int64_t busy = 0;
+    std::uint64_t queue = 0;
+    std::uint32_t node = 0;
+    std::uint32_t to = 0;
+    std::uint8_t port = 0;
+    std::uint8_t link_class = 0;
+  };
+  const auto table = [](const char* name) {
+    return describe<EarlierRow>(
+        name, "rows of a test",
+        {field("begin", &EarlierRow::begin, "", "-"), field("end", &EarlierRow::end, "", "-"),
+         field("bytes", &EarlierRow::bytes, "", "-"), field("busy", &EarlierRow::busy, "", "-"),
+         field("largest_queue", &EarlierRow::queue, "", "-"),
+         field("node", &EarlierRow::node, "", "-"), field("to", &EarlierRow::to, "", "-"),
+         field("port", &EarlierRow::port, "", "-"),
+         field("class", &EarlierRow::link_class, "", "-")});
+  };
+  const TempFolder folder;
+  TraceFile file(folder.file(trace_name(0, 1)), {table("link_bins"), table("links")},
+                 {{"phases", "forward"}, {"activities", "compute"}});
+  file.append(0, EarlierRow{0, 1000, 77, 500, 0, 0, 1, 3, 2});
+  file.append(1, EarlierRow{0, 1000, 77, 500, 0, 0, 1, 3, 2});
+  file.close(SimTime::from_ps(1000));
+  write_manifest(folder.path(), 1);
+  EXPECT_EQ(exported(folder).result.bins, 1U);
+
+  const TraceReader reader(folder.file(trace_name(0, 1)));
+  const auto row = reader.read_as(tables()[links], 0, 1).record<LinkRow>(0);
+  EXPECT_EQ(row.port, 3U);
+  EXPECT_EQ(row.link_class, 2U);
+  EXPECT_EQ(row.bytes, 77U);
+}
+
 TEST(ChromeExport, RefusesTablesOfAnotherForm) {
   const TempFolder folder;
   TableSpec other = row_table("operators");

@@ -119,12 +119,47 @@ TEST(Index, CopiesTheAttributes) {
   write_index(folder.path(), 3);
   const std::string path = folder.file("index.h5");
   EXPECT_EQ(text_attribute(path, ".", "file_type"), "tessera-index");
-  EXPECT_EQ(text_attribute(path, ".", "format_version"), "1.8");
+  EXPECT_EQ(text_attribute(path, ".", "format_version"), "1.9");
   EXPECT_EQ(text_attribute(path, ".", "seed"), "9");
   EXPECT_EQ(text_attribute(path, ".", "rank"), "") << "the index is of no rank";
   EXPECT_EQ(text_attribute(path, "a", "description"), "rows of a test");
   EXPECT_EQ(text_attribute(path, "a", "unit.negative"), "ps");
   EXPECT_EQ(text_attribute(path, "a", "description.rank"), "who wrote it");
+}
+
+struct NarrowRow {
+  std::uint32_t place = 0;
+  std::uint8_t port = 0;
+};
+struct WideRow {
+  std::uint32_t place = 0;
+  std::uint32_t port = 0;
+};
+
+template <class Record>
+void write_ports(const std::string& path, const std::vector<Record>& rows) {
+  TraceFile file(path,
+                 {describe<Record>("ports", "rows of a test",
+                                   {field("place", &Record::place, "", "where"),
+                                    field("port", &Record::port, "", "which")})},
+                 {});
+  for (const Record& row : rows) {
+    file.append(0, row);
+  }
+  file.close(SimTime::zero());
+}
+
+TEST(Index, ShowsNarrowerFieldsOfEarlierFormatsAsThoseOfLaterOnes) {
+  const TempFolder folder;
+  write_ports<NarrowRow>(folder.file(trace_name(0, 2)), {{1, 250}, {2, 3}});
+  write_ports<WideRow>(folder.file(trace_name(1, 2)), {{3, 300}});
+  write_index(folder.path(), 2);
+  const auto rows = read_all<WideRow>(folder.file("index.h5"), "ports");
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_EQ(rows[0].port, 250U);
+  EXPECT_EQ(rows[1].port, 3U);
+  EXPECT_EQ(rows[1].place, 2U);
+  EXPECT_EQ(rows[2].port, 300U);
 }
 
 TEST(Index, RefusesWhatItWouldShowAsZeros) {

@@ -110,7 +110,7 @@ TEST(Tables, KeepWhatIsWritten) {
   const std::string path = folder.file("trace.h5");
   const OperatorRow step{(std::int64_t{1} << 53) + 1, (std::int64_t{1} << 62) + 1, 7, 8, 9, 2, 5};
   const MessageRow message{1, 2, 3, std::uint64_t{1} << 63, 4, 5, 3};
-  const LinkRow link{10, 20, 30, 40, 50, 60, 70, 3, 4};
+  const LinkRow link{10, 20, 30, 40, 50, 60, 70, 300, 4};
   const CollectivePhaseRow phase{12, 22, 32, 42, 52, 62, 7, 8};
   const ChannelRow channel{11, 21, 31, 41, 51, 61, 1, 2, 3, 71, 81};
   TraceFile file(path, tables(), {});
@@ -142,7 +142,7 @@ TEST(Tables, KeepWhatIsWritten) {
   EXPECT_EQ(read_message.taken_ps, 3);
   EXPECT_EQ(read_message.bytes, std::uint64_t{1} << 63);
   EXPECT_EQ(read_message.traffic, 3);
-  EXPECT_EQ(reader.read("links").record<LinkRow>(0).port, 3);
+  EXPECT_EQ(reader.read("links").record<LinkRow>(0).port, 300U);
   EXPECT_EQ(reader.read("links").record<LinkRow>(0).largest_queue_bytes, 50U);
   EXPECT_EQ(reader.read("links").record<LinkRow>(0).link_class, 4);
   EXPECT_EQ(reader.read("collective_phases").record<CollectivePhaseRow>(0).dimension, 8);

@@ -49,7 +49,7 @@ TEST(RunFolder, LosesAnEarlierRunAndKeepsPlots) {
   fs::create_directories(folder.file("traces/001"));
   write_contents(folder.file("traces/001/trace.01000.h5"), "old");
   fs::create_directory(folder.file("plots"));
-  for (const char* kept : {"plots/mine.txt", "busy.png", "timeline.json.gz"}) {
+  for (const char* kept : {"plots/mine.txt", "busy.png", "timeline.json.gz", "report.html"}) {
     write_contents(folder.file(kept), "kept");
   }
   write_contents(folder.file("manifest.json.tmp"), "half");
@@ -58,7 +58,8 @@ TEST(RunFolder, LosesAnEarlierRunAndKeepsPlots) {
   for (const auto& entry : fs::directory_iterator(folder.path())) {
     left.push_back(entry.path().filename().string());
   }
-  EXPECT_THAT(left, ::testing::UnorderedElementsAre("plots", "busy.png", "timeline.json.gz"));
+  EXPECT_THAT(left, ::testing::UnorderedElementsAre("plots", "busy.png", "timeline.json.gz",
+                                                    "report.html"));
   EXPECT_EQ(contents_of(folder.file("plots/mine.txt")), "kept");
 }
 

@@ -179,7 +179,7 @@ TEST(Summary, IsValidJsonWhateverItHolds) {
 }
 
 TEST(Summary, ToleratesUnknownAndMissingKeys) {
-  const Summary s = read_text(R"({"file_type": "tessera-summary", "format_version": "1.8",
+  const Summary s = read_text(R"({"file_type": "tessera-summary", "format_version": "1.9",
       "status": "stopped", "new": {"a": [1]}, "wall_s": 3, "events": null,
       "breakdown": {"note": 1, "total": {"tiles": 2, "note": "x", "compute": {"mean_ps": 7}}},
       "versions": {"mpi": "m", "cuda": 3}})");

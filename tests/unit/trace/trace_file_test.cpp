@@ -107,7 +107,7 @@ TEST(TraceFile, KeepsTheAttributes) {
   EXPECT_EQ(reader.attribute("long"), long_text);
   EXPECT_EQ(reader.attribute("absent"), "");
   EXPECT_EQ(reader.attribute("file_type"), "tessera-trace");
-  EXPECT_EQ(reader.attribute("format_version"), "1.8");
+  EXPECT_EQ(reader.attribute("format_version"), "1.9");
   EXPECT_EQ(reader.attribute("time_unit"), "ps");
   EXPECT_EQ(reader.attributes().size(), 6U);
 }

@@ -99,7 +99,7 @@ TEST(TraceReader, RefusesOtherFormats) {
     EXPECT_THAT(opening(path), HasSubstr("format version")) << version;
   }
   // A newer minor is tolerated: the complaint is about what is missing.
-  write_foreign(path, {{"file_type", "tessera-trace"}, {"format_version", "1.8"}});
+  write_foreign(path, {{"file_type", "tessera-trace"}, {"format_version", "1.9"}});
   EXPECT_THAT(opening(path), HasSubstr("cannot open the commits"));
 }
 
