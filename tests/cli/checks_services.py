@@ -173,6 +173,46 @@ def capacity_uses_all_ranks(program):
 
 
 @check
+def sweep_of_a_service_reports_what_it_is_judged_by(program):
+    """On any number of ranks, in its table, its files and its pictures."""
+    service(program, SERVICE.replace("      target", "      price: 2\n      target"))
+    sweep = program.scratch / "sweep.yaml"
+    sweep.write_text("experiment: service.yaml\naxes: {workload.tenants.0.replicas: [1, 2]}\n"
+                     "objective: {minimize: services.chat.first_token_ps.p99}\n"
+                     "report: [services.0.met_per_s, service_totals.0.latency_ps.p90]\n", encoding="utf-8")
+    texts = []
+    for ranks in (1, 2):
+        done = program.call("sweep", sweep, "-q", "-o", program.folder, ranks=ranks)
+        expect(done.returncode == 0, done.stderr_text)
+        expect("best by smallest services.chat.first_token_ps.p99" in done.stdout_text, done.stdout_text)
+        texts.append((program.folder / "sweep.csv").read_text())
+    expect(texts[0] == texts[1], texts)
+    head, *rows = [line.split(",") for line in texts[0].splitlines()]
+    expect("memory_per_tile_bytes" not in head, head)
+    for name in ("met_per_s", "between_tokens_ps.p99", "cost_a_million_tokens"):
+        expect(all(float(row[head.index("services.chat." + name)]) > 0 for row in rows), (name, rows))
+    totals = head.index("service_totals.0.latency_ps.p90")
+    expect([row[totals] == "" for row in rows] == [True, False], rows)  # one replica has no totals
+    report = program.call("report", program.folder)
+    expect(report.returncode == 0, report.stderr_text)
+
+
+@check
+def capacity_does_not_answer_for_bursts(program):
+    """All requests of a short list that come at once may meet their targets; the rate is another."""
+    rates = []
+    for count in (60, 3000):
+        text = SERVICE.replace("latency: 300 us", "latency: 1 s").replace("count: 60", "count: %d" % count)
+        found = program.call("capacity", service(program, text), "-q", "--within", "0.05", "--json")
+        expect(found.returncode == 0, found.stderr_text)
+        row = json.loads(found.stdout_text)["rows"][0]
+        expect(row["status"] == "met" and row["beyond"] > 0, row)
+        expect(row["services"][0]["served"] == count * row["times_count"], row)
+        rates.append(row["rate"])
+    expect(abs(rates[0] / rates[1] - 1) < 0.2, rates)
+
+
+@check
 def plan_of_a_service_says_why_nothing_could_be_tried(program):
     asked = ["plan", service(program, SERVICE.replace("capacity: 4 MB", "capacity: 4 kB")), "-q", "--folder",
              program.scratch / "found"]
