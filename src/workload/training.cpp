@@ -101,6 +101,9 @@ OptimizerState read_optimizer(config::Section& section, const Workload& workload
   if (!workload.training) {
     note(keys.master_type, master, "inference");
     note(keys.moment_type, moment, "inference");
+    if (state.optimizer != Optimizer::adam) {
+      config::note_without_effect(section, keys.optimizer.key(), "inference");
+    }
   } else if (state.optimizer == Optimizer::sgd) {
     note(keys.moment_type, moment, "optimizer: sgd");
   }
@@ -130,6 +133,13 @@ std::optional<Workload> read_training(config::Section& section) {
     if (update == Update::eager) {
       workload.update_bytes_per_parameter =
           eager_update_bytes(state, element_size(workload.data_type));
+    }
+  } else {
+    if (update != Update::fused) {
+      config::note_without_effect(section, training_keys().update.key(), "inference");
+    }
+    if (gradient != workload.data_type) {
+      config::note_without_effect(section, training_keys().gradient_type.key(), "inference");
     }
   }
   return workload;

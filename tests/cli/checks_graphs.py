@@ -69,6 +69,8 @@ def export_makes_folders(program):
     expect(done.returncode == 0 and timeline.exists(), done.stderr_text)
     expect_refusal(program.call("export", program.folder, "-o", timeline / "below" / "t.json.gz"), 74,
                    "cannot make the folder")
+    expect_refusal(program.call("export", program.folder, "--format", "chakra", "-o", prefix), 2,
+                   "a folder, and execution traces are of an experiment")
 
 
 RING = """\

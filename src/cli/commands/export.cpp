@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <iostream>
 #include <limits>
 #include <memory>
@@ -88,6 +89,10 @@ const sim::Job& job_of(const sim::Experiment& experiment, const Options& options
 void export_chakra(const Options& options) {
   if (!options.has("output")) {
     throw ConfigError("--output: the prefix of the traces is needed");
+  }
+  if (std::filesystem::is_directory(options.subject())) {
+    throw ConfigError(options.subject() +
+                      ": a folder, and execution traces are of an experiment (EXPERIMENT.yaml)");
   }
   const sim::Experiment experiment =
       sim::read_experiment(options.subject(), options.settings(), config::load_text_file);

@@ -186,7 +186,7 @@ ServedTenant read_tenant(Section& section, const ServingWork& work,
   if (of_language) {
     tenant.cache = served_keys().cache.read(batching);
     read_tier(batching, work, tenant);
-    read_speculation(section.section("speculation"), tenant);
+    read_speculation(section.section("speculation"), tenant, served_keys().expert.read(section));
   }
   tenant.targets = read_targets(section.section("target"), of_language);
   read_class_settings(section, classes, tenant);

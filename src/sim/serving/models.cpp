@@ -377,8 +377,15 @@ std::unique_ptr<serving::ServedModel> read_onnx(Section& tenant, ServedTenant& m
   Section model = tenant.section("onnx");
   const Described described = read_described(model);
   made.data_type = described.data_type;
-  const std::uint32_t tensor = work.on_tiles ? served_keys().tensor.read(tenant) : 1;
-  const std::uint32_t pipeline = work.on_tiles ? served_keys().pipeline.read(tenant) : 1;
+  const std::uint32_t tensor = served_keys().tensor.read(tenant);
+  const std::uint32_t pipeline = served_keys().pipeline.read(tenant);
+  for (const auto& [key, degree] : {std::pair{served_keys().tensor.key(), tensor},
+                                    std::pair{served_keys().pipeline.key(), pipeline}}) {
+    if (!work.on_tiles && degree > 1) {
+      tenant.error(key,
+                   "NPU cores serve a model of ONNX whole; tiles of other compute models cut it");
+    }
+  }
   if (!model.has("model") || made.requests == nullptr) {
     return nullptr;
   }

@@ -36,7 +36,7 @@ BatchOptions read_batching(Section section, bool of_language) {
 }
 
 // Each token that goes in gives one that is right, at least.
-void read_speculation(Section section, ServedTenant& tenant) {
+void read_speculation(Section section, ServedTenant& tenant, std::uint32_t expert) {
   const ServedKeys& keys = served_keys();
   tenant.batching.drafts = keys.drafts.read(section);
   tenant.batching.acceptance = keys.acceptance.read(section);
@@ -50,11 +50,12 @@ void read_speculation(Section section, ServedTenant& tenant) {
     }
   }
   const std::uint64_t out = std::uint64_t{tenant.batching.sequences} * (1 + tenant.batching.drafts);
-  if (tenant.batching.drafts > 0 && out > serving::most_sequences) {
-    section.error("tokens", std::to_string(tenant.batching.sequences) +
-                                " sequences with their drafts are more than " +
-                                std::to_string(serving::most_sequences) +
-                                " tokens that come out of a step");
+  const std::uint64_t most = std::uint64_t{serving::most_sequences} * expert;
+  if (tenant.batching.drafts > 0 && out > most) {
+    section.error("tokens",
+                  std::to_string(tenant.batching.sequences) +
+                      " sequences ('sequences' of batching) with their drafts are more than " +
+                      std::to_string(most) + " tokens that come out of a step");
     tenant.batching.drafts = 0;
   }
 }

@@ -12,7 +12,9 @@ namespace tessera::sim {
 serving::BatchOptions read_batching(config::Section section, bool of_language);
 executor::Targets read_targets(config::Section section, bool of_language);
 // Into the tenant, whose batching has been read.
-void read_speculation(config::Section section, executor::ServedTenant& tenant);
+// `expert`: units that share out a step's sequences.
+void read_speculation(config::Section section, executor::ServedTenant& tenant,
+                      std::uint32_t expert);
 
 // Which replicas come and go; once replicas are known.
 void read_scaling(config::Section& section, executor::ServedTenant& tenant);

@@ -88,6 +88,14 @@ TEST(WithoutEffect, OfTypesOfStateAndScales) {
                                              "master_type: bf16\n"),
               ElementsAre("master_type has no effect with inference",
                           "moment_type has no effect with inference"));
+  EXPECT_THAT(notes_of("", workload_text() + "mode: inference\nupdate: eager\n"
+                                             "gradient_type: fp32\n"),
+              ElementsAre("update has no effect with inference",
+                          "gradient_type has no effect with inference"));
+  EXPECT_THAT(notes_of("",
+                       "kind: transformer\nlayers: 2\nhidden: 64\nheads: 4\nsequence: 16\n"
+                       "vocabulary: 100\nbatch: 16\noptimizer: sgd\nmode: inference\n"),
+              ElementsAre("optimizer has no effect with inference"));
   EXPECT_THAT(notes_of("", workload_text() + "product_group_size: 128\n"),
               ElementsAre("product_group_size has no effect with products in the workload's "
                           "data_type"));

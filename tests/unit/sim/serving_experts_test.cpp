@@ -89,6 +89,14 @@ TEST(ServedExperts, AreRefusedWhereTheyCannotBeSpread) {
   };
   EXPECT_THAT(said("      expert: 3\n"), HasSubstr("8 experts cannot be spread over 3 NPUs"));
   EXPECT_THAT(said("      expert: 2\n      tensor: 2\n"), HasSubstr("neither tensor nor pipeline"));
+  const auto drafted = [&](const char* sequences) {
+    return said(
+        "      expert: 4\n      speculation: {tokens: 5, acceptance: 0.8}\n      batching: "
+        "{sequences: " +
+        std::string(sequences) + "}\n");
+  };
+  EXPECT_EQ(drafted("682"), "");
+  EXPECT_THAT(drafted("683"), HasSubstr("more than 4096 tokens that come out of a step"));
   EXPECT_THAT(said("      expert: 2\n      batching: {sequences: 3000}\n"),
               HasSubstr("at most 1024 on an NPU"));
 }
