@@ -32,6 +32,9 @@ FASTER = Apart("follows from that", 1, 1.5)
 PASSED = Apart("the same, and all-to-alls of four take two steps of half of the data, where a ring takes three "
                "of a quarter", 2 / 3, 4 / 3)
 PASSING = Apart("follows from that", 0.75, 1.5)
+BANKS = Apart("accesses that a tile begins at one instant, as behind collectives in the background, may come to banks "
+              "and rows in another order", 0.98, 1.02)
+BANKED = Apart("follows from that", 1 / 1.02, 1 / 0.98)
 TWICE = Apart("all-to-alls of two by two send half of the data twice, in place of three quarters", 1, 4 / 3)
 
 
@@ -123,7 +126,7 @@ def core_experiment(draw):
     given, _ = experiment(draw)
     given["machine"].update(
         network={"model": "analytical", "collective_overhead": draw.choice(["0 ns", "5 us"])},
-        memory={"model": "channel"},
+        memory=draw.choice([{"model": "channel"}, {"model": "channel"}, {"model": "dram", "preset": "DDR4"}]),
         dram={"at": "edge", "edges": ["west", "east"], "bandwidth": "50 GB/s", "latency": "100 ns"}
         if given["machine"]["topology"]["kind"] == "mesh" else given["machine"]["dram"],
         compute={"model": "npu", "array": [16, 16], "vector_width": 64, "scratchpad": "256 KiB",
@@ -158,7 +161,11 @@ def sections(report, program, folder, setting):
     report.say("The same plans on NPU cores (`machine.compute.model: npu`), on `analytical`.")
     report.say()
     cores = Family(program, folder, "plans on cores", [
-        Rule("graphs", "programs", "`execution.collectives.communicators: flat`"),
+        Rule("graphs", "programs", "`execution.collectives.communicators: flat`; `memory.model: channel`",
+             when=lambda given: given["machine"]["memory"]["model"] == "channel"),
+        Rule("graphs", "programs", "the same; `memory.model: dram`",
+             {"simulated time": BANKS, "iteration time": BANKS, "utilisation": BANKED},
+             when=lambda given: given["machine"]["memory"]["model"] == "dram"),
         Rule("trace", "graphs", "`execution.lanes.memory: 0`, `workload.samples`",
              {"FLOPs": MODEL, "utilisation": MODEL}),
         Rule("only tenant", "programs")])
