@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes ONNX models of well-known networks: shapes without weights, so that files stay small.
 
-    onnx_models.py MODEL [-o FOLDER]      MODEL: resnet50, bert-base, gpt3-small, llama3-8b,
-                                          llama3-8b-mha, one layer of these two
+    onnx_models.py MODEL [-o FOLDER]      MODEL: resnet50, bert-base, gpt3-small, encoder-qdq,
+                                          llama3-8b, llama3-8b-mha, one layer of these two
                                           (llama3-8b-layer, llama3-8b-mha-layer), or all
 
 Weights are external data in a file that is not there; importers of shapes need none. Operators stand
@@ -12,7 +12,10 @@ language models sequence and past. Needs python3-onnx (Debian).
 
 Shapes: ResNet-50 v1.5 (arXiv:1512.03385, stride in the 3x3 convolution), BERT-base uncased
 (arXiv:1810.04805), GPT-3 Small (arXiv:2005.14165, table 2.1), Llama 3 8B (arXiv:2407.21783, table 3;
-llama3-8b-mha with as many heads of keys and values as of queries).
+llama3-8b-mha with as many heads of keys and values as of queries). encoder-qdq is an encoder of
+four layers of width 256 (sizes assumed) whose products stand between QuantizeLinear and
+DequantizeLinear of int8, as ONNX Runtime's static quantisation writes them, with a last product
+whose weights alone are int4, in blocks of 32.
 """
 
 import argparse
@@ -186,6 +189,45 @@ def bert_base():
     return net.model()
 
 
+def quantised(net, x):
+    """To int8 and back, with one scale."""
+    scale, zero = net.number(0.05, numpy.float32), net.number(0, numpy.int8)
+    return net.node("DequantizeLinear", net.node("QuantizeLinear", x, scale, zero), scale, zero)
+
+
+def widened(net, name, kind, sides, scales, **attributes):
+    """Weights of few bits, at full width."""
+    weights, scale = net.weight(name, *sides), net.weight(name + ".scale", *scales)
+    net.weights[weights].data_type = kind
+    return net.node("DequantizeLinear", weights, scale, **attributes)
+
+
+def quantised_linear(net, x, name, inputs, outputs):
+    weights = widened(net, name, TensorProto.INT8, (inputs, outputs), (outputs,), axis=1)
+    y = net.node("MatMul", quantised(net, x), weights)
+    return net.node("Add", y, net.weight(name + ".bias", outputs))
+
+
+def encoder_qdq(layers=4, width=256, heads=4, labels=64):
+    net = Net("encoder-qdq", 21)
+    x = net.input("x", FLOAT, "batch", "sequence", width)
+    batch, tokens = net.side(x, 0), net.side(x, 1)
+    for layer in range(layers):
+        name = f"layer.{layer}."
+        query, key, value = (
+            net.heads(quantised(net, quantised_linear(net, x, name + part, width, width)),
+                      batch, tokens, heads, width // heads) for part in "qkv")
+        attended = net.attend(query, key, value, width // heads)
+        attended = net.reshape(attended, batch, tokens, width)
+        x = net.node("Add", quantised_linear(net, attended, name + "o", width, width), x)
+        up = quantised(net, quantised_linear(net, x, name + "up", width, 4 * width))
+        down = quantised_linear(net, net.node("Relu", up), name + "down", 4 * width, width)
+        x = net.node("Add", down, x)
+    head = widened(net, "head", 22, (width, labels), (width // 32, labels), axis=0, block_size=32)
+    net.output(net.node("MatMul", x, head), "y", "batch", "sequence", labels)
+    return net.model()
+
+
 def with_cache(net, layer, part, new, heads, width):
     """Keys or values of a layer, those of the cache before the new ones."""
     past = net.input(f"past_{part}_{layer}", net.kind, "batch", heads, "past", width)
@@ -280,6 +322,7 @@ def llama3_8b(kv_heads=8, layers=32):
 
 
 MODELS = {"resnet50": resnet50, "bert-base": bert_base, "gpt3-small": gpt3_small,
+          "encoder-qdq": encoder_qdq,
           "llama3-8b": llama3_8b, "llama3-8b-mha": lambda: llama3_8b(32),
           "llama3-8b-layer": lambda: llama3_8b(8, 1),
           "llama3-8b-mha-layer": lambda: llama3_8b(32, 1)}

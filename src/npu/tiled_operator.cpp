@@ -34,6 +34,20 @@ StreamSpec vector_spec(const workload::Operation& operation, Bytes element) {
   return spec;
 }
 
+// What lies beside few weights, such as a bias, makes them no wider than the widest type.
+std::optional<StoredWeights> stored_weights_of(const workload::Operation& operation,
+                                               const Target& target) {
+  const workload::MatrixProduct& product = operation.product;
+  const std::uint64_t weights = product.columns * product.depth * product.count;
+  if (!operation.stored_weights || weights == 0) {
+    return std::nullopt;
+  }
+  const std::uint64_t bytes =
+      std::min(operation.stored_weights->count(), most_weight_bytes * weights);
+  const bool is_plain = bytes == 0 || bytes == weights * target.element().count();
+  return is_plain ? std::nullopt : std::optional(StoredWeights(bytes, weights));
+}
+
 }  // namespace
 
 Registry<OperatorMaker>& operators() {
@@ -67,6 +81,7 @@ std::unique_ptr<TiledOperator> lower(const workload::Operation& operation, const
     ProductSpec spec;
     spec.shape = {product.rows, product.columns, product.depth, product.count};
     spec.residuals = operation.added > Bytes() ? 1 : 0;
+    spec.stored = stored_weights_of(operation, target);
     return lower(spec, target);
   }
   return lower(vector_spec(operation, target.element()), target);

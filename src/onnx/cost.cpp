@@ -39,9 +39,9 @@ struct Counter {
             0};
   }
   FlopCount operator()(const Attention& work) const {
-    const std::uint64_t scores = work.batch * work.heads * work.queries * work.keys;
-    return {2 * scores * (work.key_width + work.value_width) + work.projection_flops,
-            score_flops * scores};
+    const std::uint64_t pairs = work.twice_pairs();
+    return {pairs * (work.key_width + work.value_width) + work.projection_flops,
+            (score_flops * pairs + 1) / 2};
   }
   FlopCount operator()(const Recurrent& work) const {
     const std::uint64_t states = work.steps * work.batch * work.hidden_width * work.directions;

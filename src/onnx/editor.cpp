@@ -112,6 +112,18 @@ void Editor::replace(TensorIndex from, TensorIndex to) {
   }
 }
 
+void Editor::revive(NodeIndex at, Node node) {
+  graph_.nodes[at] = std::move(node);
+  alive_[at] = true;
+  enter(at);
+}
+
+TensorIndex Editor::add_activation(const std::string& name, ElementType type, const Shape& shape) {
+  const TensorIndex at = add_constant(name, type, shape);
+  graph_.tensors[at].role = Role::activation;
+  return at;
+}
+
 TensorIndex Editor::add_constant(const std::string& name, ElementType type, const Shape& shape) {
   Tensor tensor;
   tensor.name = name;

@@ -44,10 +44,13 @@ class Editor {
   void remove(NodeIndex at);
   // In place of what stands there; its outputs may be those of removed nodes.
   void put(NodeIndex at, Node node);
+  // The same where a node was removed.
+  void revive(NodeIndex at, Node node);
   // All who read `from` read `to`; an output of the graph keeps its name.
   void replace(TensorIndex from, TensorIndex to);
   void make_constant(TensorIndex at) { graph_.tensors[at].role = Role::parameter; }
   TensorIndex add_constant(const std::string& name, ElementType type, const Shape& shape);
+  TensorIndex add_activation(const std::string& name, ElementType type, const Shape& shape);
 
   // Takes the removed nodes out. The editor is of no more use then.
   void finish();

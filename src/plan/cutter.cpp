@@ -30,6 +30,14 @@ std::uint32_t tensors_alike(const Operator& op) {
   return op.kernel == workload::Kernel::norm && op.kind != "rms_norm" ? 2 : 1;
 }
 
+// What an operator has of weights, in elements or in bytes.
+Cutter::Weights weights_of(const Operator& op) {
+  return {op.parameters, op.replicated_parameters, op.shared_parameters};
+}
+Cutter::Weights in_bytes(const workload::WeightBytes& weights) {
+  return {weights.parameters.count(), weights.replicated.count(), weights.shared.count()};
+}
+
 }  // namespace
 
 std::uint64_t divided_up(std::uint64_t value, std::uint64_t by) {
@@ -124,15 +132,17 @@ Bytes Cutter::share_of(Bytes bytes, const Operator& op) const {
 }
 
 // With its type and class; where inputs are cast before they are multiplied, a kernel of its own
-// reads `cast` elements and writes them narrow, as they are and transposed for the other product of
-// the backward pass (Micikevicius et al., arXiv:2209.05433; Transformer Engine's cast-transpose).
+// reads `cast` elements and writes them narrow, as they are and, where there is a backward pass,
+// transposed for its other product (Micikevicius et al., arXiv:2209.05433; Transformer Engine's
+// cast-transpose).
 Operation Cutter::operation_of(const Operator& op, std::uint64_t cast) const {
   Operation operation;
-  operation.data_type = op.narrow ? workload_.product_type : workload_.data_type;
+  operation.data_type =
+      op.own_type.value_or(op.narrow ? workload_.product_type : workload_.data_type);
   operation.kernel = op.kernel;
-  if (operation.data_type != workload_.data_type) {
-    operation.added =
-        element_size(workload_.data_type) * cast + workload_.product_format.bytes_of(cast) * 2;
+  if (op.narrow && operation.data_type != workload_.data_type) {
+    operation.added = element_size(workload_.data_type) * cast +
+                      workload_.product_format.bytes_of(cast) * (workload_.training ? 2 : 1);
   }
   return operation;
 }
@@ -143,6 +153,7 @@ Operation Cutter::forward(const Operator& op) const {
   operation.bytes = moved(op) + share_of(op.more_moved_forward, op);
   if (op.is_matrix_product()) {
     operation.product = cut_product(op);
+    operation.stored_weights = op.weight_bytes ? std::optional(read_weights(op)) : std::nullopt;
   }
   operation.elements = divided_up(op.fused_elements * strategy_.micro_batch, shares(op).all());
   return operation;
@@ -286,10 +297,10 @@ Bytes Cutter::sent_gradients(const Operator& op) const {
               : workload_.gradient_bytes_per_parameter * tile_parameters(op);
 }
 
-std::uint64_t Cutter::used_parameters(const Operator& op) const {
+std::uint64_t Cutter::used(const Operator& op, const Weights& weights) const {
   const std::uint64_t cut = shares(op).weights() * (op.experts > 0 ? strategy_.expert : 1);
-  return divided_up(op.shared_parameters, cut) + op.replicated_parameters +
-         divided_up(op.parameters - op.replicated_parameters, cut);
+  return divided_up(weights.shared, cut) + weights.replicated +
+         divided_up(weights.own - weights.replicated, cut);
 }
 
 // Weights shared with an operator of another stage are held twice. Where layers lie in a V, the
@@ -302,16 +313,21 @@ bool Cutter::is_copied(const Operator& op) const {
   return strategy_.degrees.pipeline > 1 && !beside_first;
 }
 
-std::uint64_t Cutter::tile_parameters(const Operator& op) const {
-  const std::uint64_t used = used_parameters(op);
-  if (op.shared_parameters == 0 || is_copied(op)) {
-    return used;
+std::uint64_t Cutter::held(const Operator& op, const Weights& weights) const {
+  const std::uint64_t all = used(op, weights);
+  if (weights.shared == 0 || is_copied(op)) {
+    return all;
   }
-  return used - divided_up(op.shared_parameters, shares(op).weights());
+  return all - divided_up(weights.shared, shares(op).weights());
+}
+
+std::uint64_t Cutter::tile_parameters(const Operator& op) const {
+  return held(op, weights_of(op));
 }
 
 Bytes Cutter::held_weights(const Operator& op) const {
-  return element_size(workload_.data_type) * tile_parameters(op);
+  return op.weight_bytes ? Bytes(held(op, in_bytes(*op.weight_bytes)))
+                         : element_size(workload_.data_type) * tile_parameters(op);
 }
 
 bool Cutter::is_shared_out(const Operator& op) const {
@@ -333,7 +349,8 @@ std::uint32_t Cutter::kept_tensors(const Operator& op) const {
 
 // A look-up touches the rows of its tokens only.
 Bytes Cutter::read_weights(const Operator& op) const {
-  const Bytes all = element_size(workload_.data_type) * used_parameters(op);
+  const Bytes all = op.weight_bytes ? Bytes(used(op, in_bytes(*op.weight_bytes)))
+                                    : element_size(workload_.data_type) * used(op, weights_of(op));
   return op.kind == "embedding" ? std::min(all, tensor_bytes(op.output_elements)) : all;
 }
 
@@ -414,30 +431,28 @@ Update update_of(const workload::Workload& workload, Bytes optimizer, Bytes upda
 
 LayerBytes Cutter::bytes_of(const workload::Layer& layer) const {
   LayerBytes bytes;
-  const Bytes element = element_size(workload_.data_type);
   for (const Operator& op : layer.operators) {
     const std::uint64_t parameters = tile_parameters(op);
+    const Bytes weights = held_weights(op);
     const bool apart = goes_with_experts(op);
     const std::uint64_t replicas =
         apart ? strategy_.degrees.data / strategy_.expert : strategy_.sharing();
-    const auto held = [&](Bytes whole, std::uint32_t from_stage) {
+    const auto share = [&](Bytes whole, std::uint32_t from_stage) {
       return Bytes(divided_up(whole.count(), strategy_.zero >= from_stage ? replicas : 1));
     };
     const Bytes gradients = workload_.gradient_bytes_per_parameter * parameters;
     const bool from_master =
         strategy_.has_units() && strategy_.zero == 3 && workload_.training && workload_.has_master;
-    bytes.weights += from_master         ? Bytes()
-                     : is_shared_out(op) ? held(element * parameters, 3)
-                                         : element * parameters;
-    bytes.used_weights += element * parameters;
+    bytes.weights += from_master ? Bytes() : is_shared_out(op) ? share(weights, 3) : weights;
+    bytes.used_weights += weights;
     bytes.weights_read += read_weights(op);
-    bytes.gradients += held(gradients, 2);
+    bytes.gradients += share(gradients, 2);
     if (strategy_.software.is_fsdp2() && strategy_.zero == 1 && replicas > 1) {
-      bytes.gradients += held(gradients, 1);  // beside those that are summed up whole
+      bytes.gradients += share(gradients, 1);  // beside those that are summed up whole
     }
-    bytes.optimizer += held(workload_.optimizer_bytes_per_parameter * parameters, 1);
-    bytes.updated_weights += held(element * parameters, 1);
-    bytes.updated_gradients += held(gradients, 1);
+    bytes.optimizer += share(workload_.optimizer_bytes_per_parameter * parameters, 1);
+    bytes.updated_weights += share(weights, 1);
+    bytes.updated_gradients += share(gradients, 1);
     (apart ? bytes.expert_gradients : bytes.dense_gradients) += gradients;
     (apart ? bytes.sent_expert_weights : bytes.sent_weights) += sent_weights(op);
     (apart ? bytes.sent_expert_gradients : bytes.sent_gradients) += sent_gradients(op);

@@ -207,8 +207,9 @@ class PlanSource final : public workload::GraphSource {
         node.action = GraphAction::compute;
         node.flops = operation.flops;
         node.bytes = operation.bytes + operation.added;
-        node.shape = workload::NodeShape{operation.product, operation.added, operation.kernel,
-                                         operation.data_type, operation.elements};
+        node.shape =
+            workload::NodeShape{operation.product,   operation.added,          operation.kernel,
+                                operation.data_type, operation.stored_weights, operation.elements};
         node.issue = from.issue;
         break;
       }

@@ -63,7 +63,8 @@ auto numbers_of(const workload::Operator& op) {
       std::tie(op.forward_flops, op.backward_flops, op.weight_gradient_flops, op.more_moved_forward,
                op.more_moved_backward, op.ignores_inputs_backward, op.stored_cut, op.stored_whole,
                op.passing_forward, op.passing_backward, op.kept_results, op.parts,
-               op.output_is_read, op.needed_again, op.fused_elements));
+               op.output_is_read, op.needed_again, op.fused_elements, op.own_type,
+               op.weight_bytes));
 }
 
 bool alike(const workload::Layer& a, const workload::Layer& b) {

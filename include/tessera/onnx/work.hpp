@@ -3,7 +3,8 @@
 // FLOPs: products and convolutions count 2 for each multiply-accumulate, and adding a bias is part
 // of them; other operators one for each arithmetic operation, comparison, exponential, logarithm,
 // root or tanh of their formula, as operators.hpp of the workload room counts. Padding counts as
-// computed: a convolution is output elements times window times channels of a group.
+// computed: a convolution is output elements times window times channels of a group. What a causal
+// mask hides is not: attention with one counts half of the pairs of queries and their own keys.
 //
 // Bytes: each distinct input once, each output once. A view (reshape and its like) moves none, a
 // lookup reads the rows it takes.
@@ -52,9 +53,19 @@ struct Attention {
   std::uint64_t keys = 0;  // those of a cache included
   std::uint64_t key_width = 0;
   std::uint64_t value_width = 0;
-  bool causal = false;  // a hint; the masked half is computed
+  bool causal = false;  // a query does not see the keys of later ones
   // Of the projections of its input that the operator does itself [FLOP].
   std::uint64_t projection_flops = 0;
+
+  // Twice the keys that a query sees in the mean: with a causal mask half of those that come with
+  // the queries, as flash attention of transformers counts them, and all before them; a query alone
+  // sees all.
+  std::uint64_t twice_keys() const {
+    const bool hides = causal && queries > 1 && queries <= keys;
+    return 2 * keys - (hides ? queries : 0);
+  }
+  // Twice the pairs of queries and keys of all heads.
+  std::uint64_t twice_pairs() const { return batch * heads * queries * twice_keys(); }
 };
 
 // LSTM (4 gates), GRU (3), RNN (1).

@@ -55,6 +55,14 @@ Update update_of(const workload::Workload& workload, Bytes optimizer, Bytes upda
 
 class Cutter {
  public:
+  // Of an operator's weights, in elements or in bytes: its own, of these those that are never cut,
+  // and those that another operator counts.
+  struct Weights {
+    std::uint64_t own = 0;
+    std::uint64_t replicated = 0;
+    std::uint64_t shared = 0;
+  };
+
   // Both must outlive the cutter.
   Cutter(const workload::Workload& workload, const Strategy& strategy)
       : workload_(workload), strategy_(strategy) {}
@@ -150,7 +158,8 @@ class Cutter {
   // Held on one tile when nothing is shared out over replicas, and read by one pass: the latter
   // with weights that another operator holds.
   std::uint64_t tile_parameters(const workload::Operator& op) const;
-  std::uint64_t used_parameters(const workload::Operator& op) const;
+  std::uint64_t held(const workload::Operator& op, const Weights& weights) const;
+  std::uint64_t used(const workload::Operator& op, const Weights& weights) const;
   bool is_copied(const workload::Operator& op) const;
   // As sent in this type, or as kept.
   Bytes sent(const std::optional<DataType>& type, std::uint64_t elements) const;

@@ -41,8 +41,9 @@ struct NodeShape {
   MatrixProduct product;  // none: vector work
   Bytes added;            // of the node's bytes, see Operation::added
   Kernel kernel = Kernel::plain;
-  std::optional<DataType> data_type{};  // none: that of all graphs
-  std::uint64_t elements = 0;           // see Operation
+  std::optional<DataType> data_type{};    // none: that of all graphs
+  std::optional<Bytes> stored_weights{};  // see Operation
+  std::uint64_t elements = 0;             // see Operation
   friend bool operator==(const NodeShape&, const NodeShape&) = default;
 };
 

@@ -71,6 +71,9 @@ struct Operation {
   // elements that it goes through. All its bytes are read, and none is written; 0: half of them are
   // read, and the other half are written.
   std::uint64_t elements = 0;
+  // Of `bytes`, those of the product's right operand in memory where it is of another type than it
+  // multiplies in (weights of few bits); none: elements of `data_type`.
+  std::optional<Bytes> stored_weights = {};
   // Of fused attention of sequences that differ; none: all are of the product's shape.
   std::optional<AttentionSizes> attention = {};
 

@@ -41,6 +41,15 @@ struct ColumnBlock {
   std::uint64_t width = 0;  // of a piece
 };
 
+// What the weights of an operator take where they are not of the workload's data type, with their
+// scales and zero points: of its counts of the same names.
+struct WeightBytes {
+  Bytes parameters;
+  Bytes replicated;  // of these
+  Bytes shared;
+  friend bool operator==(const WeightBytes&, const WeightBytes&) = default;
+};
+
 // One operator, for ONE sample (sequence) and not sharded. Tensor parallelism cuts the columns
 // (column), the depth (row) or the count (heads) of its product. Counts are of elements or FLOPs;
 // bytes follow from the data type. Backward of a matrix product costs twice its forward, half of it
@@ -107,6 +116,10 @@ struct Operator {
   Kernel kernel = Kernel::plain;
   // Whether it multiplies in the workload's `product_type`.
   bool narrow = false;
+  // In models that are quantised: what it computes in, where that is neither; its inputs come so,
+  // and nothing is cast. And what its weights take where that is not what they compute in.
+  std::optional<DataType> own_type{};
+  std::optional<WeightBytes> weight_bytes{};
   // Heads of keys and values that the operator works with, 0: none. Tensor parallelism shares them
   // out whole, and does not copy them.
   std::uint64_t kv_heads = 0;

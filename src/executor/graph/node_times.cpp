@@ -35,6 +35,7 @@ std::optional<workload::Operation> operation_of(const GraphOptions& options, con
     operation.bytes = operation.bytes - shape->added;
     operation.kernel = shape->kernel;
     operation.data_type = shape->data_type.value_or(options.data_type);
+    operation.stored_weights = shape->stored_weights;
     operation.elements = shape->elements;
   }
   return operation;

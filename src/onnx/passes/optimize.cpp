@@ -22,6 +22,8 @@ constexpr std::array list{
     Pass{"bias into products", Level::basic, add_bias_to_products},
     Pass{"dead code", Level::basic, drop_dead_code},
     Pass{"packed weights into products", Level::extended, take_in_packed_weights},
+    Pass{"movement of quantised numbers", Level::extended, move_quantized},
+    Pass{"operators on quantised numbers", Level::extended, compute_on_quantized},
     Pass{"layer norm recognised", Level::extended, recognise_layer_norm},
     Pass{"RMS norm recognised", Level::extended, recognise_rms_norm},
     Pass{"GELU recognised", Level::extended, recognise_gelu},

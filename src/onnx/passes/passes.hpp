@@ -28,6 +28,9 @@ std::uint64_t fold_batch_norm(Editor& editor);
 std::uint64_t fold_channel_constants(Editor& editor);
 std::uint64_t add_bias_to_products(Editor& editor);
 std::uint64_t take_in_packed_weights(Editor& editor);
+// Between DequantizeLinear and QuantizeLinear.
+std::uint64_t move_quantized(Editor& editor);
+std::uint64_t compute_on_quantized(Editor& editor);
 // Recognised formulas.
 std::uint64_t recognise_layer_norm(Editor& editor);
 std::uint64_t recognise_rms_norm(Editor& editor);

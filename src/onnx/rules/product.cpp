@@ -90,9 +90,9 @@ struct GemmSides {
   std::int64_t depth;
 };
 
-GemmSides gemm_sides(const Operands& node) {
+GemmSides gemm_sides(const Operands& node, std::size_t right) {
   const Shape& a = node.shape(0);
-  const Shape& b = node.shape(1);
+  const Shape& b = node.shape(right);
   if (a.size() != 2 || b.size() != 2) {
     node.fail("a Gemm of the shapes " + to_string(a) + " and " + to_string(b) +
               "; both should have two sides");
@@ -107,15 +107,27 @@ GemmSides gemm_sides(const Operands& node) {
 }
 
 void shape_gemm(Operands& node) {
-  const GemmSides sides = gemm_sides(node);
+  const GemmSides sides = gemm_sides(node, 1);
   node.set(0, node.type(0), {sides.rows, sides.columns});
 }
+// a, scale, zero point, b, scale, zero point, bias, and of a quantised output scale, zero point
+void shape_quantized_gemm(Operands& node) {
+  const GemmSides sides = gemm_sides(node, 3);
+  const ElementType quantized = node.has(8) ? node.type(8) : node.type(0);
+  node.set(0, node.has(7) ? quantized : node.type(1), {sides.rows, sides.columns});
+}
 
-Work gemm(const Operands& node, std::uint64_t) {
-  const GemmSides sides = gemm_sides(node);
+Work gemm_of(const Operands& node, std::size_t right) {
+  const GemmSides sides = gemm_sides(node, right);
   Product product{1, count(sides.rows), count(sides.columns), count(sides.depth), true, 2};
   node.times({2, product.rows, product.columns, product.depth});
   return product;
+}
+Work gemm(const Operands& node, std::uint64_t) {
+  return gemm_of(node, 1);
+}
+Work quantized_gemm(const Operands& node, std::uint64_t) {
+  return gemm_of(node, 3);
 }
 
 // Letters of operands and of the output; "..." becomes capital letters beyond them.
@@ -326,6 +338,7 @@ constexpr std::array product_list{
     OperatorRule{"MatMulInteger", shape_matmul_integer, matmul, 0},
     OperatorRule{"QLinearMatMul", shape_quantized_matmul, quantized_matmul, 0},
     OperatorRule{"com.microsoft.FusedGemm", shape_gemm, gemm, 0},
+    OperatorRule{"com.microsoft.QGemm", shape_quantized_gemm, quantized_gemm, 0},
     OperatorRule{"RNN", shape_rnn, recurrent, 1},
 };
 

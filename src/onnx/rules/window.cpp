@@ -228,6 +228,13 @@ Work pool(const Operands& node, std::uint64_t flops) {
   return work;
 }
 
+void shape_quantized_window(Operands& node) {
+  if (node.flag("channels_last")) {
+    throw NotKnown{"images with channels last are not followed"};
+  }
+  shape_pool(node);
+}
+
 void shape_global_pool(Operands& node) {
   Shape output = node.shape(0);
   spatial_sides(node, output);
@@ -337,6 +344,7 @@ constexpr std::array window_list{
     // Four products and three sums, one to add it up.
     OperatorRule{"RoiAlign", shape_regions, regions, 8},
     OperatorRule{"com.microsoft.FusedConv", shape_conv, conv, 0},
+    OperatorRule{"com.microsoft.QLinearAveragePool", shape_quantized_window, pool, 1},
 };
 
 }  // namespace

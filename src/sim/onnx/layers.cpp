@@ -12,6 +12,7 @@
 #include "onnx/layer_ends.hpp"
 #include "onnx/look.hpp"
 #include "onnx/operators.hpp"
+#include "onnx/quantized.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::sim {
@@ -47,29 +48,6 @@ std::optional<DataType> format_of(onnx::ElementType type) {
   throw ConfigError(graph.path + ": node '" + node.name + "': " + problem);
 }
 
-// Quantised products have a type for each operand, a workload one for all.
-void refuse_packed_weights(const OnnxLook& look) {
-  for (NodeNumber number = 0; number < look.nodes(); ++number) {
-    const Node& node = look.node(number);
-    if (!look.is_matrix_work(number)) {
-      continue;
-    }
-    for (const TensorIndex at : node.inputs) {
-      if (at == onnx::no_tensor || !look.is_constant(at)) {
-        continue;
-      }
-      const onnx::ElementType type = look.tensor(at).type;
-      const bool is_number = onnx::counts_as_parameter(type) && look.tensor(at).elements() > 1;
-      if (!node.widened_by.empty() || (is_number && !onnx::is_real(type))) {
-        refuse(look.graph(), node,
-               "weights of " + onnx::to_string(type) +
-                   "; cut over tiles, all weights and activations have one number format "
-                   "(data_type). NPU cores that share operators take such weights");
-      }
-    }
-  }
-}
-
 void refuse_unknown_shapes(const OnnxLook& look) {
   for (NodeNumber number = 0; number < look.nodes(); ++number) {
     const Node& node = look.node(number);
@@ -92,6 +70,23 @@ std::vector<std::uint64_t> flops_of(const std::vector<std::vector<Operator>>& op
     }
   }
   return flops;
+}
+
+// Of floating-point numbers in tensors of these roles, the type of most elements; without narrow
+// ones, of more than 8 bits.
+std::optional<DataType> most_frequent(const Graph& graph, const std::set<onnx::Role>& roles,
+                                      bool narrow_too) {
+  std::map<DataType, std::uint64_t> elements;
+  for (const onnx::Tensor& tensor : graph.tensors) {
+    const auto format = format_of(tensor.type);
+    if (roles.contains(tensor.role) && format && (narrow_too || !is_narrow(tensor.type))) {
+      elements[*format] += tensor.elements();
+    }
+  }
+  const auto most =
+      std::max_element(elements.begin(), elements.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == elements.end() ? std::nullopt : std::optional(most->first);
 }
 
 constexpr std::size_t most_period = 8;           // stretches of a layer
@@ -216,28 +211,35 @@ class Stretches {
 }  // namespace
 
 std::optional<DataType> data_type_of(const Graph& graph) {
-  std::map<DataType, std::uint64_t> elements;
-  for (const onnx::Role role : {onnx::Role::parameter, onnx::Role::input}) {
-    for (const onnx::Tensor& tensor : graph.tensors) {
-      const auto format = format_of(tensor.type);
-      if (tensor.role == role && format) {
-        elements[*format] += tensor.elements();
-      }
-    }
-    if (!elements.empty()) {
-      break;
+  using onnx::Role;
+  const bool is_quantised =
+      std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
+        return std::any_of(node.inputs.begin(), node.inputs.end(), [&](TensorIndex at) {
+          return at != onnx::no_tensor && graph.tensor(at).role == Role::parameter &&
+                 graph.tensor(at).elements() > 1 && is_narrow(graph.tensor(at).type);
+        });
+      });
+  // Weights that are quantised do not say what is computed in, but for want of anything else.
+  struct Source {
+    std::set<Role> roles;
+    bool narrow_too;
+  };
+  std::vector<Source> sources{{{Role::parameter}, true}, {{Role::input}, true}};
+  if (is_quantised) {
+    sources.insert(sources.begin(),
+                   {{{Role::activation, Role::input}, false}, {{Role::parameter}, false}});
+  }
+  for (const Source& source : sources) {
+    if (const auto type = most_frequent(graph, source.roles, source.narrow_too)) {
+      return type;
     }
   }
-  const auto most =
-      std::max_element(elements.begin(), elements.end(),
-                       [](const auto& a, const auto& b) { return a.second < b.second; });
-  return most == elements.end() ? std::nullopt : std::optional(most->first);
+  return std::nullopt;
 }
 
 workload::Workload layers_of(const Graph& graph, DataType data_type) {
   const OnnxLook look(graph);
   refuse_unknown_shapes(look);
-  refuse_packed_weights(look);
   const std::vector<NodeCut> cuts = find_tensor_cuts(look);
   const OnnxOperators make(look, cuts, data_type);
   std::vector<std::vector<Operator>> operators;

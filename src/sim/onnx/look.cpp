@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <variant>
 
+#include "onnx/quantized.hpp"
+
 namespace tessera::sim {
 
 using onnx::Node;
@@ -80,6 +82,18 @@ TensorIndex OnnxLook::viewed(TensorIndex tensor) const {
     tensor = node(makers_[tensor]).inputs[0];
   }
   return tensor;
+}
+
+bool reads_weights(const OnnxLook& look, const Node& node) {
+  if (find_quantized(node) != nullptr) {
+    const std::size_t place = weights_place(node);
+    return place < node.inputs.size() && node.inputs[place] != onnx::no_tensor &&
+           look.is_constant(node.inputs[place]);
+  }
+  return std::any_of(node.inputs.begin(), node.inputs.end(), [&](TensorIndex at) {
+    return at != onnx::no_tensor && look.is_constant(at) && !is_epilogue_operand(node, at) &&
+           std::count(node.widened_by.begin(), node.widened_by.end(), at) == 0;
+  });
 }
 
 bool is_epilogue_operand(const Node& node, TensorIndex tensor) {

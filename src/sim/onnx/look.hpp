@@ -56,6 +56,10 @@ class OnnxLook {
   std::vector<bool> constant_;
 };
 
+// Whether the right operand of a product is a constant; of one that is not quantised, whether any
+// is.
+bool reads_weights(const OnnxLook& look, const onnx::Node& node);
+
 // Read by a fused step alone.
 bool is_epilogue_operand(const onnx::Node& node, onnx::TensorIndex tensor);
 

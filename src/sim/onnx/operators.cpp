@@ -6,6 +6,7 @@
 #include <utility>
 #include <variant>
 
+#include "onnx/quantized.hpp"
 #include "tessera/core/quotient.hpp"
 
 namespace tessera::sim {
@@ -63,11 +64,7 @@ class Maker {
     if (work.one_right_side) {
       product.rows *= std::exchange(product.count, 1);
     }
-    const bool has_weights =
-        std::any_of(node_.inputs.begin(), node_.inputs.end(), [&](TensorIndex at) {
-          return at != onnx::no_tensor && look_.is_constant(at) && !is_epilogue_operand(node_, at);
-        });
-    return product_of("", has_weights ? "linear" : "product", product);
+    return product_of("", reads_weights(look_, node_) ? "linear" : "product", product);
   }
 
   Parts operator()(const onnx::Convolution& work) const {
@@ -92,23 +89,28 @@ class Maker {
           make_product(node_.name + "/projection", "linear",
                        {work.projection_flops / 2 / (depth * columns), columns, depth, 1}));
       parts.operators.back().sharding = cut_.sharding;
+      parts.operators.back().own_type = quantized_type(look_.graph(), node_);
     }
-    const auto add = [&](const char* part, MatrixProduct product) {
+    // The shape of half a key more where a mask leaves an odd number; FLOPs are exact.
+    const auto add = [&](const char* part, MatrixProduct product, std::uint64_t width) {
       Operator& op =
           parts.operators.emplace_back(make_product(node_.name + part, "attention", product));
+      op.forward_flops = Flops(width * work.twice_pairs());
       op.sharding = inner();
       op.kv_heads = std::min(work.kv_heads, heads_of(work.kv_heads));
     };
     if (work.key_width == work.value_width) {
-      add("/attention", {work.queries, work.key_width, 2 * work.keys, count});
+      add("/attention", {work.queries, work.key_width, work.twice_keys(), count},
+          2 * work.key_width);
     } else {
-      add("/scores", {work.queries, work.keys, work.key_width, count});
-      add("/values", {work.queries, work.value_width, work.keys, count});
+      const std::uint64_t keys = quotient_up(work.twice_keys(), 2);
+      add("/scores", {work.queries, keys, work.key_width, count}, work.key_width);
+      add("/values", {work.queries, work.value_width, keys, count}, work.value_width);
     }
     parts.writes = parts.operators.size() - 1;
     parts.operators.push_back(make_vector(node_.name + "/softmax", "softmax", vector_));
     parts.operators.back().sharding = inner();
-    parts.operators.back().fused_elements = count * work.queries * work.keys;
+    parts.operators.back().fused_elements = quotient_up(work.twice_pairs(), 2);
     return parts;
   }
 
@@ -154,6 +156,7 @@ class Maker {
     }
     Operator op = make_product(node_.name + part, kind, product);
     op.sharding = cut_.sharding;
+    op.own_type = quantized_type(look_.graph(), node_);
     if (op.sharding == Sharding::heads && heads_of(0) < product.count) {
       op.kv_heads = heads_of(0);
     }
@@ -222,7 +225,7 @@ void OnnxOperators::find_owners() {
 }
 
 std::uint64_t OnnxOperators::elements(std::uint64_t count, onnx::ElementType type) const {
-  return onnx::is_real(type)
+  return onnx::is_real(type) && !is_narrow(type)
              ? count
              : quotient_up((count * onnx::bits_of(type) + 7) / 8, element_size(data_type_).count());
 }
@@ -262,7 +265,32 @@ std::uint64_t OnnxOperators::read_of(NodeNumber number, std::size_t input) const
              : read;
 }
 
-void OnnxOperators::add_parameter(NodeNumber number, std::size_t input, Operator& op) const {
+Bytes OnnxOperators::stored_bytes(const Tensor& parameter) const {
+  return onnx::is_real(parameter.type) && !is_narrow(parameter.type)
+             ? element_size(data_type_) * parameter.elements()
+             : parameter.bytes();
+}
+
+bool OnnxOperators::has_narrow_weights(NodeNumber number) const {
+  const std::vector<TensorIndex>& inputs = look_.node(number).inputs;
+  return std::any_of(inputs.begin(), inputs.end(), [&](TensorIndex at) {
+    const TensorIndex parameter =
+        at == onnx::no_tensor || !look_.is_constant(at) ? onnx::no_tensor : look_.parameter_of(at);
+    return parameter != onnx::no_tensor && is_narrow(look_.tensor(parameter).type);
+  });
+}
+
+// Partial sums of a quantised output are wider.
+std::uint64_t OnnxOperators::summed_by(NodeNumber number) const {
+  const TensorIndex at = look_.node(number).outputs[0];
+  const bool is_narrow_product =
+      at != onnx::no_tensor && look_.is_matrix_work(number) && is_narrow(look_.tensor(at).type);
+  return is_narrow_product ? elements(look_.tensor(at).elements(), onnx::ElementType::int32)
+                           : written_by(number);
+}
+
+void OnnxOperators::add_parameter(NodeNumber number, std::size_t input, Operator& op,
+                                  workload::WeightBytes& bytes) const {
   const TensorIndex at = look_.node(number).inputs[input];
   const TensorIndex parameter = look_.parameter_of(at);
   const bool counts =
@@ -272,9 +300,12 @@ void OnnxOperators::add_parameter(NodeNumber number, std::size_t input, Operator
     op.parameters += all;
     const bool is_cut = op.sharding == Sharding::replicated || cuts_[number].is_cut(input);
     op.replicated_parameters += is_cut ? 0 : all;
+    bytes.parameters += stored_bytes(look_.tensor(parameter));
+    bytes.replicated += is_cut ? Bytes() : stored_bytes(look_.tensor(parameter));
   } else if (counts && look_.is_matrix_work(number) &&
              !is_epilogue_operand(look_.node(number), at)) {
     op.shared_parameters += all;
+    bytes.shared += stored_bytes(look_.tensor(parameter));
   } else {
     op.input_elements += read_of(number, input);
   }
@@ -285,6 +316,7 @@ void OnnxOperators::add_operands(NodeNumber number, Operator& op) const {
   const Node& node = look_.node(number);
   std::set<TensorIndex> seen;
   std::set<TensorIndex> parameters;
+  workload::WeightBytes bytes;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     const TensorIndex at = node.inputs[i];
     if (at == onnx::no_tensor || !seen.insert(at).second) {
@@ -293,11 +325,14 @@ void OnnxOperators::add_operands(NodeNumber number, Operator& op) const {
     if (look_.is_constant(at)) {
       const TensorIndex parameter = look_.parameter_of(at);
       if (parameter == onnx::no_tensor || parameters.insert(parameter).second) {
-        add_parameter(number, i, op);
+        add_parameter(number, i, op, bytes);
       }
     } else if (!is_epilogue_operand(node, at)) {
       op.input_elements += read_of(number, i);
     }
+  }
+  if (has_narrow_weights(number) && bytes != workload::WeightBytes()) {
+    op.weight_bytes = bytes;
   }
 }
 
@@ -331,7 +366,7 @@ std::vector<Operator> OnnxOperators::of(NodeNumber number) const {
   add_operands(number, operators[parts.reads]);
   operators[parts.writes].output_elements = written_by(number);
   if (cuts_[number].sharding == Sharding::row) {
-    operators[parts.reads].forward_all_reduce_elements = written_by(number);
+    operators[parts.reads].forward_all_reduce_elements = summed_by(number);
   }
   // Of tables and weights that are moved no more is read than written: plan/cutter.cpp.
   const bool moves = std::holds_alternative<onnx::Lookup>(look_.work(number)) ||

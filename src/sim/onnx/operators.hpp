@@ -16,8 +16,14 @@
 //
 // Parameters are counted where they are first used as the weights of a product, or else first used.
 // Another product that uses them has them as `shared_parameters`; vector work reads them as inputs.
-// Elements that are no floating-point numbers count as so many of the workload's type as have their
-// bytes.
+// Elements that are no floating-point numbers, and those of 8 bits or less, count as so many of the
+// workload's type as have their bytes.
+//
+// A product whose operands both come quantised has a type of its own (onnx/quantized.hpp), and
+// where its output is of 8 bits or less, partial sums of it take 4 bytes each (int32 or fp32), as
+// they are quantised behind the sum. Parameters of an operator that has some of 8 bits or less
+// count as they are, and take the bytes of their own types; floating-point numbers of more bits
+// those of the workload's.
 #pragma once
 
 #include <map>
@@ -44,7 +50,11 @@ class OnnxOperators {
   std::uint64_t read_of(NodeNumber number, std::size_t input) const;
   std::uint64_t written_by(NodeNumber number) const;
   void add_operands(NodeNumber number, workload::Operator& op) const;
-  void add_parameter(NodeNumber number, std::size_t input, workload::Operator& op) const;
+  void add_parameter(NodeNumber number, std::size_t input, workload::Operator& op,
+                     workload::WeightBytes& bytes) const;
+  Bytes stored_bytes(const onnx::Tensor& parameter) const;
+  bool has_narrow_weights(NodeNumber number) const;
+  std::uint64_t summed_by(NodeNumber number) const;
   workload::Operator epilogue_of(NodeNumber number) const;
   void find_owners();
 

@@ -140,6 +140,11 @@ compute::WorkTraits traits_of(const workload::Workload& workload) {
   if (is_narrow) {
     types.insert(workload.product_type);
   }
+  for (const workload::Layer& layer : workload.layers) {
+    for (const workload::Operator& op : layer.operators) {
+      types.insert(op.own_type.value_or(workload.data_type));
+    }
+  }
   return {.has_programs = true,
           .has_background = true,
           .has_fused_attention = is_fused,

@@ -4,6 +4,7 @@
 #include <array>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -355,6 +356,21 @@ std::unique_ptr<serving::ServedModel> complaining(
   return nullptr;
 }
 
+// What operators of so many samples compute in.
+std::set<DataType> types_of(const serving::ServedModel& served, std::uint32_t samples) {
+  const serving::TileModel& model = *served.on_tiles();
+  const serving::StepSizes sizes = model.sizes_of({{}, 0, samples});
+  std::set<DataType> types;
+  for (std::uint32_t unit = 0; unit < served.units(); ++unit) {
+    for (const serving::WalkPart& part : model.walk(unit, sizes)) {
+      if (part.kind == serving::WalkPart::Kind::operation) {
+        types.insert(model.operation(part.op, sizes).operation.data_type);
+      }
+    }
+  }
+  return types;
+}
+
 std::unique_ptr<serving::ServedModel> layers_on_tiles(const Described& described, Section& model,
                                                       ServedLayersSetup setup, const Tiles& tiles,
                                                       ServedTenant& made) {
@@ -366,8 +382,14 @@ std::unique_ptr<serving::ServedModel> layers_on_tiles(const Described& described
     return nullptr;
   }
   made.data_type = setup.data_type = *type;
-  check_peaks(model, tiles, *type);
-  return make_served_layers(std::move(setup));
+  const std::uint32_t samples = setup.samples.back();
+  auto served = make_served_layers(std::move(setup));
+  std::set<DataType> types = types_of(*served, samples);
+  types.insert(*type);
+  for (const DataType each : types) {
+    check_peaks(model, tiles, each);
+  }
+  return served;
 }
 
 }  // namespace

@@ -392,16 +392,6 @@ TEST(SharedWeights, AreCountedOnce) {
   EXPECT_EQ(workload.parameters(), 1000U * width + width * width + width);
 }
 
-TEST(LayersOfModels, RefuseWeightsOfAnotherFormat) {
-  ModelMaker model(21);
-  model.input("x", {2, 8}, 3);
-  model.weight("w", {8, 4}, 3);
-  model.node("MatMulInteger", {"x", "w"}, {"y"}, "product");
-  model.output("y");
-  const onnx::Graph graph = model.read().graph;
-  EXPECT_THROW(layers_of(graph, DataType::fp16), ConfigError);
-}
-
 // What `transformer` makes of GPT-3 Small: the same FLOPs, products and sums over the tensor group.
 // The head has weights of its own in both (from `optimize: basic` on the folded transposition is a
 // copy); the file has a table of 2048 positions, `transformer` one of the sequence's.

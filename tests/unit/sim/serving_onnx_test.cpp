@@ -163,6 +163,9 @@ TEST(ServedModels, RefuseWhatCannotBe) {
   std::string wide = images;
   wide.replace(wide.find("fp16"), 4, "fp32");
   EXPECT_THAT(complaint(wide), HasSubstr("gives no peak (machine.tile.peak)"));
+  std::string quantised = words;
+  quantised.replace(quantised.find("bert_base"), 9, "encoder_qdq");
+  EXPECT_THAT(complaint(quantised), HasSubstr("computes in int8, of which the machine gives no"));
   EXPECT_THAT(complaint(words, "      batching: {samples: 4}\n      cores: 0\n"),
               HasSubstr("without cores"));
 }

@@ -24,11 +24,13 @@
 namespace tessera::sim {
 
 // FLOPs and parameters are those of onnx::total_cost. Without name, and for one sample a step.
-// Throws ConfigError for weights that are packed or no floating-point numbers, as all of a workload
-// has one number format, and for a model without work.
+// `data_type` is that of all floating-point numbers of more than 8 bits; others are as the model
+// has them. Products of quantised models have a type of their own, and weights their own bytes
+// (Operator::own_type, weight_bytes). Throws ConfigError for a model without work.
 workload::Workload layers_of(const onnx::Graph& graph, DataType data_type);
 
 // That of most parameters, or of the inputs of a model without; none: there is no such tensor.
+// Where some weights are of 8 bits or less, that of most activations and inputs of more bits.
 std::optional<DataType> data_type_of(const onnx::Graph& graph);
 
 }  // namespace tessera::sim

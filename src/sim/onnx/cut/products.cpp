@@ -1,10 +1,14 @@
 #include "onnx/cut/tools.hpp"
 
 #include <algorithm>
+#include <limits>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
 #include <variant>
+
+#include "onnx/quantized.hpp"
 
 namespace tessera::sim {
 namespace {
@@ -14,29 +18,75 @@ using onnx::Shape;
 using onnx::TensorIndex;
 using workload::Sharding;
 
+constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
+
 bool turns(const Node& node, const char* flag) {
   return attribute(node, flag, 0) != 0;
 }
 
-// Inputs beside the first two: a bias is added to all columns.
-void cut_bias(const Node& node, AxesChoice& choice) {
-  if (node.inputs.size() > 2 && !is_epilogue_operand(node, node.inputs[2]) &&
-      node.inputs[2] != onnx::no_tensor) {
-    choice.inputs[2] = 0;
+// Packed weights of few bits lie by columns, [columns, blocks, bytes].
+bool is_packed(const Node& node) {
+  return node.op == "MatMulNBits";
+}
+
+std::size_t columns_axis(const Node& node) {
+  return turns(node, "transB") || is_packed(node) ? 0 : 1;
+}
+
+// The bias of a product is added to all columns.
+std::size_t bias_place(const Node& node) {
+  static const std::map<std::string, std::size_t> places{{"DynamicQuantizeMatMul", 4},
+                                                         {"MatMulInteger", none},
+                                                         {"MatMulIntegerToFloat", 6},
+                                                         {"MatMulNBits", 5},
+                                                         {"QGemm", 6},
+                                                         {"QLinearMatMul", none}};
+  const auto found = places.find(node.op);
+  return found == places.end() ? 2 : found->second;
+}
+
+void cut_bias(const OnnxLook& look, const Node& node, AxesChoice& choice) {
+  const std::size_t place = bias_place(node);
+  const Shape* const bias = shape_of(look, node.inputs, place);
+  if (bias != nullptr && bias->size() == 1 && bias->front() > 1 &&
+      !is_epilogue_operand(node, node.inputs[place])) {
+    choice.inputs[place] = 0;
+  }
+}
+
+// Scales and zero points of the weights: one for each column goes with its column, those of blocks
+// of a column with the depth too.
+void cut_scales(const OnnxLook& look, const Node& node, AxesChoice& choice) {
+  const Shape& weights = *shape_of(look, node.inputs, weights_place(node));
+  const auto columns = static_cast<std::uint64_t>(weights[columns_axis(node)]);
+  const std::uint64_t fewest = choice.sharding == Sharding::column ? 2 : columns + 1;
+  const QuantizedPlaces* const quantized = find_quantized(node);
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const Shape* const shape = shape_of(look, node.inputs, i);
+    const bool is_beside =
+        (quantized != nullptr &&
+         std::count(quantized->beside.begin(), quantized->beside.end(), i) > 0) ||
+        std::count(node.widened_by.begin(), node.widened_by.end(), node.inputs[i]) > 0;
+    if (shape != nullptr && is_beside && look.is_constant(node.inputs[i]) &&
+        onnx::elements_of(*shape) >= fewest) {
+      choice.inputs[i] = 0;
+    }
   }
 }
 
 AxesChoice by_rows(const OnnxLook& look, const Node& node) {
   AxesChoice choice = all_whole(node, Sharding::row);
   choice.inputs[0] = static_cast<int>(shape_of(look, node.inputs, 0)->size()) - 1;
-  choice.inputs[1] = turns(node, "transB") ? 1 : 0;
+  choice.inputs[weights_place(node)] = 1 - static_cast<int>(columns_axis(node));
+  cut_scales(look, node, choice);
   return choice;
 }
 
 // Of activations with activations, by a side of the batch: heads.
 CutChoices by_batch(const OnnxLook& look, const Node& node) {
+  const std::size_t place = weights_place(node);
   const Shape* const left = shape_of(look, node.inputs, 0);
-  const Shape* const right = shape_of(look, node.inputs, 1);
+  const Shape* const right = shape_of(look, node.inputs, place);
   const Shape* const output = shape_of(look, node.outputs, 0);
   CutChoices choices;
   if (left == nullptr || right == nullptr || output == nullptr || left->size() < 2 ||
@@ -51,7 +101,7 @@ CutChoices by_batch(const OnnxLook& look, const Node& node) {
     }
     AxesChoice choice = all_whole(node, Sharding::heads);
     choice.inputs[0] = *of_left;
-    choice.inputs[1] = *of_right;
+    choice.inputs[place] = *of_right;
     choice.outputs[0] = axis;
     choices.push_back(std::move(choice));
   }
@@ -64,36 +114,37 @@ bool is_weight_product(const OnnxLook& look, NodeNumber number) {
   static const std::set<std::string> plain{"MatMul", "FusedMatMul", "TransposeMatMul", "Gemm",
                                            "FusedGemm"};
   const Node& node = look.node(number);
-  if (!std::holds_alternative<onnx::Product>(look.work(number)) || !plain.contains(node.op) ||
-      node.inputs.size() < 2 || turns(node, "transA")) {
+  const bool is_known_form = plain.contains(node.op) || find_quantized(node) != nullptr;
+  const std::size_t place = weights_place(node);
+  if (!std::holds_alternative<onnx::Product>(look.work(number)) || !is_known_form ||
+      turns(node, "transA")) {
     return false;
   }
   const Shape* const left = shape_of(look, node.inputs, 0);
-  const Shape* const right = shape_of(look, node.inputs, 1);
-  return left != nullptr && right != nullptr && left->size() >= 2 && right->size() == 2 &&
-         look.is_constant(node.inputs[1]) && !look.is_known(node.inputs[0]);
+  const Shape* const right = shape_of(look, node.inputs, place);
+  return left != nullptr && right != nullptr && left->size() >= 2 &&
+         right->size() == (is_packed(node) ? 3 : 2) && look.is_constant(node.inputs[place]) &&
+         !look.is_known(node.inputs[0]);
 }
 
 AxesChoice cut_by_columns(const OnnxLook& look, const Node& node) {
   AxesChoice choice = all_whole(node, Sharding::column);
-  choice.inputs[1] = turns(node, "transB") ? 0 : 1;
+  choice.inputs[weights_place(node)] = static_cast<int>(columns_axis(node));
   choice.outputs[0] = static_cast<int>(shape_of(look, node.outputs, 0)->size()) - 1;
-  const Shape* const bias = shape_of(look, node.inputs, 2);
-  if (bias != nullptr && bias->size() == 1 && bias->front() > 1) {
-    cut_bias(node, choice);
-  }
+  cut_bias(look, node, choice);
+  cut_scales(look, node, choice);
   return choice;
 }
 
 CutChoices cut_products(const OnnxLook& look, NodeNumber number, const Node& node) {
-  static const std::set<std::string> plain{"MatMul", "FusedMatMul", "TransposeMatMul"};
+  static const std::set<std::string> plain{"MatMul",          "FusedMatMul",
+                                           "TransposeMatMul", "MatMulInteger",
+                                           "QLinearMatMul",   "MatMulIntegerToFloat"};
   if (is_weight_product(look, number)) {
     return {cut_by_columns(look, node), by_rows(look, node)};
   }
-  const bool constant = std::any_of(node.inputs.begin(), node.inputs.end(), [&](TensorIndex at) {
-    return at != onnx::no_tensor && look.is_constant(at) && !is_epilogue_operand(node, at);
-  });
-  return plain.contains(node.op) && !constant ? by_batch(look, node) : CutChoices{};
+  return plain.contains(node.op) && !reads_weights(look, node) ? by_batch(look, node)
+                                                               : CutChoices{};
 }
 
 }  // namespace tessera::sim

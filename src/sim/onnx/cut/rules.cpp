@@ -78,8 +78,12 @@ int first_row_axis(const Node& node, std::size_t rank) {
 // Rows are each done by one member: the cut must not go through them.
 CutChoices rows(const OnnxLook& look, const Node& node, const onnx::RowWork& work,
                 const CutPlace& place) {
-  static const std::set<std::string> known{"Softmax", "LogSoftmax", "LayerNormalization",
-                                           "SimplifiedLayerNormalization", "RMSNormalization"};
+  static const std::set<std::string> known{"Softmax",
+                                           "LogSoftmax",
+                                           "QLinearSoftmax",
+                                           "LayerNormalization",
+                                           "SimplifiedLayerNormalization",
+                                           "RMSNormalization"};
   if (work.form == onnx::RowWork::Form::reduction) {
     return attribute(node, "keepdims", 1) != 0 ? along(look, node, place) : CutChoices{};
   }
@@ -91,6 +95,17 @@ CutChoices rows(const OnnxLook& look, const Node& node, const onnx::RowWork& wor
   const bool alone = node.op.find("max") != std::string::npos && node.version >= 13;
   const bool inside = alone ? place.axis == first : place.axis >= first;
   return inside ? CutChoices{} : along(look, node, place);
+}
+
+// Each member quantises what it has with the range of all, two numbers whose exchange is not
+// counted.
+CutChoices quantized_dynamically(const Node& node, const CutPlace& place) {
+  if (place.at != 0) {
+    return {};
+  }
+  AxesChoice choice = all_whole(node, Sharding::heads);
+  choice.inputs[0] = choice.outputs[0] = place.axis;
+  return {choice};
 }
 
 bool is_broadcast(const Node& node) {
@@ -129,6 +144,9 @@ CutChoices choices_of(const OnnxLook& look, NodeNumber number, const CutPlace& p
   }
   if (std::holds_alternative<onnx::Append>(work)) {
     return cut_parts(node, place, 2, 1);
+  }
+  if (node.op == "DynamicQuantizeLinear") {
+    return quantized_dynamically(node, place);
   }
   if (std::holds_alternative<onnx::ElementWise>(work) && is_broadcast(node)) {
     return is_rotation(node) ? along(look, node, place) : cut_element_wise(look, node, place);

@@ -149,6 +149,7 @@ const Tensor* Lowering::bias() const {
                                                          {"CausalConvWithState", 2},
                                                          {"FusedConv", 2},
                                                          {"FusedGemm", 2},
+                                                         {"QGemm", 6},
                                                          {"QLinearConv", 8},
                                                          {"MatMulNBits", 5},
                                                          {"MatMulIntegerToFloat", 6},

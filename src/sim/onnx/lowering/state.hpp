@@ -44,10 +44,11 @@ class Elements {
       return *real_;
     }
     const std::uint64_t bits = onnx::bits_of(type);
-    return bits > 32   ? DataType::fp64
-           : bits > 16 ? DataType::fp32
-           : bits > 8  ? DataType::fp16
-                       : DataType::int8;
+    return bits > 32             ? DataType::fp64
+           : bits > 16           ? DataType::fp32
+           : bits > 8            ? DataType::fp16
+           : onnx::is_real(type) ? DataType::fp8
+                                 : DataType::int8;
   }
 
  private:

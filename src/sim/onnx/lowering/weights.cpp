@@ -1,49 +1,21 @@
 // What the right operand of a product takes in memory: packed weights of few bits with their scales
 // and zero points, of operators that have them among their inputs, and of those that widen what a
 // DequantizeLinear would have.
-#include <array>
 #include <set>
 
 #include "onnx/lowering/state.hpp"
+#include "onnx/quantized.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::sim {
-namespace {
-
-// Inputs of an operator by their places.
-struct Quantized {
-  const char* op;
-  std::size_t weights;
-  std::vector<std::size_t> beside;  // scales, zero points, an order of the depth
-};
-
-const Quantized* find_quantized(const Node& node) {
-  static const std::array<Quantized, 8> all{{{"MatMulNBits", 1, {2, 3, 4}},
-                                             {"MatMulInteger", 1, {3}},
-                                             {"ConvInteger", 1, {3}},
-                                             {"QLinearMatMul", 3, {4, 5}},
-                                             {"QLinearConv", 3, {4, 5}},
-                                             {"MatMulIntegerToFloat", 1, {3, 5}},
-                                             {"DynamicQuantizeMatMul", 1, {2, 3}},
-                                             {"QAttention", 1, {4, 7}}}};
-  for (const Quantized& one : all) {
-    if (node.op == one.op) {
-      return &one;
-    }
-  }
-  return nullptr;
-}
-
-}  // namespace
-
 // One scale or zero point for all is with the instructions.
 std::optional<npu::StoredWeights> Lowering::stored(std::uint64_t elements,
                                                    const npu::Target& target) const {
-  const Quantized* const quantized = find_quantized(*node_);
+  const QuantizedPlaces* const quantized = find_quantized(*node_);
   if (quantized == nullptr && node_->widened_by.empty()) {
     return std::nullopt;
   }
-  const Tensor* const weights = input(quantized != nullptr ? quantized->weights : 1);
+  const Tensor* const weights = input(weights_place(*node_));
   if (weights == nullptr) {
     return std::nullopt;
   }
