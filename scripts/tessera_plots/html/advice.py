@@ -1,8 +1,7 @@
 """Which bound limits a run, and what to try next: from the breakdown, the links and the channels."""
 
-import math
-
 from ..resolved import number
+from .bounds import percent as _percent
 
 _COMMUNICATION = {
     "tensor": "tensor groups",
@@ -28,14 +27,6 @@ def bounds_of(shares):
             "memory": shares.get("memory", 0.0),
             "communication": sum(shares.get(name, 0.0) for name in _COMMUNICATION),
             "bubble": shares.get("bubble", 0.0)}
-
-
-def _percent(share):
-    """With a digit more where it is near nothing or near all: such a share is what a line is about."""
-    percent = 100 * share
-    near = min(abs(percent), abs(100 - percent))
-    digits = 1 if near == 0 else min(6, max(1, -math.floor(math.log10(near))))
-    return f"{percent:.{digits}f} %"
 
 
 class _Advice:

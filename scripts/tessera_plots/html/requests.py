@@ -4,6 +4,7 @@ import numpy as np
 
 from ..binning import steps
 from ..errors import NothingToDraw
+from . import services
 from .table import table
 
 _POINTS = 400
@@ -48,10 +49,8 @@ def _held(run):
     return held
 
 
-def requests_of(run):
-    """Distributions as (time, share that waited no longer), what services held, and a table. Throws NothingToDraw."""
-    if not run.of_requests():
-        raise NothingToDraw("the run serves no requests")
+def _distributions(run):
+    """[(time, share that waited no longer)], and their rows of the table."""
     curves, rows = [], []
     for what, number, times in _times(run):
         place = np.unique(np.linspace(0, times.size - 1, _POINTS).astype(int))
@@ -60,7 +59,20 @@ def requests_of(run):
         ranks = [times[int(np.ceil(part * times.size)) - 1] for part in (0.5, 0.95, 0.99)]
         rows.append([_name(run, number), what, int(times.size), float(times.mean()),
                      *map(int, ranks), int(times[-1])])
-    return {"curves": curves, "held": _held(run), "table": table(
+    return curves, rows
+
+
+def requests_of(run):
+    """Distributions, what services held, and tables; without a trace, what the summary has of it. Throws
+    NothingToDraw."""
+    served = services.table_of(run.summary)
+    if run.of_requests():
+        (curves, rows), held = _distributions(run), _held(run)
+    elif served:
+        curves, rows, held = [], services.rows_of_times(run.summary), services.held_in_windows(run.summary)
+    else:
+        raise NothingToDraw("the run serves no requests")
+    return {"curves": curves, "held": held, "services": served, "table": table(
         "Times of requests", [("tenant", "text"), ("time to", "text"), ("count", "count"),
                               ("mean", "time"), ("median", "time"), ("95 %", "time"),
                               ("99 %", "time"), ("longest", "time")], rows)}

@@ -4,7 +4,7 @@ import sys
 
 from .. import resolved
 from ..errors import NothingToDraw
-from . import advice, channels, links, memory, requests, timeline, work
+from . import advice, channels, links, memory, requests, service_advice, timeline, work
 
 DEFAULT_OPERATORS = 250_000
 
@@ -29,6 +29,13 @@ def _or_reason(action):
         return None, str(nothing)
 
 
+def _advice(run, values, found):
+    if run.summary.get("services"):
+        return service_advice.advice(run, values, found["breakdown"], found["channels"])
+    return advice.advice(run, values, found["breakdown"], found["links"],
+                         found["channels"]) if found["breakdown"] else []
+
+
 def collect(run, label, blobs, budget=DEFAULT_OPERATORS, quiet=False, keep_links=lambda *_: None):
     config = resolved.read_text(run.folder)
     values = resolved.flatten(config)
@@ -50,7 +57,6 @@ def collect(run, label, blobs, budget=DEFAULT_OPERATORS, quiet=False, keep_links
     part("channels", "channels of the memory", lambda: channels.channels_of(run, values, blobs))
     part("memory", "memory a tile", lambda: memory.memory_of(run, values))
     part("requests", "requests", lambda: requests.requests_of(run))
-    found["advice"] = advice.advice(run, values, found["breakdown"], found["links"],
-                                    found["channels"]) if found["breakdown"] else []
+    found["advice"] = _advice(run, values, found)
     return {"label": label, "summary": run.summary, "complete": run.complete, "config": config,
             "end": run.end_ps(), "missing": missing, **found}

@@ -58,6 +58,6 @@ function adviceSection(run) {
   if (!run.advice.length) return null;
   return section("advice", "What to try next", el("ol", { class: "advice" }, ...run.advice.map(
     (entry) => el("li", {}, el("h3", {}, entry.title, " ",
-      el("span", { class: "tag" }, `${format(entry.share, "share")} of the time of tiles`)),
+      el("span", { class: "tag" }, `${format(entry.share, "share")} ${entry.of || "of the time of tiles"}`)),
     el("ul", {}, ...entry.lines.map((line) => el("li", {}, ...rich(line))))))));
 }

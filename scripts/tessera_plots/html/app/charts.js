@@ -141,18 +141,21 @@ function heldCharts({ tenant, edges, running, waiting, cache_blocks: taken }) {
       { name: "taken", values: taken, fill: true }] }).element];
 }
 
+function distributionChart(what, curves) {
+  const times = [...new Set(curves.flatMap((curve) => curve.times))].sort((a, b) => a - b);
+  return new Chart({ title: `Time to ${what}: share that waited no longer`, x: times, kind: "share",
+    edges: times, series: curves.map((curve) => ({ name: curve.tenant, values: times.map((time) => {
+      let place = curve.times.findIndex((one) => one > time);
+      if (place < 0) place = curve.times.length;
+      return place ? curve.shares[place - 1] : 0;
+    }) })) }).element;
+}
+
 function requestSection(run) {
   const { requests } = run;
   if (!requests) return null;
   const kinds = [...new Set(requests.curves.map((curve) => curve.what))];
-  return section("requests", "Requests", ...kinds.map((what) => {
-    const curves = requests.curves.filter((curve) => curve.what === what);
-    const times = [...new Set(curves.flatMap((curve) => curve.times))].sort((a, b) => a - b);
-    return new Chart({ title: `Time to ${what}: share that waited no longer`, x: times, kind: "share",
-      edges: times, series: curves.map((curve) => ({ name: curve.tenant, values: times.map((time) => {
-        let place = curve.times.findIndex((one) => one > time);
-        if (place < 0) place = curve.times.length;
-        return place ? curve.shares[place - 1] : 0;
-      }) })) }).element;
-  }), ...requests.held.flatMap(heldCharts), tableOf(requests.table));
+  return section("requests", "Requests", tableOf(requests.services, { filter: false }),
+    ...kinds.map((what) => distributionChart(what, requests.curves.filter((curve) => curve.what === what))),
+    ...requests.held.flatMap(heldCharts), tableOf(requests.table));
 }

@@ -34,7 +34,19 @@ function navigation(sections) {
     part.querySelector("h2").textContent)));
 }
 
-// Prints on white, with the numbers of bars, and canvases as sharp as paper.
+// Tables that are wider than paper become smaller; in the widest, words break.
+function fitTables(begins) {
+  const least = 0.6;
+  for (const table of document.querySelectorAll("main table:not(.u-legend)")) {
+    table.style.zoom = "";
+    table.classList.remove("broken");
+    const excess = begins && table.offsetWidth ? table.offsetWidth / table.parentElement.clientWidth : 1;
+    if (excess > 1) table.style.zoom = Math.max(least, 0.99 / excess);
+    table.classList.toggle("broken", excess * least > 0.99);
+  }
+}
+
+// Prints on white, as wide as paper, with the numbers of bars, and canvases as sharp as paper.
 function preparePrint(begins) {
   PRINTING.ratio = begins ? 2 : 0;
   document.documentElement.classList.toggle("printing", begins);
@@ -43,6 +55,7 @@ function preparePrint(begins) {
     part.open = begins ? ["breakdown", "memory"].includes(part.parentElement.id)
       : part.dataset.was === "1";
   }
+  fitTables(begins);
   THEME.changed();
 }
 

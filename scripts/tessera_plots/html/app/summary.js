@@ -1,9 +1,35 @@
 // The numbers of summary.json: the most important as tiles, all of them as a table.
 "use strict";
 
+// Services; of one with replicas, all of these together.
+function wholeServices({ services, service_totals: totals = [] }) {
+  const names = new Set(totals.map((one) => one.tenant));
+  return [...totals, ...services.filter((one) => !names.has(one.tenant.replace(/\.[^.]*$/, "")))];
+}
+
+// Of several, times are those of the slowest.
+function serviceCards(summary, add) {
+  const services = wholeServices(summary);
+  const sum = (key) => services.reduce((all, one) => all + (one[key] || 0), 0);
+  add("Requests served", format(sum("served"), "count"), sum("tokens")
+    ? `${format(sum("tokens"), "count")} tokens` : "");
+  add("Met all targets", sum("served") && format(sum("met") / sum("served"), "share"),
+    `${format(sum("met_per_s"), "count")} a second`);
+  for (const [name, key] of [["First token", "first_token_ps"], ["Between tokens", "between_tokens_ps"],
+    ["Whole request", "latency_ps"]]) {
+    const some = services.filter((one) => one[key] && one[key].count)
+      .sort((a, b) => b[key].p50 - a[key].p50);
+    if (some.length) {
+      add(`${name}, median`, format(some[0][key].p50, "time"), `99 %: ${format(some[0][key].p99, "time")}${
+        services.length > 1 ? `, of ${some[0].tenant}` : ""}`);
+    }
+  }
+}
+
 function cards(summary) {
   const list = [];
   const add = (name, value, detail) => value && list.push([name, value, detail || ""]);
+  if (summary.services && summary.services.length) serviceCards(summary, add);
   const time = summary.iteration_time_ps;
   add(summary.services && summary.services.length ? "Time simulated" : "Iteration time",
     time && format(time, "time"), summary.iterations > 1 ? `${summary.iterations} iterations` : "");
