@@ -11,6 +11,7 @@
 #include "search/choice.hpp"
 #include "search/kept_keys.hpp"
 #include "search/ledger.hpp"
+#include "search/notes.hpp"
 #include "search/proposal_line.hpp"
 #include "search/simulator.hpp"
 #include "spread.hpp"
@@ -41,25 +42,13 @@ constexpr std::size_t usual_number = 64;
 constexpr double most_events_of_usual = 5e7;
 // Events of a simulation above which one tile stands for its stage: some seconds.
 constexpr double most_events = 6e6;
+// With more devices it takes minutes to look at all candidates; before, the best of some degrees is
+// simulated.
+constexpr std::uint64_t many_devices = 50'000;
+constexpr std::size_t first_degrees = 4;
 // The best candidates are tried with a layout that looks for its place, on machines so small.
 constexpr std::size_t laid_out = 3;
 constexpr std::uint64_t most_laid_out_tiles = 1024;
-
-// Those about other keys than these settings are of, and not of how it is run here.
-std::vector<std::string> notes_about_others(const std::vector<std::string>& notes,
-                                            const std::vector<std::string>& settings) {
-  std::vector<std::string> others;
-  for (const std::string& note : notes) {
-    const bool is_own = std::ranges::any_of(settings, [&](const std::string& setting) {
-      const std::string key = setting.substr(0, setting.find('='));
-      return note.starts_with(key + " ") || note.starts_with(key + ".");
-    });
-    if (!is_own && !note.starts_with("run.")) {
-      others.push_back(note);
-    }
-  }
-  return others;
-}
 
 class Search {
  public:
@@ -85,7 +74,12 @@ class Search {
     outcome_.devices = limits_.devices;
     outcome_.folder = request_.folder;
     outcome_.notes = notes_about_others(simulator_.experiment().notes, {"strategy="});
-    ranking_ = rank();
+    const std::vector<DegreesOfCandidates> degrees = degrees_of_candidates(limits_);
+    if (limits_.devices > many_devices && !request_.resume) {
+      look_first(degrees);
+    }
+    const std::vector<Proposal> seen = std::exchange(outcome_.proposals, {});
+    ranking_ = rank(degrees);
     outcome_.candidates = ranking_.all;
     outcome_.impossible = ranking_.unplaced;
     outcome_.too_large = ranking_.too_large;
@@ -95,6 +89,7 @@ class Search {
     if (ranking_.stopped) {
       outcome_.complete = false;
       outcome_.open = outcome_.fitting;
+      outcome_.proposals = seen;
       return finish();
     }
     if (outcome_.fitting == 0) {
@@ -145,10 +140,10 @@ class Search {
     keep_keys(request_.kept, limits_);
   }
 
-  Ranking rank() {
+  Ranking rank(const std::vector<DegreesOfCandidates>& degrees) {
     WallClock::time_point told = WallClock::now();
     return rank_candidates(
-        limits_, forecaster_, request_.all ? all_of_them : most_of_degrees, communicator_,
+        limits_, degrees, forecaster_, request_.all ? all_of_them : most_of_degrees, communicator_,
         request_.stop_requested, [&](std::size_t number, std::size_t all) {
           const WallClock::time_point now = WallClock::now();
           if (now - told > std::chrono::seconds(2)) {
@@ -156,6 +151,30 @@ class Search {
             note("degrees " + std::to_string(number) + " of " + std::to_string(all) + " looked at");
           }
         });
+  }
+
+  // Where it takes minutes to look at all, something is simulated before: the best of a few
+  // degrees.
+  void look_first(const std::vector<DegreesOfCandidates>& degrees) {
+    std::vector<DegreesOfCandidates> some;
+    for (std::size_t i = 0; i < first_degrees; ++i) {
+      some.push_back(degrees[i * degrees.size() / first_degrees]);
+    }
+    ranking_ = rank(some);
+    if (ranking_.stopped || ranking_.fastest.empty()) {
+      return;
+    }
+    outcome_.fitting = ranking_.fastest.size();
+    choose_fidelity();
+    const std::vector<std::string> lines = spread(communicator_, 1, [&](std::size_t) {
+      return to_line(
+          simulator_.simulate(proposal_of(ranking_.fastest.front()), request_.stop_requested));
+    });
+    if (const Proposal first = proposal_from(lines.front()); first.status == "finished") {
+      take(first);
+      outcome_.open = 1;  // at least
+      write(false);
+    }
   }
 
   void explain() {
@@ -173,21 +192,10 @@ class Search {
   void choose_fidelity() {
     double events = 0;
     for (std::size_t i = 0; i < std::min(at_a_time, ranking_.fastest.size()); ++i) {
-      events = std::max(events, events_of(ranking_.fastest[i]));
+      events = std::max(events, events_of(ranking_.fastest[i], limits_.batch));
     }
     outcome_.by_stages = simulator_.can_aggregate() && events > most_events;
-    if (outcome_.by_stages) {
-      simulator_.by_stages();
-    }
-  }
-
-  // With the micro-batches that run.replay simulates.
-  double events_of(const Ranked& ranked) const {
-    const Candidate& candidate = ranked.candidate;
-    const double count = static_cast<double>(limits_.batch) /
-                         (static_cast<double>(candidate.degrees.data) * candidate.micro_batch);
-    const double replayed = 3.0 * (candidate.degrees.pipeline * candidate.chunks + 4.0);
-    return ranked.events * std::min(1.0, replayed / count);
+    simulator_.by_stages(outcome_.by_stages);
   }
 
   void simulate_own() {
@@ -214,19 +222,10 @@ class Search {
     }
     own = simulator_.simulate_own(request_, loader());
     if (own.status == "finished") {
-      own.estimate = estimate_of(limits_.own);
+      own.estimate = estimate_of(limits_.own, forecaster_);
       ledger_->keep(own);
     }
     return own;
-  }
-
-  SimTime estimate_of(const Candidate& candidate) {
-    try {
-      const Forecast forecast = forecaster_.of(candidate);
-      return time_of(forecast.iteration.likely);
-    } catch (const Error&) {
-      return SimTime::zero();  // of layouts that look for their place
-    }
   }
 
   void advise_own() {
@@ -274,7 +273,7 @@ class Search {
       std::vector<Proposal> jobs;
       for (const std::size_t number : numbers) {
         jobs.push_back(proposal_of(ranking_.fastest[number]));
-        events += events_of(ranking_.fastest[number]);
+        events += events_of(ranking_.fastest[number], limits_.batch);
       }
       const std::vector<Proposal> results = simulate_all(jobs);
       for (std::size_t i = 0; i < results.size(); ++i) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "schedule/clock.hpp"
+#include "tessera/core/error.hpp"
 #include "tessera/plan/plan.hpp"
 
 namespace tessera::plan {
@@ -49,7 +50,7 @@ std::vector<SimTime> times_of(const Plan& plan, const Program& program, const ma
 }  // namespace
 
 SimTime ideal_time(const machine::Machine& machine, const Plan& plan,
-                   const OperationTime& operation_time, std::uint64_t iterations) {
+                   const OperationTime& operation_time, std::uint64_t iterations) try {
   SimTime longest;
   for (const Types& types : columns_of(machine, plan)) {
     ScheduleClock::Times times;
@@ -62,6 +63,8 @@ SimTime ideal_time(const machine::Machine& machine, const Plan& plan,
         ScheduleClock(plan, std::move(times)).iteration(static_cast<std::int64_t>(iterations)));
   }
   return longest;
+} catch (const ModelError&) {
+  return SimTime::never();  // beyond the range of times
 }
 
 }  // namespace tessera::plan

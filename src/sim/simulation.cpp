@@ -52,6 +52,7 @@ class RankRun {
     if (!writes_folder() && (wants_checkpoints() || request_.resume)) {
       throw ConfigError("checkpoints need a run folder");
     }
+    refuse_endless(experiment_);
     request_.resume ? find_checkpoint() : prepare_folder();
     trace::Summary summary = described(experiment_, communicator_, models_.cut);
     summary.notes.insert(summary.notes.end(), losses_.begin(), losses_.end());
@@ -437,6 +438,13 @@ void lock_folder(trace::FolderLock& lock, comm::Communicator& communicator,
   if (!request.folder.empty() && !request.holds_lock) {
     const std::vector<std::string> ranks = communicator.gather(trace::own_process());
     on_first_rank(communicator, [&] { lock.take(request.folder, ranks); });
+  }
+}
+
+void refuse_endless(const Experiment& experiment) {
+  if (experiment.ideal_span().is_never()) {
+    throw ModelError(
+        "arithmetic alone takes longer than simulated time goes, 2^63 ps (about 106 days)");
   }
 }
 

@@ -80,6 +80,9 @@ struct RunRequest {
   std::function<bool(trace::Summary&)> complete_summary = {};
 };
 
+// Throws ModelError where arithmetic alone takes longer than simulated time goes.
+void refuse_endless(const Experiment& experiment);
+
 // Runs the experiment on all ranks of `communicator` and gives the summary, the same on every rank
 // but for peaks of memory and times. Writes the run folder unless `request.folder` is empty. A
 // deadlock and a requested stop are outcomes, not errors: see Summary::status and

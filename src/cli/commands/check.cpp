@@ -148,6 +148,7 @@ int check_command(const Words& words, comm::Communicator& world) {
   const int ranks = world.size() > 1 ? world.size() : static_cast<int>(asked);
   sim::Experiment experiment =
       sim::read_experiment(options.subject(), options.settings(), shared_loader(world));
+  sim::refuse_endless(experiment);
   apply_cut_options(options, experiment, world);
   if (world.rank() != 0) {
     return 0;

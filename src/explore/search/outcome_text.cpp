@@ -29,7 +29,7 @@ std::string floor_of(const SearchOutcome& outcome) {
   const auto least = static_cast<double>(outcome.least.ps());
   if (outcome.open == 0 && outcome.complete) {
     text = "no candidate is faster than the best, by simulation or by its bound\n";
-  } else if (least < best) {
+  } else if (least > 0 && least < best) {
     text = "no candidate can be faster than " + to_string(outcome.least) + ", " +
            format_number(std::round(1000 * (1 - least / best)) / 10) + " % below the best\n";
   }
@@ -54,8 +54,11 @@ std::string counts_of(const SearchOutcome& outcome) {
             (!outcome.complete   ? " were left when it was stopped"
              : outcome.exhausted ? " by their estimates"
                                  : " were left (more: --top)") +
-            ", with a margin of " + format_number(std::round(outcome.margin * 1000) / 10) +
-            " % that simulations have shown\n";
+            (outcome.margin > 0
+                 ? ", with a margin of " + format_number(std::round(outcome.margin * 1000) / 10) +
+                       " % that simulations have shown"
+                 : "") +
+            "\n";
     text += floor_of(outcome);
   }
   return text;

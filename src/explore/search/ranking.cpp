@@ -153,6 +153,22 @@ Proposal proposal_of(const Ranked& ranked) {
   return proposal;
 }
 
+double events_of(const Ranked& ranked, std::uint64_t batch) {
+  const Candidate& candidate = ranked.candidate;
+  const double count = static_cast<double>(batch) /
+                       (static_cast<double>(candidate.degrees.data) * candidate.micro_batch);
+  const double replayed = 3.0 * (candidate.degrees.pipeline * candidate.chunks + 4.0);
+  return ranked.events * std::min(1.0, replayed / count);
+}
+
+SimTime estimate_of(const Candidate& candidate, Forecaster& forecaster) {
+  try {
+    return time_of(forecaster.of(candidate).iteration.likely);
+  } catch (const Error&) {
+    return SimTime::zero();
+  }
+}
+
 std::string note_of_estimates(const Ranking& ranking) {
   const Ranked& best = ranking.fastest.front();
   return "the search was stopped before anything was simulated, when " +
@@ -164,11 +180,11 @@ std::string note_of_estimates(const Ranking& ranking) {
          " (all estimates are in candidates.csv)";
 }
 
-Ranking rank_candidates(const CandidateLimits& limits, Forecaster& forecaster, std::size_t kept,
-                        comm::Communicator& communicator,
+Ranking rank_candidates(const CandidateLimits& limits,
+                        const std::vector<DegreesOfCandidates>& blocks, Forecaster& forecaster,
+                        std::size_t kept, comm::Communicator& communicator,
                         const std::function<bool()>& stop_requested,
                         const std::function<void(std::size_t, std::size_t)>& on_part) {
-  const std::vector<DegreesOfCandidates> blocks = degrees_of_candidates(limits);
   const std::vector<std::string> lines =
       spread(communicator, blocks.size(), [&](std::size_t number) -> std::string {
         if (stop_requested && stop_requested()) {

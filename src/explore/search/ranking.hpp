@@ -44,17 +44,24 @@ struct Ranking {
 // Not simulated yet: what forecasts say of it.
 Proposal proposal_of(const Ranked& ranked);
 
+// Of a simulation, with the micro-batches of a batch that run.replay simulates.
+double events_of(const Ranked& ranked, std::uint64_t batch);
+
+// Of an iteration; zero of layouts that look for their place.
+SimTime estimate_of(const Candidate& candidate, Forecaster& forecaster);
+
 // What is known of a search that was stopped before it simulated anything. Some candidate fits.
 std::string note_of_estimates(const Ranking& ranking);
 
 // Of the same degrees, where not all are simulated.
 inline constexpr std::size_t most_of_degrees = 512;
 
-// Forecasts of all candidates, spread over ranks by degrees; the same on all of them and on any
-// number. At most `kept` of each degrees stay, those with the smallest estimates. `on_part` is told
-// on each rank how many of how many degrees it has done.
-Ranking rank_candidates(const CandidateLimits& limits, Forecaster& forecaster, std::size_t kept,
-                        comm::Communicator& communicator,
+// Forecasts of all candidates of some degrees, spread over ranks by degrees; the same on all of
+// them and on any number. At most `kept` of each degrees stay, those with the smallest estimates.
+// `on_part` is told on each rank how many of how many degrees it has done.
+Ranking rank_candidates(const CandidateLimits& limits,
+                        const std::vector<DegreesOfCandidates>& blocks, Forecaster& forecaster,
+                        std::size_t kept, comm::Communicator& communicator,
                         const std::function<bool()>& stop_requested,
                         const std::function<void(std::size_t, std::size_t)>& on_part);
 

@@ -28,7 +28,7 @@ class Simulator {
   // Whether one tile may stand for its stage: on machines without faults, of one type of tiles.
   bool can_aggregate() const { return can_aggregate_; }
   // From now on.
-  void by_stages() { by_stages_ = true; }
+  void by_stages(bool whether) { by_stages_ = whether; }
 
   // Fills in what a simulation of one iteration shows.
   Proposal simulate(Proposal proposal, const std::function<bool()>& stop_requested);

@@ -7,7 +7,7 @@
 namespace tessera::plan {
 namespace {
 
-// Costs of layers by stage.
+// Costs of layers by stage; as shares of themselves where their sum has no room in 64 bits.
 class Costs {
  public:
   Costs(const std::vector<std::vector<std::uint64_t>>& of_kinds,
@@ -15,19 +15,36 @@ class Costs {
       : of_kinds_(of_kinds),
         kind_of_(kind_of),
         alike_(std::all_of(kind_of.begin(), kind_of.end(),
-                           [&](std::size_t kind) { return kind == kind_of.front(); })) {}
+                           [&](std::size_t kind) { return kind == kind_of.front(); })) {
+    double sum = 0;
+    for (std::size_t layer = 0; layer < layers(); ++layer) {
+      sum += static_cast<double>(most_at(layer));
+    }
+    for (constexpr double room = 0x1p63; sum >= room; sum /= 2) {
+      ++shift_;
+    }
+  }
   // Whether a layer costs the same in every stage.
   bool alike() const { return alike_; }
   std::size_t stages() const { return kind_of_.size(); }
   std::size_t layers() const { return of_kinds_.front().size(); }
   std::uint64_t at(std::size_t stage, std::size_t layer) const {
-    return of_kinds_[kind_of_[stage]][layer];
+    return of_kinds_[kind_of_[stage]][layer] >> shift_;
+  }
+  // In the stage where it costs most.
+  std::uint64_t most_at(std::size_t layer) const {
+    std::uint64_t most = 0;
+    for (std::size_t stage = 0; stage < stages(); ++stage) {
+      most = std::max(most, at(stage, layer));
+    }
+    return most;
   }
 
  private:
   const std::vector<std::vector<std::uint64_t>>& of_kinds_;
   const std::vector<std::size_t>& kind_of_;
   bool alike_;
+  unsigned shift_ = 0;
 };
 
 // As `fits`, where a layer costs the same in every stage: each stage takes what it can, and stages
@@ -89,11 +106,7 @@ std::uint64_t smallest_limit(const Costs& costs) {
   std::uint64_t low = 0;
   std::uint64_t high = 0;
   for (std::size_t layer = 0; layer < costs.layers(); ++layer) {
-    std::uint64_t most = 0;
-    for (std::size_t stage = 0; stage < costs.stages(); ++stage) {
-      most = std::max(most, costs.at(stage, layer));
-    }
-    high += most;
+    high += costs.most_at(layer);
   }
   while (low < high) {
     const std::uint64_t middle = low + (high - low) / 2;

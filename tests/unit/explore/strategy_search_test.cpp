@@ -287,6 +287,22 @@ TEST(StrategySearch, SaysWhatIsEstimatedWhereNothingWasSimulated) {
                                  HasSubstr("the best estimate among them"))));
 }
 
+TEST(StrategySearch, SimulatesSomethingBeforeItHasLookedAtAllOfALargeMachine) {
+  Files files = small_sweep();
+  std::string& machine = files.at("lab/machine.yaml");
+  machine.replace(machine.find("rows: 4, columns: 4"), 19, "rows: 250, columns: 250");
+  SearchRequest stopping = request();
+  bool stopped = false;
+  stopping.on_note = [&](const std::string& text) {
+    stopped = stopped || text.starts_with("best so far");
+  };
+  stopping.stop_requested = [&] { return stopped; };
+  const SearchOutcome outcome = search(stopping, files);
+  EXPECT_FALSE(outcome.complete);
+  EXPECT_EQ(outcome.proposals.size(), 1U);
+  EXPECT_THAT(outcome.strategy_yaml, HasSubstr("The search had not ended"));
+}
+
 TEST(StrategySearch, SaysNothingOfAStrategyThatNobodyGave) {
   Files files = small_sweep();
   std::string& text = files.at("lab/experiment.yaml");
@@ -303,16 +319,16 @@ TEST(StrategySearch, GoesOnWhereSomeCandidatesLeaveTheRangeOfTimes) {
   std::string& text = files.at("lab/experiment.yaml");
   text.erase(text.find("strategy:"));
   std::string& machine = files.at("lab/machine.yaml");
-  machine.replace(machine.find("1 TFLOP/s"), 9, "1000 kFLOP/s");
-  for (const std::string batch : {"workload.batch=5000000", "workload.batch=50000000"}) {
+  machine.replace(machine.find("1 TFLOP/s"), 9, "10 FLOP/s");
+  for (const std::string batch : {"workload.batch=40", "workload.batch=640"}) {
     SearchRequest slow = request();
-    slow.overrides = {batch, "machine.tile.sram=1 TB"};
-    slow.kept = {"data=1", "micro_batch=1000000", "chunks=1"};
+    slow.overrides = {batch, "machine.tile.sram=1 GB"};
+    slow.kept = {"data=1", "chunks=1", "micro_batch=4", "schedule=1f1b"};
     slow.simulated = 2;
     const SearchOutcome outcome = search(slow, files);
     EXPECT_TRUE(outcome.complete);
     EXPECT_GT(outcome.fitting, 0U);
-    EXPECT_EQ(outcome.strategy_yaml.empty(), batch == "workload.batch=50000000") << batch;
+    EXPECT_EQ(outcome.strategy_yaml.empty(), batch == "workload.batch=640") << batch;
   }
 }
 

@@ -105,6 +105,11 @@ TEST(BalanceLayers, GivesSlowStagesLess) {
   EXPECT_THAT(balance_layers(costs, {1, 0}), ElementsAre(0, 3, 12));
 }
 
+TEST(BalanceLayers, AddsUpCostsWhoseSumHasNoRoom) {
+  const std::vector<std::uint64_t> costs(6, std::uint64_t{1} << 62);
+  EXPECT_THAT(balance_layers({costs}, {0, 0, 0}), ElementsAre(0, 2, 4, 6));
+}
+
 TEST(BalanceLayers, TakesLayersThatCostNothing) {
   EXPECT_THAT(balanced({0, 0, 0}, 3), ElementsAre(0, 1, 2, 3));
   EXPECT_THAT(balanced({0, 0, 5, 0}, 4), ElementsAre(0, 1, 2, 3, 4));

@@ -1,0 +1,13 @@
+// Which notes of an experiment say something of a strategy.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace tessera::explore {
+
+// Those about other keys than these settings are of, and not of how it is run here.
+std::vector<std::string> notes_about_others(const std::vector<std::string>& notes,
+                                            const std::vector<std::string>& settings);
+
+}  // namespace tessera::explore
