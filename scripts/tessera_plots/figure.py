@@ -12,7 +12,8 @@ from matplotlib.colors import to_rgb
 
 from .errors import PlotError
 
-# Okabe and Ito's palette, which readers of every kind of colour vision tell apart.
+# Okabe and Ito's palette, which readers of every kind of colour vision tell apart, and more. All differ
+# but `compute` and `backward`: computing is shown either whole or by passes.
 COLOURS = {
     "forward": "#56b4e9",
     "backward": "#0072b2",
@@ -22,8 +23,8 @@ COLOURS = {
     "data": "#cc79a7",
     "pipeline": "#d55e00",
     "memory": "#f0e442",
-    "input_gradient": "#0072b2",
-    "weight_gradient": "#88ccee",
+    "input_gradient": "#1b2a6b",
+    "weight_gradient": "#c7b9ff",
     "context": "#8c564b",
     "expert": "#7b3294",
     "collective": "#882255",

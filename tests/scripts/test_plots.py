@@ -5,8 +5,12 @@
 
 import ast
 import csv
+import itertools
+import json
+import math
 import os
 import pathlib
+import re
 import shutil
 import struct
 import subprocess
@@ -52,6 +56,16 @@ def read_png(path):
             pixels += data[place + 8:place + 8 + length]
         place += length + 12
     return width, height, len(set(zlib.decompress(pixels)))
+
+
+def lab_of(colour):
+    """L*a*b* of '#rrggbb' under D65."""
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
+                        for part in (int(colour[at:at + 2], 16) / 255 for at in (1, 3, 5)))
+    x, y, z = (part ** (1 / 3) if part > 0.008856 else 7.787 * part + 16 / 116 for part in (
+        (0.4124 * red + 0.3576 * green + 0.1805 * blue) / 0.9505, 0.2126 * red + 0.7152 * green + 0.0722 * blue,
+        (0.0193 * red + 0.1192 * green + 0.9505 * blue) / 1.089))
+    return 116 * y - 16, 500 * (x - y), 200 * (y - z)
 
 
 class Scaling(unittest.TestCase):
@@ -336,11 +350,17 @@ class Plots(unittest.TestCase):
         self.assertEqual(done.returncode, 2)
 
     def test_colours_of_activities_are_distinct(self):
-        code = ("from tessera_plots.figure import COLOURS as c; "
-                "s = [c[k] for k in c if k not in ('compute', 'input_gradient')]; "
-                "assert len(set(s)) == len(s), s")
-        done = PREPARED.python(code)
+        """In pictures and in reports: at least 25 apart in L*a*b* (CIE 1976; 2.3 is what the eye just tells apart)."""
+        done = PREPARED.python("import json; from tessera_plots.figure import COLOURS as c; print(json.dumps(c))")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
+        theme = (REPOSITORY / "scripts/tessera_plots/html/app/theme.js").read_text(encoding="utf-8")
+        activities = re.search(r"const ACTIVITY = \{(.*?)\};", theme, re.DOTALL)[1]
+        for colours in (json.loads(done.stdout), dict(re.findall(r'(\w+): "(#\w{6})"', activities))):
+            self.assertGreater(len(colours), 14)
+            for one, other in itertools.combinations(colours, 2):
+                if {one, other} != {"compute", "backward"}:  # never beside each other
+                    apart = math.dist(lab_of(colours[one]), lab_of(colours[other]))
+                    self.assertGreaterEqual(apart, 25, f"{one} and {other}")
 
     def test_ranks_do_not_change_the_timeline(self):
         pictures = []

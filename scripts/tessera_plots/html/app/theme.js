@@ -26,8 +26,8 @@ const THEME = {
 };
 
 const ACTIVITY = {
-  compute: "#0072b2", forward: "#56b4e9", backward: "#0072b2", input_gradient: "#0072b2",
-  weight_gradient: "#88ccee", update: "#009e73", tensor: "#e69f00", data: "#cc79a7",
+  compute: "#0072b2", forward: "#56b4e9", backward: "#0072b2", input_gradient: "#1b2a6b",
+  weight_gradient: "#c7b9ff", update: "#009e73", tensor: "#e69f00", data: "#cc79a7",
   context: "#8c564b", expert: "#7b3294", pipeline: "#d55e00", memory: "#e6d800",
   collective: "#882255", message: "#8a8a00", host: "#7f7f7f",
 };
