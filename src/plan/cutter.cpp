@@ -351,7 +351,12 @@ std::uint32_t Cutter::kept_tensors(const Operator& op) const {
 Bytes Cutter::read_weights(const Operator& op) const {
   const Bytes all = op.weight_bytes ? Bytes(used(op, in_bytes(*op.weight_bytes)))
                                     : element_size(workload_.data_type) * used(op, weights_of(op));
-  return op.kind == "embedding" ? std::min(all, tensor_bytes(op.output_elements)) : all;
+  if (op.kind == "embedding") {
+    return std::min(all, tensor_bytes(op.output_elements));
+  }
+  const std::uint64_t looked_up =
+      std::min(op.table_parameters, op.looked_up_elements * strategy_.micro_batch);
+  return all - element_size(workload_.data_type) * (op.table_parameters - looked_up);
 }
 
 Cutter::Elements Cutter::elements(const Operator& op) const {

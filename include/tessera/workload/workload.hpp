@@ -126,6 +126,10 @@ struct Operator {
   // Elements (keys and values of the whole sequence) gathered over the context group before forward
   // when the sequence is cut; their gradients are summed and scattered after backward.
   std::uint64_t context_elements = 0;
+  // Of `replicated_parameters`, those of tables of which a sample looks at some rows alone, and the
+  // elements of these rows; the table is kept whole.
+  std::uint64_t table_parameters = 0;
+  std::uint64_t looked_up_elements = 0;
   // Weights of experts: each holds `parameters` / `experts` of them, and the expert group shares
   // them out. 0: no experts.
   std::uint64_t experts = 0;

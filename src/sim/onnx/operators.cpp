@@ -296,13 +296,18 @@ void OnnxOperators::add_parameter(NodeNumber number, std::size_t input, Operator
   const bool counts =
       parameter != onnx::no_tensor && onnx::counts_as_parameter(look_.tensor(parameter).type);
   const std::uint64_t all = counts ? look_.tensor(parameter).elements() : 0;
+  const bool is_table = counts && std::holds_alternative<onnx::Attention>(look_.work(number)) &&
+                        read_of(number, input) < elements(look_.tensor(parameter));
   if (counts && owners_.at(parameter) == number) {
     op.parameters += all;
-    const bool is_cut = op.sharding == Sharding::replicated || cuts_[number].is_cut(input);
+    const bool is_cut =
+        !is_table && (op.sharding == Sharding::replicated || cuts_[number].is_cut(input));
     op.replicated_parameters += is_cut ? 0 : all;
+    op.table_parameters += is_table ? all : 0;
+    op.looked_up_elements += is_table ? read_of(number, input) : 0;
     bytes.parameters += stored_bytes(look_.tensor(parameter));
     bytes.replicated += is_cut ? Bytes() : stored_bytes(look_.tensor(parameter));
-  } else if (counts && look_.is_matrix_work(number) &&
+  } else if (counts && !is_table && look_.is_matrix_work(number) &&
              !is_epilogue_operand(look_.node(number), at)) {
     op.shared_parameters += all;
     bytes.shared += stored_bytes(look_.tensor(parameter));

@@ -252,5 +252,41 @@ TEST(CausalAttention, IsThatOfTheTransformer) {
   EXPECT_EQ(operator_of(*transformer, "attention").forward_flops.count(), products_of(model));
 }
 
+// The tables of rotary positions are as long as the longest context and kept whole; a pass reads
+// the rows of its tokens.
+TEST(TablesOfPositions, AreReadByTheRow) {
+  const auto read_with = [](std::int64_t rows) {
+    ModelMaker model;
+    model.add_opset("com.microsoft", 1);
+    for (const char* const side : {"q", "k", "v"}) {
+      model.input(side, {4, 3, std::string(side) == "q" ? 32 * 16 : 8 * 16});
+    }
+    model.input("past_k", {4, 8, 97, 16});
+    model.input("past_v", {4, 8, 97, 16});
+    model.input("lengths", {4}, 6);
+    model.input("longest", {1}, 6);
+    model.weight("cos", {rows, 8});
+    model.weight("sin", {rows, 8});
+    auto* const node =
+        model.node("GroupQueryAttention",
+                   {"q", "k", "v", "past_k", "past_v", "lengths", "longest", "cos", "sin"},
+                   {"y", "present_k", "present_v"}, "attention");
+    node->set_domain("com.microsoft");
+    set(node, "num_heads", 32);
+    set(node, "kv_num_heads", 8);
+    model.output("y");
+    const Workload workload = lower(model, Level::none);
+    EXPECT_EQ(workload.parameters(), 2U * static_cast<std::uint64_t>(rows) * 8);
+    const Operator& op = operator_of(workload, "attention/attention");
+    const plan::Strategy strategy = strategy_of(1);
+    const plan::Cutter cutter(workload, strategy);
+    return cutter.forward(op).bytes;
+  };
+  const Bytes few = read_with(1024);
+  EXPECT_EQ(read_with(131'072), few);
+  // Four sequences of three tokens, whose rows are of eight elements.
+  EXPECT_EQ(few - read_with(2), Bytes(2 * 2 * 8 * (4 * 3 - 2)));
+}
+
 }  // namespace
 }  // namespace tessera::sim::onnx_quantized_test
