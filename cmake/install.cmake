@@ -27,6 +27,8 @@ endforeach()
 # Machines, models and experiments, laid out as in the tree, because they name each other by relative
 # paths; of tests/ what experiments name: models and traces.
 install(DIRECTORY configs workloads DESTINATION ${data} COMPONENT program)
+# What their first lines name, for editors.
+install(DIRECTORY docs/schemas/files DESTINATION ${data}/docs/schemas COMPONENT program)
 install(DIRECTORY tests/onnx/models DESTINATION ${data}/tests/onnx COMPONENT program)
 install(FILES tests/onnx/README.md DESTINATION ${data}/tests/onnx COMPONENT program)
 install(DIRECTORY tests/validation/reference/gpt_222 DESTINATION ${data}/tests/validation/reference

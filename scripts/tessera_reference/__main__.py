@@ -1,4 +1,5 @@
-"""Makes docs/reference/: a page for each kind of parts, with every key as the program declares it."""
+"""Makes docs/reference/, a page for each kind of parts, with every key as the program declares it, and docs/schemas/files/,
+a JSON Schema for each kind of files."""
 
 import argparse
 import json
@@ -7,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pages
+import schemas
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = ROOT / "build" / "release" / "tessera"
@@ -23,14 +25,16 @@ def main():
     parser.add_argument("--program", help="this one; nothing is built (default: build/release/tessera)")
     parser.add_argument("--check", action="store_true", help="write nothing; end with 1 where a page differs")
     options = parser.parse_args()
-    listed = json.loads(subprocess.run([options.program or built(), "list", "--json"], check=True,
+    program = options.program or built()
+    listed = json.loads(subprocess.run([program, "list", "--json"], check=True,
                                        capture_output=True, text=True).stdout)
-    made = pages.pages_of(listed, ROOT)
+    made, of_files = pages.pages_of(listed, ROOT), schemas.schemas_of(program)
     if options.check:
-        faults = list(pages.faults(made, ROOT))
+        faults = [*pages.faults(made, ROOT), *schemas.faults(of_files, ROOT)]
         print("\n".join(faults) or "the pages are what the program says")
         return 1 if faults else 0
     pages.write(made, ROOT)
+    schemas.write(of_files, ROOT)
     return 0
 
 

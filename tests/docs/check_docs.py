@@ -237,8 +237,10 @@ def site(_, repository):
 def reference(tessera, repository):
     sys.path.insert(0, str(repository / "scripts" / "tessera_reference"))
     import pages
+    import schemas
     listed = json.loads(run(tessera, "list", "--json"))
     yield from pages.faults(pages.pages_of(listed, repository), repository)
+    yield from schemas.faults(schemas.schemas_of(tessera), repository)
 
 
 def notebook_excerpts(folder):

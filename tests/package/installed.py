@@ -62,6 +62,8 @@ def shipped_files_are_there(prefix, _):
                 assert named.exists() or list(named.parent.glob(named.name + ".*")), \
                     f"{file.relative_to(prefix)} names {name}, which is not installed"
                 count += 1
+        schema = re.match(r"# yaml-language-server: \$schema=(\S+)", file.read_text("utf-8"))
+        assert schema and (file.parent / schema[1]).exists(), f"{file.relative_to(prefix)} names no schema that is there"
     assert count > 40, f"only {count} files are named"
 
 

@@ -4,6 +4,7 @@ import fnmatch
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -35,6 +36,21 @@ class Editor(unittest.TestCase):
             for path in sorted((REPOSITORY / top).rglob("*.yaml")):
                 name = str(path.relative_to(REPOSITORY))
                 self.assertEqual(sum(fnmatch.fnmatch(name, files) for files in table.values()), 1, name)
+
+    def test_every_file_names_its_schema(self):
+        """Without set-up: a first line that yaml-language-server knows, with a path in the tree."""
+        sys.path.insert(0, str(REPOSITORY / "scripts"))
+        from editor import FILES
+        for top in ("configs", "workloads"):
+            for path in sorted((REPOSITORY / top).rglob("*.y*ml")):
+                name = path.relative_to(REPOSITORY)
+                line = path.read_text(encoding="utf-8").partition("\n")[0]
+                found = re.fullmatch(r"# yaml-language-server: \$schema=(\S+)", line)
+                self.assertIsNotNone(found, name)
+                schema = (path.parent / found[1]).resolve(strict=True)
+                kind = next(kind for kind, files in FILES.items() if fnmatch.fnmatch(str(name), files))
+                self.assertEqual(schema, REPOSITORY / "docs" / "schemas" / "files" / f"{kind}.schema.json", name)
+                self.assertTrue(json.loads(schema.read_text(encoding="utf-8"))["title"].lower().endswith(kind), name)
 
     def test_other_settings_stay(self):
         self.settings.parent.mkdir()
