@@ -35,6 +35,8 @@ struct ProductSpec {
   std::optional<VectorWork> then;  // on each element of the output
   // Of the right operands in memory; none: as elements of the target.
   std::optional<StoredWeights> stored;
+  // Of an element of the output, the bias and residuals; none: as of the target.
+  std::optional<Bytes> result;
 };
 
 // Two directions, rows first.

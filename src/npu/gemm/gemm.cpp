@@ -45,6 +45,7 @@ class TiledProduct final : public TiledOperator {
       : TiledOperator(target),
         spec_(spec),
         element_(target.element()),
+        result_(spec.result.value_or(element_)),
         stored_(spec.stored.value_or(StoredWeights::plain(element_))),
         tiles_(product_tiles(spec.shape, stored_, target)),
         rows_{spec.shape.rows, tiles_.rows},
@@ -55,9 +56,9 @@ class TiledProduct final : public TiledOperator {
         {"activations", element_ * (s.count * s.rows * s.depth)},
         {"weights",
          Bytes(weight_bytes((spec_.shared_weights ? 1 : s.count) * weight_columns(), s.depth))},
-        {"product", element_ * (s.count * s.rows * s.columns)},
-        {"bias", element_ * (spec_.bias ? s.columns : 0)},
-        {"residual", element_ * (spec_.residuals * s.count * s.rows * s.columns)}};
+        {"product", result_ * (s.count * s.rows * s.columns)},
+        {"bias", result_ * (spec_.bias ? s.columns : 0)},
+        {"residual", result_ * (spec_.residuals * s.count * s.rows * s.columns)}};
   }
 
   const std::vector<Operand>& operands() const override { return operands_; }
@@ -104,9 +105,10 @@ class TiledProduct final : public TiledOperator {
     const std::uint64_t first_output = first_row * s.columns + columns_.begin(column);
     tile.origins[activations] = (first_row * s.depth + tile.depth.begin) * e;
     tile.origins[weights] = weight_begin(first_column, tile.depth.begin);
-    tile.origins[product] = first_output * e;
-    tile.origins[bias] = columns_.begin(column) * e;
-    tile.origins[residual] = first_output * e;
+    const std::uint64_t of_result = result_.count();
+    tile.origins[product] = first_output * of_result;
+    tile.origins[bias] = columns_.begin(column) * of_result;
+    tile.origins[residual] = first_output * of_result;
     return tile;
   }
 
@@ -222,7 +224,7 @@ class TiledProduct final : public TiledOperator {
       if (!shape.first_step) {
         return;
       }
-      const std::uint64_t e = op.element_.count();
+      const std::uint64_t e = op.result_.count();
       const std::uint64_t pitch = op.spec_.shape.columns * e;
       for (std::uint64_t m = 0; m < column_blocks.parts(); ++m) {
         const std::uint64_t width = column_blocks.size(m) * e;
@@ -281,7 +283,7 @@ class TiledProduct final : public TiledOperator {
     }
 
     void store() {
-      const std::uint64_t e = op.element_.count();
+      const std::uint64_t e = op.result_.count();
       const std::uint64_t pitch = op.spec_.shape.columns * e;
       for (std::uint64_t m = 0; m < column_blocks.parts(); ++m) {
         for (std::uint64_t n = 0; n < row_blocks.parts(); ++n) {
@@ -327,6 +329,7 @@ class TiledProduct final : public TiledOperator {
 
   ProductSpec spec_;
   Bytes element_;
+  Bytes result_;  // of an element of the output, the bias and residuals
   StoredWeights stored_;
   ProductTiles tiles_;
   Cut rows_;

@@ -195,6 +195,24 @@ TEST(LoweringOfPackedWeights, TakesWhatIntegerProductsHave) {
   }
 }
 
+// The output of a product of bytes is of the type that the model says.
+TEST(LoweringOfPackedWeights, StoresResultsAtTheirOwnSize) {
+  for (const bool to_float : {false, true}) {
+    ModelMaker model;
+    model.add_opset("com.microsoft", 1);
+    model.input("a", {64, 32}, int8);
+    model.weight("b", {32, 16}, int8);
+    model.real("s", 1.0F);
+    const char* const op = to_float ? "MatMulIntegerToFloat" : "MatMulInteger";
+    auto* const node = to_float ? model.node(op, {"a", "b", "s", "s"}, {"c"}, "product")
+                                : model.node(op, {"a", "b"}, {"c"}, "product");
+    node->set_domain(to_float ? "com.microsoft" : "");
+    model.output("c");
+    const auto lowered = lower(model.read().graph);
+    EXPECT_EQ(lowered->loaded_and_stored("product"), Bytes(64 * 32 + 32 * 16 + 4 * 64 * 16));
+  }
+}
+
 TEST(LoweringOfPackedWeights, TakesWhatIntegerConvolutionsHave) {
   for (const bool linear : {true, false}) {
     ModelMaker model;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "onnx/lowering/state.hpp"
+#include "onnx/quantized.hpp"
 #include "onnx/vector_work.hpp"
 
 namespace tessera::sim {
@@ -47,7 +48,19 @@ void Lowering::operator()(const onnx::Product& work) {
   spec.then = with.then;
   const npu::Target target = product_target();
   spec.stored = stored(work.columns * work.depth, target);
+  spec.result = result(target);
   add("", npu::lower(spec, target));
+}
+
+// Wider than quantised operands, where it is not quantised.
+std::optional<Bytes> Lowering::result(const npu::Target& target) const {
+  const Tensor* const output = tensor(node_->outputs, 0);
+  const bool is_quantised = input(0) != nullptr && is_narrow(input(0)->type);
+  if (!is_quantised || output == nullptr) {
+    return std::nullopt;
+  }
+  const Bytes element = element_size(elements_.type(output->type));
+  return element == target.element() ? std::nullopt : std::optional(element);
 }
 
 void Lowering::operator()(const onnx::Convolution& work) {

@@ -150,6 +150,9 @@ class Lowering {
   // The right operand's in memory, of so many elements where its tensor does not tell.
   std::optional<npu::StoredWeights> stored(std::uint64_t elements, const npu::Target& target) const;
 
+  // Of an element of a product's output; none: as of the target.
+  std::optional<Bytes> result(const npu::Target& target) const;
+
   VectorWork epilogue_work(bool sums_are_free) const;
   Finish finish(std::uint64_t columns) const;
   const Tensor* bias() const;
