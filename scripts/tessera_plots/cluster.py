@@ -76,7 +76,8 @@ class Layout:
         if cluster.leaf_servers <= across:
             across -= across % cluster.leaf_servers
         self.across = max(1, -(-cluster.servers // -(-cluster.servers // across)))
-        self.top = 3 if cluster.spines else 0  # so far apart that labels do not meet
+        # Spines have a row of room above them, and so much below that labels do not meet.
+        self.top = 4 if cluster.spines else 0
         self.boxes = self._boxes()
         self.lines = [(first, self.top + i * self.height)
                       for i, first in enumerate(range(0, cluster.servers, self.across))]
@@ -104,7 +105,7 @@ class Layout:
         if cluster.spines:
             wide = self.across / cluster.spines
             boxes[cluster.first[4]:] = np.stack(
-                (np.arange(cluster.spines) * wide, np.zeros(cluster.spines),
+                (np.arange(cluster.spines) * wide, np.ones(cluster.spines),
                  np.full(cluster.spines, wide), np.ones(cluster.spines)), axis=1)
         return boxes
 
@@ -112,7 +113,7 @@ class Layout:
         """What each band of rows is: (middle in y, text)."""
         words = [("leaves, by rail" if self.cluster.rails else "leaf"), "accelerators", "switch",
                  "NICs"]
-        found = [(0.5, "spines")] if self.cluster.spines else []
+        found = [(1.5, "spines")] if self.cluster.spines else []
         for first, y in self.lines:
             # A leaf wider than a line stands in the one where its servers begin.
             has_leaf = -first % self.cluster.leaf_servers < self.across

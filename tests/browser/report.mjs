@@ -248,6 +248,14 @@ async function servicesAreDrawn(page) {
   }
 }
 
+// Of each stage over time, below what bars show as the capacity.
+async function memoryHasCapacities(page) {
+  const [line] = (await page.$$eval("#memory > .note", (list) => list.map((one) => one.textContent)))
+    .filter((text) => /upright line/.test(text));
+  const legends = await page.$$eval("#memory .u-legend", (list) => list.map((one) => one.textContent));
+  expect(!line || legends.every((text) => /capacity of/.test(text)), `no capacity over time: ${legends}`);
+}
+
 async function checkRun(page) {
   await everySectionIsThere(page);
   await summaryIsShown(page);
@@ -258,6 +266,7 @@ async function checkRun(page) {
   }
   await timelineZoomsAndFilters(page);
   await mapsFollowTime(page);
+  await memoryHasCapacities(page);
   await tablesFilterAndSort(page, "operators");
 }
 

@@ -334,6 +334,15 @@ def words_of(program, form, *more):
 
 
 @check
+def import_takes_the_dram_that_is_named(program):
+    """A file in place of that of the configuration is no key that was left."""
+    write_good(program)
+    named = program.scratch / "ramulator2_configs" / "HBM2.yaml"
+    text = call(program, *words_of(program, "onnxim", "--with", "dram=%s" % named)[1:]).stdout_text
+    expect("dram_config_path" not in text and "preset: HBM2-PC" in text, text)
+
+
+@check
 def import_says_where_sources_are_wrong(program):
     output = program.scratch / "out.yaml"
     for form, file, what, instead, complaint in FAULTS:

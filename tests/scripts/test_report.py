@@ -303,7 +303,7 @@ class Reports(unittest.TestCase):
                 "f = l.labels(); t = [text for _, text in f]; "
                 "assert (l.across, len(l.lines)) == (128, 4), (l.across, l.lines); "
                 "assert t.count('leaf') == 2 and t.count('switch') == 4, t; y = [at for at, _ in f]; "
-                "assert y[1] - y[0] >= 3 and y[:2] == sorted(y[:2]), f")
+                "assert y[0] > 1 and y[1] - y[0] >= 3 and y[:2] == sorted(y[:2]), f")
         self.assertEqual(python(code), "")
 
     def test_a_run_that_did_not_end_is_shown(self):

@@ -71,10 +71,10 @@ std::optional<std::string> find(const std::vector<std::string>& places,
 }
 
 std::string ramulator_file(Source& config, const std::string& named, Request& request) {
+  const std::string said = config.take<std::string>("dram_config_path").value_or("");
   if (!named.empty()) {
     return named;
   }
-  const std::string said = config.take<std::string>("dram_config_path").value_or("");
   const auto found =
       said.empty() ? std::nullopt : find(places_of(said, request.source), request.load);
   if (!found) {

@@ -103,7 +103,7 @@ class MapPanel {
     for (const [y, text] of this.map.labels) {
       const at = this.toY(y) + 4;
       if (at < last + 11 || at < 4 || at > this.canvas.height) continue;
-      context.fillText(text, 0, Math.max(at, 10));
+      context.fillText(text, 0, Math.max(at, 12));
       last = at;
     }
   }

@@ -5,13 +5,17 @@ const MEMORY_COLOURS = ["#0072b2", "#56b4e9", "#009e73", "#e69f00", "#d55e00", "
   "#5d3a9b", "#44aa99", "#882255"];
 const MOST_MEMORY_CHARTS = 4;
 
-// What the first tile of a stage held over time, part upon part.
-function memoryChart(memory, one) {
+// What the first tile of a stage held over time, part upon part, below what there is.
+function memoryChart(memory, one, capacities) {
   const sums = one.end_ps.map(() => 0);
   const series = memory.parts.map((part, i) => {
     one.parts[part].forEach((bytes, at) => { sums[at] += bytes; });
     return { name: part, colour: MEMORY_COLOURS[i], values: Float64Array.from(sums), fill: true };
   }).reverse();
+  for (const [name, bytes] of capacities) {
+    series.push({ name: `capacity of ${name}`, values: new Float64Array(sums.length).fill(bytes), dash: DASH,
+      colour: THEME.colour("text") });
+  }
   return new Chart({ title: `Memory of stage ${one.stage} over time, part upon part`,
     edges: [0, ...one.end_ps], series, kind: "bytes" }).element;
 }
@@ -38,6 +42,6 @@ function memorySection(run, most = 0) {
       format(bytes, "bytes")}${lines.some(([other]) => other === name) ? " (upright line)"
       : ", beyond the right end"}.`).join(" ")),
     el("div", { class: "bars scroll", tabindex: "0", role: "region", "aria-label": "Memory" }, ...bars),
-    ...memory.over_time.slice(0, MOST_MEMORY_CHARTS).map((one) => memoryChart(memory, one)),
+    ...memory.over_time.slice(0, MOST_MEMORY_CHARTS).map((one) => memoryChart(memory, one, lines)),
     el("details", {}, el("summary", {}, "Numbers"), tableOf(memory.table)));
 }
