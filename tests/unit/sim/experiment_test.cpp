@@ -200,7 +200,9 @@ TEST(ReadExperiment, SaysWhichKeysOfComputeModelsHaveNoEffect) {
        "execution={}");
   const std::string hosts = gemm + "issue: 1 us";
   says(hosts, {}, "strategy.software.host_waits=layers");
-  const std::string npu = "model: npu, ";
+  says("model: npu", {"machine.tile.sram has no effect with cores that load operands themselves "
+                      "(machine.compute.operands: memory)"});
+  const std::string npu = "model: npu, operands: sram, ";
   says(npu + "banks: 4", {path + "banks has no effect with scratchpad_word: 0 B"});
   says(npu + "banks: 4, scratchpad_word: 32 B", {});
   // The work is of fp16.

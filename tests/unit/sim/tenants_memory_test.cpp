@@ -54,10 +54,10 @@ TEST(TenantsInMemory, FitTheMemoriesThatTheyShare) {
   EXPECT_NEAR(static_cast<double>(blocks({tenant("other", "0-7", serving.lines), chat})),
               static_cast<double>(all) / 2, static_cast<double>(all) / 8);
 
-  EXPECT_EQ(complaint_of(in_one_memory("1 MB", {step})), "");
-  EXPECT_EQ(complaint_of(in_one_memory("1 MB", {chat})), "");
+  EXPECT_EQ(complaint_of(in_one_memory("1.2 MB", {step})), "");
+  EXPECT_EQ(complaint_of(in_one_memory("1.2 MB", {chat})), "");
   EXPECT_THAT(
-      complaint_of(in_one_memory("1 MB", {step, chat})),
+      complaint_of(in_one_memory("1.2 MB", {step, chat})),
       ::testing::AllOf(::testing::HasSubstr("tenants[1].workload: the memory at tile (0,0)"),
                        ::testing::HasSubstr("'step' "), ::testing::HasSubstr(", 'chat' ")));
 }
