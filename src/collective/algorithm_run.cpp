@@ -85,6 +85,25 @@ void AlgorithmRun::begin(RunActions& actions) {
   start(actions);
 }
 
+void AlgorithmRun::begin_sending(RunActions& actions) {
+  if (!is_over() && part_.costs.endpoint > SimTime::zero()) {
+    actions.wait(part_.costs.endpoint, {part_.chunk, part_.phase, 0, before_steps});
+    return;
+  }
+  begun_ = true;
+  for (std::uint32_t lane = 0; lane < lane_count_; ++lane) {
+    Host host(*this, lane, actions);
+    host.lane().begin_next(host);
+  }
+}
+
+void AlgorithmRun::go_on(RunActions& actions) {
+  for (std::uint32_t lane = 0; begun_ && lane < lane_count_; ++lane) {
+    Host host(*this, lane, actions);
+    go_on(host);
+  }
+}
+
 void AlgorithmRun::start(RunActions& actions) {
   begun_ = true;
   for (std::uint32_t lane = 0; lane < lane_count_; ++lane) {

@@ -266,6 +266,7 @@ class PlanSource final : public workload::GraphSource {
     node.action = GraphAction::collective;
     node.collective = instruction.collective;
     node.group = name_of(instruction.group, members.front());
+    node.channels = plan_.group(instruction.group).channels;
     if (workload::counts_parts(node.collective)) {
       node.bytes = Bytes((instruction.bytes + members.size() - 1) / members.size());
     }

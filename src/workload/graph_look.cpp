@@ -37,16 +37,18 @@ struct SeenCollective {
   bool has_parts = false;
   std::uint32_t root = 0;
   std::vector<bool> dimensions;
+  std::uint32_t channels = 1;
   NodePlace node;  // may differ
   bool matches(const SeenCollective& other) const {
     return kind == other.kind && bytes == other.bytes && has_parts == other.has_parts &&
-           root == other.root && dimensions == other.dimensions;
+           root == other.root && dimensions == other.dimensions && channels == other.channels;
   }
 };
 
 std::string text_of(const SeenCollective& seen) {
   return to_string(seen.kind) + " of " +
-         (seen.has_parts ? "a size for each member" : to_string(seen.bytes));
+         (seen.has_parts ? "a size for each member" : to_string(seen.bytes)) +
+         (seen.channels == 1 ? "" : " in " + std::to_string(seen.channels) + " channels");
 }
 
 // Work of the host has no model.
@@ -280,10 +282,16 @@ class Look {
              "has bytes for " + std::to_string(node.parts.size()) + " members, its communicator " +
                  std::to_string(size));
     }
+    if (node.channels == 0 || size % node.channels != 0) {
+      refuse(npu, place_of(node),
+             "has " + std::to_string(node.channels) + " channels, which do not divide the " +
+                 std::to_string(size) + " members of " + group_name(node.group));
+    }
     const bool equal = node.parts.empty();
     const SeenCollective own{node.collective, equal ? node.bytes : Bytes(),
                              !equal,          node.root,
-                             node.dimensions, place_of(node)};
+                             node.dimensions, node.channels,
+                             place_of(node)};
     Sequence& sequence = sequences_[node.group];
     if (sequence.seen.empty()) {
       sequence.npu = npu;

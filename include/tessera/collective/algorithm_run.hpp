@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tessera/collective/algorithm.hpp"
+#include "tessera/collective/channels.hpp"
 #include "tessera/collective/lane.hpp"
 #include "tessera/collective/run.hpp"
 #include "tessera/collective/turns.hpp"
@@ -21,9 +22,11 @@ struct AlgorithmPart {
   Member member = 0;  // as the algorithm counts
   Bytes bytes;        // of the vector, in the sense of Algorithm
   StepCosts costs;
-  // How others count: member 0 is `root` there, and, turned round, the numbers go down from it.
+  // How others count: member 0 is `root` there, and, turned round, the numbers go down from it; in
+  // a channel members of a block have other numbers.
   Member root = 0;
   bool turned_round = false;
+  Channel channel;
   std::uint32_t dimension = 0;
   std::uint32_t chunk = 0;
   std::uint16_t phase = 0;
@@ -34,6 +37,9 @@ class AlgorithmRun final : public CollectiveRun {
   explicit AlgorithmRun(const AlgorithmPart& part);
 
   void begin(RunActions& actions) override;
+  // The same in two: what is sent at once, and all else. Between them others may send.
+  void begin_sending(RunActions& actions);
+  void go_on(RunActions& actions);
   bool arrived(const StepName& name, RunActions& actions) override;
   void elapsed(const StepName& name, RunActions& actions) override;
   void passed_on(const StepName& name, std::uint32_t steps) override;
@@ -51,7 +57,8 @@ class AlgorithmRun final : public CollectiveRun {
   };
   bool visit_lane(std::uint32_t number, const AwaitedVisit& visit) const;
   Member counted(Member member) const {
-    return part_.turned_round && member != 0 ? part_.size - member : member;
+    return part_.channel.turned_back(part_.turned_round && member != 0 ? part_.size - member
+                                                                       : member);
   }
 
   LaneState& lane_at(std::uint32_t lane) { return lane == 0 ? first_lane_ : more_lanes_[lane - 1]; }

@@ -16,8 +16,8 @@ namespace tessera::plan {
 // collective that was in the background before it. Communicators are named by group and first
 // member ("tensor 8"). Nodes of all tiles of a stage have the same numbers.
 //
-// Lost are: the algorithm of a collective and its channels, which whoever runs the graph chooses;
-// an order among background collectives and others. Aggregated plans have no graphs: ConfigError.
+// Lost are: the algorithm of a collective, which whoever runs the graph chooses; an order among
+// background collectives and others. Aggregated plans have no graphs: ConfigError.
 std::unique_ptr<workload::GraphSource> make_graph_source(std::shared_ptr<const Plan> plan,
                                                          std::vector<EntityId> npus);
 

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "tessera/collective/channels.hpp"
 #include "tessera/collective/kind.hpp"
 #include "tessera/core/data_type.hpp"
 #include "tessera/core/units.hpp"
@@ -90,16 +91,10 @@ struct GroupShape {
   }
   // Where a member is in the order of a channel, and who is there.
   std::uint32_t turned(std::uint32_t member, std::uint32_t channel) const {
-    if (channels == 1) {
-      return member;
-    }
-    return member - member % channels + (member % channels + channels - channel) % channels;
+    return collective::Channel{channel, channels}.turned(member);
   }
   std::uint32_t turned_back(std::uint32_t member, std::uint32_t channel) const {
-    if (channels == 1) {
-      return member;
-    }
-    return member - member % channels + (member % channels + channel) % channels;
+    return collective::Channel{channel, channels}.turned_back(member);
   }
   // First member of a run; `part` may be `parts`.
   std::uint32_t leader(std::uint32_t part) const {

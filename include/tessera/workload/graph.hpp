@@ -79,6 +79,9 @@ struct GraphNode {
   collective::Kind collective = collective::Kind::all_reduce;
   std::uint32_t root = 0;  // number of the member; of collectives that have one
   std::string group;       // name of a communicator; empty: all NPUs
+  // Of a collective without a root whose members go through one ring, or what is in its place; see
+  // collective::Channel.
+  std::uint32_t channels = 1;
   std::uint32_t priority = 0;
   std::uint32_t iteration = 0;  // of GraphSource::iterations
   // Which dimensions of the machine a collective goes over; empty: as the group says.

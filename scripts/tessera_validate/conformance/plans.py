@@ -134,6 +134,32 @@ def core_experiment(draw):
     return given, {name: FORMS[name] for name in ("programs", "graphs", "trace", "only tenant")}
 
 
+def blocks(draw):
+    """Machines on which members of a group lie in blocks: servers, or tiles of a wafer."""
+    near = {"bandwidth": rate(draw.choice([50, 200]) * GB), "latency": "100 ns"}
+    far = {"bandwidth": rate(draw.choice([5, 20]) * GB), "latency": "1 us"}
+    each = draw.choice([2, 4])
+    servers = {"kind": "cluster", "nodes": NPUS // each, "accelerators": each,
+               "nics": draw.choice([1, each // 2, each]), "switch": near, "nic": far, "port": far,
+               "fabric": {"kind": "switch"}}
+    wafer = {"kind": "wafer", "tiles": [1, 2], "cores": [2, 2], "intra_tile": near, "inter_tile": far}
+    return draw.choice([servers, servers, wafer])
+
+
+def block_experiment(draw):
+    given, _ = experiment(draw)
+    given["machine"]["topology"] = blocks(draw)
+    given["machine"]["network"]["model"] = draw.choice(["analytical", "packet", "flow"])
+    if draw.random() < 0.5:
+        given["strategy"].update(pipeline=1, tensor=1, data=NPUS, context=1)
+        if "experts" in given["workload"]:
+            given["workload"]["experts"]["count"] = NPUS
+            given["strategy"]["expert"] = NPUS
+        for key in ("sequence_parallel", "boundary", "chunks", "schedule"):
+            given["strategy"].pop(key, None)
+    return given, {name: FORMS[name] for name in ("programs", "graphs", "trace", "only tenant")}
+
+
 def sections(report, program, folder, setting):
     report.say("## Plans")
     report.say()
@@ -158,6 +184,16 @@ def sections(report, program, folder, setting):
         Rule("only tenant", "programs")])
     family.many(8 if setting.reduced else 60, experiment)
     family.report(report)
+    report.say("The same plans, and plans of eight replicas, on clusters and wafers, where groups have several "
+               "members in each server or tile and their rings go in channels, on `analytical`, `packet` and `flow`.")
+    report.say()
+    clusters = Family(program, folder, "plans on clusters", [
+        Rule("graphs", "programs", "`execution.collectives.communicators: flat`, as many channels as programs have"),
+        Rule("trace", "graphs", "`execution.lanes.memory: 0`, `workload.samples`",
+             {"FLOPs": MODEL, "utilisation": MODEL}),
+        Rule("only tenant", "programs")])
+    clusters.many(6 if setting.reduced else 40, block_experiment)
+    clusters.report(report)
     report.say("The same plans on NPU cores (`machine.compute.model: npu`), on `analytical`.")
     report.say()
     cores = Family(program, folder, "plans on cores", [

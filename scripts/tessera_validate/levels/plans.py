@@ -41,6 +41,24 @@ def plan(draw):
          "tensor": strategy(aggregation="tensor"), "stage": strategy(aggregation="stage")}
 
 
+def flat_graphs(experiment):
+    experiment["execution"] = {"collectives": {"communicators": "flat"}}
+
+
+def block_plan(draw):
+    """On servers of four, of which groups have several members."""
+    experiment, levels = plan(draw)
+    experiment["machine"]["topology"] = {
+        "kind": "cluster", "nodes": 2, "accelerators": 4, "nics": draw.choice([2, 4]),
+        "switch": {"bandwidth": rate(draw.choice([50, 200]) * GB), "latency": "100 ns"},
+        "nic": {"bandwidth": rate(20 * GB), "latency": "1 us"},
+        "port": {"bandwidth": rate(draw.choice([5, 20]) * GB), "latency": "1 us"}, "fabric": {"kind": "switch"}}
+    if draw.random() < 0.5:
+        experiment["strategy"].update(pipeline=1, tensor=1, data=8)
+        experiment["strategy"].pop("schedule", None)
+    return experiment, {**levels, "graphs": flat_graphs}
+
+
 def sections(report, program, folder, setting):
     report.say("## Plans")
     report.say()
@@ -54,3 +72,12 @@ def sections(report, program, folder, setting):
         Rule("stage", "programs", 0.8, 1.1, "the same, of a whole stage")])
     family.many(5 if setting.reduced else 60, plan)
     family.report(report)
+    report.say("Such plans, and plans of eight replicas, on two servers of four: groups have several members in each, "
+               "and their rings go in channels.")
+    report.say()
+    clusters = Family(program, folder, "plans on clusters", [
+        Rule("graphs", "programs", why="the same instructions, dependencies and channels"),
+        Rule("replayed", "programs", 0.99, 1.01, "micro-batches that repeat in three runs are taken to go on so"),
+        Rule("tensor", "programs", 0.8, 1.1, "as above"), Rule("stage", "programs", 0.8, 1.1, "as above")])
+    clusters.many(4 if setting.reduced else 40, block_plan)
+    clusters.report(report)

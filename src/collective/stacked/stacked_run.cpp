@@ -12,7 +12,8 @@ namespace tessera::collective {
 StackedCollective plan_collective(Kind kind, Bytes bytes, std::vector<RunDimension> dimensions,
                                   const StackedOptions& options, const TurnOptions& turn_options,
                                   const DimensionMessageTime& message) {
-  StackedCollective collective{kind, bytes, std::move(dimensions), {}, turn_options.at_a_time, {}};
+  StackedCollective collective{kind, bytes, std::move(dimensions), {}, turn_options.at_a_time,
+                               1,    {}};
   for (const RunDimension& dimension : collective.dimensions) {
     collective.shape.push_back(dimension.dimension);
   }
@@ -33,6 +34,19 @@ StackedCollective plan_collective(Kind kind, Bytes bytes, std::vector<RunDimensi
     return entry->second;
   };
   collective.turns = plan_turns(kind, bytes, collective.shape, options, turn_options, time);
+  return collective;
+}
+
+StackedCollective plan_channels(Kind kind, Bytes bytes, const RunDimension& dimension,
+                                std::uint32_t channels, StackedOptions options,
+                                TurnOptions turn_options, const DimensionMessageTime& message) {
+  ensure(channels > 0 && dimension.dimension.size % channels == 0 && !has_root(kind),
+         "blocks of members that are alike");
+  options.chunks *= channels;
+  turn_options.at_a_time *= channels;
+  StackedCollective collective =
+      plan_collective(kind, bytes, {dimension}, options, turn_options, message);
+  collective.channels = channels;
   return collective;
 }
 
@@ -75,7 +89,8 @@ AlgorithmPart StackedRun::part_of(const Turn& turn) const {
   part.algorithm = dimension.algorithm;
   part.kind = phase.kind;
   part.size = size;
-  part.member = coordinates_[phase.dimension];
+  part.channel = {turn.chunk % collective_.channels, collective_.channels};
+  part.member = part.channel.turned(coordinates_[phase.dimension]);
   part.bytes = phase_bytes(chunk, phase, chunk_bytes(collective_.bytes, chunks, turn.chunk),
                            collective_.shape, coordinates_);
   part.costs = dimension.costs;
@@ -101,6 +116,7 @@ StackedRun::PhaseRun* StackedRun::find(const StepName& name) {
 void StackedRun::begin_turns(RunActions& actions) {
   for (bool again = true; again;) {
     again = false;
+    const std::size_t running = running_.size();
     for (std::size_t queue = 0; queue < next_turn_.size(); ++queue) {
       const std::vector<Turn>& turns = collective_.turns.of[queue];
       while (next_turn_[queue] < turns.size() && under_way_[queue] < collective_.at_a_time &&
@@ -111,6 +127,16 @@ void StackedRun::begin_turns(RunActions& actions) {
         again = true;
       }
     }
+    if (collective_.channels > 1) {
+      go_on(running, actions);
+    }
+  }
+}
+
+void StackedRun::go_on(std::size_t first, RunActions& actions) {
+  while (first < running_.size()) {
+    running_[first].run.go_on(actions);
+    first += settle(running_[first], actions) ? 0 : 1;
   }
 }
 
@@ -122,6 +148,10 @@ void StackedRun::begin_phase(const Turn& turn, RunActions& actions) {
   }
   actions.phase_begins(turn.chunk, static_cast<std::uint16_t>(turn.phase));
   PhaseRun& phase = running_.emplace_back(PhaseRun{turn, std::move(run)});
+  if (collective_.channels > 1) {  // all send before one of them goes on, as tiles of a plan do
+    phase.run.begin_sending(actions);
+    return;
+  }
   phase.run.begin(actions);
   settle(phase, actions);
 }

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "graph/messages.hpp"
 #include "tessera/collective/conventions.hpp"
 #include "tessera/collective/unequal_all_to_all.hpp"
 #include "tessera/core/error.hpp"
@@ -139,7 +140,10 @@ std::map<std::uint32_t, PlannedCollective::Sends> PlannedCollective::sends_in(
   for (const auto& [kind, bytes] : kinds_in(npu, dimension)) {
     const std::uint32_t steps = run.algorithm->steps(kind, size);
     const std::uint32_t lanes_of_kind = run.algorithm->lanes(kind);
-    const auto take = [&, kind = kind, bytes = bytes](std::uint32_t member, bool turned_round) {
+    const auto take = [&, kind = kind, bytes = bytes](collective::Channel channel,
+                                                      bool turned_round) {
+      const std::uint32_t place = channel.turned(own);
+      const std::uint32_t member = turned_round ? (size - place) % size : place;
       for (std::uint32_t lane = 0; lane < lanes_of_kind; ++lane) {
         const Bytes of_lane =
             lanes_of_kind == 1 ? bytes : collective::chunk_bytes(bytes, lanes_of_kind, lane);
@@ -147,18 +151,21 @@ std::map<std::uint32_t, PlannedCollective::Sends> PlannedCollective::sends_in(
           const collective::Step step =
               run.algorithm->step(kind, size, member, of_lane, number, lane);
           if (step.send_to != collective::nobody) {
-            const std::uint32_t to = turned_round ? (size - step.send_to) % size : step.send_to;
+            const std::uint32_t to =
+                channel.turned_back(turned_round ? (size - step.send_to) % size : step.send_to);
             const auto [known, is_new] = sends.try_emplace(to, Sends{0, Bytes(), step.send_bytes});
-            known->second.messages += chunks;
-            known->second.bytes += step.send_bytes * std::uint64_t{chunks};
+            known->second.messages += chunks / channel.of;
+            known->second.bytes += step.send_bytes * std::uint64_t{chunks / channel.of};
             known->second.least = std::min(known->second.least, step.send_bytes);
           }
         }
       }
     };
-    take(own, false);
-    if (both_ways) {
-      take((size - own) % size, true);
+    for (std::uint32_t channel = 0; channel < shared_.channels; ++channel) {
+      take({channel, shared_.channels}, false);
+      if (both_ways) {
+        take({channel, shared_.channels}, true);
+      }
     }
   }
   return sends;
@@ -186,7 +193,8 @@ SimTime PlannedCollective::idle_time(
     sum += time;
     longest = std::max(longest, time);
   }
-  return chunks.empty() ? sum : sum + longest * static_cast<std::int64_t>(chunks.size() - 1);
+  const std::size_t rounds = chunks.size() / shared_.channels;  // channels go at once
+  return chunks.empty() ? sum : sum + longest * static_cast<std::int64_t>(rounds - 1);
 }
 
 std::uint32_t PlannedCollective::npu_at(std::uint32_t npu, std::uint32_t dimension,
@@ -232,7 +240,7 @@ const PlannedCollective& CollectivePlans::of(const Task& task) {
     box->second = box_of_group(setup_.work.groups[task.group].members);
   }
   const auto [entry, is_new] = plans_.try_emplace(
-      Key{task.group, task.dimensions, task.collective, task.bytes, task.has_parts});
+      Key{task.group, task.dimensions, task.channels, task.collective, task.bytes, task.has_parts});
   if (is_new) {
     entry->second = make(task);
   }
@@ -315,6 +323,11 @@ std::unique_ptr<PlannedCollective> CollectivePlans::hold(const Task& task, SimTi
   return plan;
 }
 
+std::uint32_t CollectivePlans::channels_of(const Task& task, const PlannedCollective& plan) {
+  const bool is_round = !collective::has_root(task.collective) && task.collective != Kind::barrier;
+  return is_round && !plan.is_box() ? task.channels : 1;
+}
+
 // The same on every rank: times are those between the first member and its neighbours in the
 // dimensions.
 std::unique_ptr<PlannedCollective> CollectivePlans::make(const Task& task) const {
@@ -378,17 +391,27 @@ std::unique_ptr<PlannedCollective> CollectivePlans::make(const Task& task) const
   }
   collective::StackedOptions how = options.collectives;
   collective::TurnOptions turns = options.turns;
-  if (choice && choice->algorithm == collective::LibraryAlgorithm::tree) {
+  const bool is_tree = choice && choice->algorithm == collective::LibraryAlgorithm::tree;
+  if (is_tree) {
     make_pipeline(bytes, how, turns);
   }
-  plan->shared_ = collective::plan_collective(
-      kind, bytes, std::move(dimensions), how, turns,
-      [&](std::uint32_t dimension, collective::Member from, collective::Member to, Bytes size) {
-        const auto node = [&](collective::Member member) {
-          return setup_.work.nodes[plan->npu_at(first, dimension, member)];
-        };
-        return setup_.message_time(node(from), node(to), size);
-      });
+  const auto message_time = [&](std::uint32_t dimension, collective::Member from,
+                                collective::Member to, Bytes size) {
+    const auto node = [&](collective::Member member) {
+      return setup_.work.nodes[plan->npu_at(first, dimension, member)];
+    };
+    return setup_.message_time(node(from), node(to), size);
+  };
+  const std::uint32_t channels = is_tree ? 1 : channels_of(task, *plan);
+  if (std::uint64_t{channels} * how.chunks > std::uint64_t{1} << chunk_bits) {
+    throw ModelError("execution.collectives.chunks: " + std::to_string(how.chunks) +
+                     " in each of " + std::to_string(channels) +
+                     " channels are more than messages tell apart, 16384");
+  }
+  plan->shared_ = channels > 1 ? collective::plan_channels(kind, bytes, dimensions.front(),
+                                                           channels, how, turns, message_time)
+                               : collective::plan_collective(kind, bytes, std::move(dimensions),
+                                                             how, turns, message_time);
   return plan;
 }
 

@@ -88,7 +88,8 @@ class CollectivePlans {
   const PlannedCollective& of(const Task& task);
 
  private:
-  using Key = std::tuple<std::uint32_t, std::uint16_t, collective::Kind, std::uint64_t, bool>;
+  using Key = std::tuple<std::uint32_t, std::uint16_t, std::uint16_t, collective::Kind,
+                         std::uint64_t, bool>;
 
   std::unique_ptr<PlannedCollective> make(const Task& task) const;
   // In the time of a library.
@@ -102,6 +103,8 @@ class CollectivePlans {
   const GraphSetup setup_;
   std::vector<std::uint32_t> sizes_;
   const collective::Algorithm* algorithm(collective::Kind kind, std::size_t dimension) const;
+  // Of what is planned without a root: those of the task, where the members are one dimension.
+  static std::uint32_t channels_of(const Task& task, const PlannedCollective& plan);
   // Of dimensions of these sizes.
   void use_library(const collective::LibraryChoice& choice,
                    std::vector<collective::RunDimension>& dimensions) const;

@@ -77,6 +77,8 @@ Task task_of(const GraphWork& work, const workload::GraphNode& node) {
   if (node.action == GraphAction::collective) {
     task.group = node.group.empty() ? 0 : work.group_numbers.at(node.group);
   }
+  // More than messages tell apart are refused where they are planned.
+  task.channels = static_cast<std::uint16_t>(std::min(node.channels, 0xFFFFU));
   task.has_parts = !node.parts.empty();
   task.bytes = task.has_parts ? 0 : node.bytes.count();
   return task;

@@ -33,6 +33,7 @@ struct Task {
   std::uint32_t shape = 0;       // number of GraphTasks::shape; 0: not known
   std::uint16_t dimensions = 0;  // bit d: a collective goes over dimension d; 0: as the group says
   std::uint16_t name = 0;
+  std::uint16_t channels = 1;  // of a collective
   workload::GraphAction action = workload::GraphAction::nothing;
   collective::Kind collective = collective::Kind::all_reduce;
   bool on_host = false;

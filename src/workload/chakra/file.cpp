@@ -323,6 +323,7 @@ void ChakraFile::State::describe_collective(GraphNode& node) const {
   }
   node.root = small("root_rank", count("root_rank").value_or(0));
   node.priority = small("comm_priority", count("comm_priority").value_or(0));
+  node.channels = small("comm_channels", count("comm_channels").value_or(1));
   if (const chakra::Attribute* const name = attribute("pg_name")) {
     const auto text = as_text(*name);
     if (!text) {

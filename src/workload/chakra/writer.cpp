@@ -123,6 +123,9 @@ chakra::Node message_of(const GraphNode& node) {
         group.set_name("pg_name");
         group.set_string_value(node.group);
       }
+      if (node.channels != 1) {
+        add_count(message, "comm_channels", node.channels);  // Tessera's own
+      }
       if (!node.parts.empty()) {
         chakra::Attribute& sizes = *message.add_attributes();
         sizes.set_name("comm_sizes");

@@ -42,6 +42,7 @@ struct Setting {
   ChunkQueue queue = ChunkQueue::fifo;
   SimTime endpoint = {};
   Bandwidth local_memory = {};
+  std::uint32_t channels = 1;  // of the only dimension
 };
 
 // All NPUs and a network without contention, in which a message takes latency and its bytes at the
@@ -64,11 +65,15 @@ class Cluster {
            {setting.endpoint, setting.local_memory, SimTime::from_ps(1000), layer.free_additions}});
       npus_ *= layer.size;
     }
-    collective_ = plan_collective(setting.kind, Bytes(setting.bytes), std::move(dimensions),
-                                  setting.options, {setting.at_a_time, setting.queue},
-                                  [this](std::uint32_t dimension, Member, Member, Bytes bytes) {
-                                    return message_time(dimension, bytes);
-                                  });
+    const auto message = [this](std::uint32_t dimension, Member, Member, Bytes bytes) {
+      return message_time(dimension, bytes);
+    };
+    const TurnOptions turns{setting.at_a_time, setting.queue};
+    collective_ = setting.channels > 1
+                      ? plan_channels(setting.kind, Bytes(setting.bytes), dimensions.front(),
+                                      setting.channels, setting.options, turns, message)
+                      : plan_collective(setting.kind, Bytes(setting.bytes), std::move(dimensions),
+                                        setting.options, turns, message);
     clock_ = std::make_unique<test::RunClock>(test::RunWorld{
         npus_, [this](std::uint32_t npu) { return new_run(npu); },
         [this](std::uint32_t npu, std::uint32_t dimension, std::uint32_t coordinate) {
@@ -189,11 +194,42 @@ std::vector<Case> cases() {
           setting.queue = static_cast<ChunkQueue>((kind + cases.size()) % 3);
           setting.endpoint = SimTime::from_ps(kind % 2 == 0 ? 0 : 7 * ns);
           cases.push_back({layers, setting});
+          if (layers.size() == 1 && layers.front().algorithm == "ring" && !has_root(setting.kind)) {
+            cases.push_back({{{"ring", 6}}, setting});
+            cases.back().setting.channels = 3;
+          }
         }
       }
     }
   }
   return cases;
+}
+
+// Every channel is a ring of its own, of whose steps all take their message: so many bytes less.
+TEST(StackedRun, GoesInChannelsAtOnce) {
+  Setting setting;
+  setting.bytes = 1U << 20;
+  setting.channels = 4;
+  Cluster cluster({{"ring", 8}}, setting);
+  cluster.run();
+  EXPECT_TRUE(cluster.all_over());
+  constexpr std::int64_t s = 500 + (1 << 20) / 4 / 8 / 100;
+  EXPECT_EQ(cluster.last_end_ns(), 14 * s);
+}
+
+// In channel c the members of a block are counted from its c-th on.
+TEST(Channels, TurnBlocksOfMembers) {
+  for (const std::uint32_t of : {1U, 2U, 4U}) {
+    for (std::uint32_t number = 0; number < of; ++number) {
+      const Channel channel{number, of};
+      EXPECT_EQ(channel.turned_back(0), number);
+      EXPECT_EQ(channel.turned_back(of), of + number);
+      for (Member member = 0; member < 3 * of; ++member) {
+        EXPECT_EQ(channel.turned_back(channel.turned(member)), member);
+        EXPECT_EQ(channel.turned(member) / of, member / of) << "stays in its block";
+      }
+    }
+  }
 }
 
 // Whatever the network does to messages, every NPU comes to an end and no message is left.

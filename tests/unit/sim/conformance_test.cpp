@@ -81,6 +81,47 @@ TEST(Conformance, ProductsAfterCollectivesThatAreOverAtOnce) {
   expect_alike(summary_of(text), summary_of(text + flat), "reduce-scatters over at once");
 }
 
+// Channels: groups with several members in each server, or on each tile of a wafer, whose rings
+// leave it by different ways.
+TEST(Conformance, PlansAsGraphsWithSeveralMembersInAServer) {
+  const std::string servers =
+      "machine:\n  topology: {kind: cluster, nodes: 2, accelerators: 4, nics: 4, switch: "
+      "{bandwidth: 100 GB/s, latency: 100 ns}, nic: {bandwidth: 20 GB/s, latency: 1 us}, port: "
+      "{bandwidth: 10 GB/s, latency: 1 us}, fabric: {kind: switch}}\n";
+  const std::string wafer =
+      "machine:\n  topology: {kind: wafer, tiles: [1, 2], cores: [2, 2], intra_tile: {bandwidth: "
+      "50 "
+      "GB/s, latency: 10 ns}, inter_tile: {bandwidth: 10 GB/s, latency: 100 ns}}\n";
+  const std::string tiles =
+      "  tile: {peak: {fp16: 1 TFLOP/s}, sram: 64 MiB}\n  dram: {at: each, bandwidth: 50 GB/s, "
+      "latency: 100 ns}\n  network: {collective_overhead: 2 us, model: ";
+  const std::vector<std::string> experts{"workload.experts={count: 8, top_k: 2}"};
+  for (const std::string& topology : {servers, wafer}) {
+    for (const std::string network : {"analytical", "packet"}) {
+      for (const std::string strategy :
+           {"data: 8", "data: 8, zero: 3, overlap_gradients: true", "tensor: 8",
+            "tensor: 2, data: 4, zero: 1", "data: 8, expert: 8", "pipeline: 2, data: 4",
+            "tensor: 8, sequence_parallel: true"}) {
+        const std::string about = topology + network + ", " + strategy;
+        std::string text = topology + tiles;
+        text += network + "}\n" + model + "strategy: {" + strategy + "}\n" + no_trace;
+        const std::vector<std::string> more{"workload.heads=8", "workload.hidden=64"};
+        std::vector<std::string> sets = more;
+        if (strategy.find("expert") != std::string::npos) {
+          sets.insert(sets.end(), experts.begin(), experts.end());
+        }
+        const trace::Summary plan = summary_of(text, sets);
+        ASSERT_EQ(plan.status, "finished") << about;
+        const trace::Summary graphs = summary_of(text + flat, sets);
+        expect_alike(plan, graphs, about);
+        EXPECT_EQ(plan.messages, graphs.messages) << about;
+        const Experiment again = testing::read({{"lab/experiment.yaml", text + flat}}, sets);
+        EXPECT_EQ(testing::run_on(3, again).result_digest, graphs.result_digest) << about;
+      }
+    }
+  }
+}
+
 // Weights of several layers on their way at a time.
 TEST(Conformance, PlansAsGraphsWithLayersGatheredAhead) {
   for (const std::string strategy :

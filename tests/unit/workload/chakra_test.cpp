@@ -291,6 +291,7 @@ TEST_F(Chakra, WritesWhatItReads) {
   nodes[6].group = "g";
   nodes[6].priority = 4;
   nodes[6].dimensions = {true, false};
+  nodes[6].channels = 8;
   {
     ChakraWriter writer(path);
     for (const GraphNode& one : nodes) {
@@ -322,6 +323,7 @@ TEST_F(Chakra, WritesWhatItReads) {
     EXPECT_EQ(found.group, expected.group);
     EXPECT_EQ(found.priority, expected.priority);
     EXPECT_EQ(found.dimensions, expected.dimensions);
+    EXPECT_EQ(found.channels, expected.channels);
   }
 }
 

@@ -25,6 +25,8 @@ struct StackedCollective {
   std::vector<RunDimension> dimensions;
   std::vector<StackedDimension> shape;  // of `dimensions`
   std::uint32_t at_a_time = 1;          // chunks in a queue of a dimension
+  // Of the only dimension: chunk i goes in channel i % channels.
+  std::uint32_t channels = 1;
   Turns turns;
 };
 
@@ -34,6 +36,12 @@ using DimensionMessageTime =
 StackedCollective plan_collective(Kind kind, Bytes bytes, std::vector<RunDimension> dimensions,
                                   const StackedOptions& options, const TurnOptions& turn_options,
                                   const DimensionMessageTime& message);
+
+// The same in channels, which all run at once, each in as many chunks as the options say. Of kinds
+// without a root.
+StackedCollective plan_channels(Kind kind, Bytes bytes, const RunDimension& dimension,
+                                std::uint32_t channels, StackedOptions options,
+                                TurnOptions turn_options, const DimensionMessageTime& message);
 
 class StackedRun final : public CollectiveRun {
  public:
@@ -67,6 +75,8 @@ class StackedRun final : public CollectiveRun {
 
   void begin_turns(RunActions& actions);
   void begin_phase(const Turn& turn, RunActions& actions);
+  // Channels that have begun, from this place on.
+  void go_on(std::size_t first, RunActions& actions);
   // Goes on with what comes after a phase, if that is over.
   bool settle(PhaseRun& phase, RunActions& actions);
   void end_phase(const Turn& turn);
