@@ -8,8 +8,6 @@
 
 #include "more_requests.hpp"
 #include "tessera/explore/table/table.hpp"
-#include "tessera/sim/experiment.hpp"
-#include "tessera/sim/job.hpp"
 
 namespace tessera::explore {
 namespace {
@@ -58,13 +56,13 @@ std::string text_of(const config::Value& value, const char* key) {
 }
 
 void add_served(const config::Value& job, const std::string& head, std::vector<Served>& served) {
-  const config::Value* const workload = value_at(job, "workload");
   const config::Value* const tenants = value_at(job, "workload.tenants");
-  if (workload == nullptr || tenants == nullptr || sim::kind_of(*workload) != "serving") {
+  if (tenants == nullptr) {
     return;
   }
   for (const config::Value& tenant : tenants->items) {
-    if (const std::string name = text_of(tenant, "name"); !name.empty()) {
+    const std::string name = text_of(tenant, "name");
+    if (!name.empty() && tenant.find("requests") != nullptr) {
       served.push_back({head + name, &tenant});
     }
   }
