@@ -39,6 +39,8 @@ struct PlannedWork {
   workload::Workload workload;
   plan::Plan plan;
   std::vector<Bytes> in_channels;  // [channels] that programs keep there, or empty
+  // What else than whole runs its placement was compared with others by; "": nothing.
+  std::string placed_by{};
 };
 
 // Memory that those who serve requests divide among themselves, by channel of the machine. A

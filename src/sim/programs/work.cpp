@@ -129,6 +129,11 @@ class ProgramWork final : public Work {
     } else {
       note_unused_library(*platform_.network, notes);
     }
+    if (!job_.planned()->placed_by.empty()) {
+      notes.push_back("strategy.placement.layout: optimized was compared with named layouts by " +
+                      job_.planned()->placed_by +
+                      ", as runs with all would take long: a named one may be faster");
+    }
     note_unused_way(platform_.machine, plan_, notes);
     note_unshared_links(platform_, workload_, plan_, notes);
     if (adds_up()) {
