@@ -26,6 +26,8 @@ def experiment(draw):
 
 LEFT_OUT = ("closed forms leave out what other stages, memory and collectives in the background send over the same "
             "links, and share links at once that groups would have one after the other")
+BESIDE = ("the same; weights that ZeRO 3 gathers in the background and sums of tensor groups go over one link one after "
+          "the other, where each is taken to have it for itself: twice as long at most")
 # What replicas of a tensor group send is simulated with `tensor`; 94 % of plans are within 5 % (docs/design/0009).
 LEAST = {"tensor": 0.8, "stage": 0.6}
 MOST = 1.2
@@ -60,6 +62,12 @@ def has_experts(given):
     return "experts" in given["workload"]
 
 
+def gathers(given):
+    """Whether replicas gather weights in the background over the links of tensor groups."""
+    keys = given["strategy"]
+    return keys.get("zero") == 3 and keys["tensor"] > 1 and keys["data"] * keys.get("context", 1) > 1
+
+
 def is_uneven(given):
     return shares_nothing(given) and not is_even(given) and not broadcasts(given)
 
@@ -86,8 +94,10 @@ def standing(form):
         *uneven,
         rule("`analytical`, `strategy.boundary: broadcast`",
              lambda given: shares_nothing(given) and broadcasts(given), times(LAST, LAST_ON)),
-        rule("`packet`", lambda given: not shares_nothing(given), times(
-            Apart(LEFT_OUT, LEAST[form], MOST), Apart("follows from the time", 1 / MOST, 1 / LEAST[form])))]
+        rule("`packet`", lambda given: not shares_nothing(given) and not gathers(given), times(
+            Apart(LEFT_OUT, LEAST[form], MOST), Apart("follows from the time", 1 / MOST, 1 / LEAST[form]))),
+        rule("`packet`, ZeRO 3 in tensor groups", lambda given: not shares_nothing(given) and gathers(given), times(
+            Apart(BESIDE, 0.5, MOST), Apart("follows from the time", 1 / MOST, 2)))]
 
 
 def sections(report, program, folder, setting):

@@ -22,6 +22,8 @@ class Rule:
     high: float = 1.0
     why: str = ""
     slack_ps: int = 0  # of those that are equal
+    when: object = None  # to which experiments it applies; all
+    label: str = ""  # of the row of the page, if not the level
     seen: list = field(default_factory=list)
     outside: list = field(default_factory=list)
 
@@ -62,6 +64,8 @@ class Family:
         for rule in self.rules:
             if rule.level not in times or rule.base not in times or not times[rule.base]:
                 continue
+            if rule.when and not rule.when(experiment):
+                continue
             ratio = times[rule.level] / times[rule.base]
             exact = rule.low == rule.high == 1
             holds = abs(times[rule.level] - times[rule.base]) <= rule.slack_ps if exact else \
@@ -88,7 +92,7 @@ class Family:
                                 f"{self.name}: {rule.level} of {rule.base}: {min(rule.seen):.6g} to "
                                 f"{max(rule.seen):.6g} in {len(rule.seen)} experiments, {rule.bound()}; "
                                 f"{len(rule.outside)} outside")
-            rows.append([rule.level, rule.base, len(rule.seen), f"{min(rule.seen):.4f}", f"{mean:.4f}",
+            rows.append([rule.label or rule.level, rule.base, len(rule.seen), f"{min(rule.seen):.4f}", f"{mean:.4f}",
                          f"{max(rule.seen):.4f}", rule.bound(), held, rule.why])
             for ratio, experiment in rule.outside[:2]:
                 print(f"        {ratio:.6f}: {json.dumps(experiment)}", flush=True)

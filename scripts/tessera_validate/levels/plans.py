@@ -59,6 +59,34 @@ def block_plan(draw):
     return experiment, {**levels, "graphs": flat_graphs}
 
 
+def gathers(experiment):
+    """Whether replicas gather weights in the background over the links of tensor groups."""
+    keys = experiment["strategy"]
+    return keys.get("zero") == 3 and keys["tensor"] > 1 and keys["data"] > 1
+
+
+def standing(level, where=""):
+    return [Rule(level, "programs", 0.8, 1.1, "closed forms leave out where tensor groups meet replicas on a tile's "
+                 "link, and what they wait for each other",
+                 when=lambda experiment: not gathers(experiment), label=level + where),
+            Rule(level, "programs", 0.5, 1.1, "ZeRO 3 in tensor groups: weights are gathered beside sums of the tensor "
+                 "group, over the same link, which carries one after the other; each is taken to have it for itself",
+                 when=gathers, label=f"{level}, weights gathered{where}")]
+
+
+def beside_gathers(draw):
+    """What tensor groups and gathers of weights take of a tile's link is the most of this plan's time."""
+    experiment, levels = plan(draw)
+    experiment["machine"]["topology"]["dimensions"] = [{"bandwidth": rate(10 * GB), "latency": "200 ns"}]
+    experiment["machine"]["tile"] = {"peak": {"fp16": "10 TFLOP/s"}, "sram": "10 kB"}
+    experiment["machine"]["network"]["collective_overhead"] = "0 ns"
+    experiment["workload"] = {"kind": "transformer", "layers": 5, "hidden": 128, "heads": 8, "sequence": 64,
+                              "vocabulary": 128, "batch": 16}
+    experiment["strategy"] = {"pipeline": 1, "tensor": 4, "data": 2, "schedule": "gpipe", "recompute": "full",
+                              "zero": 3, "overlap_gradients": True}
+    return experiment, levels
+
+
 def sections(report, program, folder, setting):
     report.say("## Plans")
     report.say()
@@ -67,17 +95,18 @@ def sections(report, program, folder, setting):
     family = Family(program, folder, "plans", [
         Rule("graphs", "programs", why="the same instructions and dependencies"),
         Rule("replayed", "programs", 0.99, 1.01, "micro-batches that repeat in three runs are taken to go on so"),
-        Rule("tensor", "programs", 0.8, 1.1, "closed forms leave out where tensor groups meet replicas on a "
-                                             "tile's link, and what they wait for each other"),
-        Rule("stage", "programs", 0.8, 1.1, "the same, of a whole stage")])
+        *standing("tensor"), *standing("stage")])
     family.many(5 if setting.reduced else 60, plan)
+    family.compare(*beside_gathers(family.draw))
     family.report(report)
     report.say("Such plans, and plans of eight replicas, on two servers of four: groups have several members in each, "
                "and their rings go in channels.")
     report.say()
     clusters = Family(program, folder, "plans on clusters", [
-        Rule("graphs", "programs", why="the same instructions, dependencies and channels"),
-        Rule("replayed", "programs", 0.99, 1.01, "micro-batches that repeat in three runs are taken to go on so"),
-        Rule("tensor", "programs", 0.8, 1.1, "as above"), Rule("stage", "programs", 0.8, 1.1, "as above")])
+        Rule("graphs", "programs", why="the same instructions, dependencies and channels",
+             label="graphs on clusters"),
+        Rule("replayed", "programs", 0.99, 1.01, "micro-batches that repeat in three runs are taken to go on so",
+             label="replayed on clusters"),
+        *standing("tensor", " on clusters"), *standing("stage", " on clusters")])
     clusters.many(4 if setting.reduced else 40, block_plan)
     clusters.report(report)
