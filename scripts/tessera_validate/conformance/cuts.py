@@ -26,8 +26,8 @@ def experiment(draw):
 
 LEFT_OUT = ("closed forms leave out what other stages, memory and collectives in the background send over the same "
             "links, and share links at once that groups would have one after the other")
-BESIDE = ("the same; weights that ZeRO 3 gathers in the background and sums of tensor groups go over one link one after "
-          "the other, where each is taken to have it for itself: twice as long at most")
+BESIDE = ("the same; weights that ZeRO 3 gathers in the background and sums of tensor groups go over one link one "
+          "after the other, where each is taken to have it for itself: twice as long at most")
 # What replicas of a tensor group send is simulated with `tensor`; 94 % of plans are within 5 % (docs/design/0009).
 LEAST = {"tensor": 0.8, "stage": 0.6}
 MOST = 1.2
