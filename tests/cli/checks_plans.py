@@ -32,7 +32,7 @@ def plan_says_where_its_input_is_wrong(program):
             (program.scratch / "nowhere.yaml", [], "cannot read .*nowhere.yaml: No such file"),
             (program.scratch, [], "cannot read .*: Is a directory"),
             (CONFIGS / "experiments" / "tenants_wafer.yaml", [],
-             "tenants_wafer.yaml:9:3: error: workload.kind: a strategy is searched for one workload, and these are 4 "
+             "tenants_wafer.yaml:10:3: error: workload.kind: a strategy is searched for one workload, and these are 4 "
              "tenants: "),
             (small(program), ["--devices", "-1"], "--devices: must be between 1 and 4294967295; got -1"),
             (small(program), ["--devices", "many"], "--devices: expected a whole number; got 'many'"),
