@@ -26,8 +26,8 @@ def sections(report, program, folder, setting):
     report.say("## Serving: experts over 64 GPUs")
     report.say()
     report.say(f"`configs/experiments/{EXPERIMENT.name}`: DeepSeek-V3 on eight servers of eight H100, four of 256 experts on "
-               "each, data-parallel attention over 2000 tokens and more of each sequence, weights of products in fp8, all "
-               "else in bf16. Two all-to-alls a layer go over the network, whose messages leave a GPU one after the other "
+               "each, data-parallel attention over 2000 tokens and more of each sequence, products with weights "
+               "in fp8, all else in bf16. Two all-to-alls a layer go over the network, whose messages leave a GPU one after the other "
                "or share nothing.")
     report.say()
     rows, rates = [], {}
