@@ -85,7 +85,7 @@ class Family:
         rows = []
         for rule in self.rules:
             if not rule.seen:
-                report.not_run(f"{self.name}: {rule.level} against {rule.base}")
+                report.not_run(f"{self.name}: {rule.label or rule.level} against {rule.base}")
                 continue
             mean = sum(rule.seen) / len(rule.seen)
             held = report.bound(not rule.outside,

@@ -87,6 +87,13 @@ def beside_gathers(draw):
     return experiment, levels
 
 
+def blocks_beside_gathers(draw):
+    """The same on servers: tensor groups of a server gather weights over two of them."""
+    experiment, levels = block_plan(draw)
+    experiment["strategy"].update(pipeline=1, tensor=4, data=2, schedule="gpipe", zero=3, overlap_gradients=True)
+    return experiment, levels
+
+
 def sections(report, program, folder, setting):
     report.say("## Plans")
     report.say()
@@ -109,4 +116,5 @@ def sections(report, program, folder, setting):
              label="replayed on clusters"),
         *standing("tensor", " on clusters"), *standing("stage", " on clusters")])
     clusters.many(4 if setting.reduced else 40, block_plan)
+    clusters.compare(*blocks_beside_gathers(clusters.draw))
     clusters.report(report)
