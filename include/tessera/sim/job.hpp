@@ -171,6 +171,10 @@ class JobReader {
   virtual std::unique_ptr<Job> read() = 0;
   // What is known when all of the experiment was read. Throws ConfigError.
   virtual void plan(Job& /*job*/) {}
+  // Of a plan that runs as graphs and whose placement is settled by simulation: the same as
+  // programs, for `plan`, and what was settled, before the graphs are planned. Else null.
+  virtual std::unique_ptr<Job> as_programs() const { return nullptr; }
+  virtual void take_placement(PlannedWork /*of_programs*/) {}
   // Whether tensors go to the memory of hosts (machine.host).
   virtual bool uses_host() const { return false; }
   // Whether it accesses memory by lines (machine.coherence). After `read`.

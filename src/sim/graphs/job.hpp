@@ -29,6 +29,9 @@ class GraphsJob final : public Job {
     peaks_ = std::move(peaks);
     described_peaks_ = std::move(described);
   }
+  // Of the plan that the graphs are; "": nothing.
+  void keep_placement_note(std::string note) { placement_note_ = std::move(note); }
+  const std::string& placement_note() const { return placement_note_; }
   const std::vector<StagePeak>& peaks() const { return peaks_; }
   // Of an iteration, of a plan of a language model.
   void keep_tokens(std::uint64_t tokens) { tokens_ = tokens; }
@@ -63,6 +66,7 @@ class GraphsJob final : public Job {
   std::vector<Bytes> in_channels_;
   std::vector<StagePeak> peaks_;
   std::vector<JobDescription::Peak> described_peaks_;
+  std::string placement_note_;
 };
 
 }  // namespace tessera::sim

@@ -56,6 +56,9 @@ class GraphsWork final : public Work {
 
   std::vector<std::string> notes() const override {
     std::vector<std::string> notes;
+    if (!job_.placement_note().empty()) {
+      notes.push_back(job_.placement_note());
+    }
     if (!graph_.look.is_issued && platform_.compute && platform_.compute->has_hosts()) {
       notes.push_back(no_hosts + "graphs: only of plans it is known what hosts issue, and when");
     }

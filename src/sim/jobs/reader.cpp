@@ -184,9 +184,24 @@ void JobsReader::check_iterations(const Reading& reading, const Job& job) {
   }
 }
 
+// A plan that runs as graphs lies where its programs would.
+void JobsReader::place_graphs(JobReader& reader, PlacedJob& placed) {
+  std::unique_ptr<Job> programs = reader.as_programs();
+  if (programs == nullptr) {
+    return;
+  }
+  programs->iterations = placed.job->iterations;
+  reader.plan(*programs);
+  std::swap(placed.job, programs);
+  settle_placement(experiment_, placed);
+  std::swap(placed.job, programs);
+  reader.take_placement(std::move(*programs->planned()));
+}
+
 void JobsReader::plan() {
   std::vector<Section> sections;
   for (std::size_t i = 0; i < readings_.size(); ++i) {
+    place_graphs(*readings_[i].reader, experiment_.jobs[i]);
     readings_[i].reader->plan(*experiment_.jobs[i].job);
     settle_placement(experiment_, experiment_.jobs[i]);
     sections.push_back(readings_[i].entry.section);

@@ -41,6 +41,7 @@ class JobsReader {
 
   std::vector<JobEntry> entries(const WorkKind& kind, bool& is_whole);
   bool read_job(JobEntry entry);
+  void place_graphs(JobReader& reader, PlacedJob& placed);
   void check_iterations(const Reading& reading, const Job& job);
 
   Experiment& experiment_;

@@ -10,6 +10,7 @@
 #include "jobs/families.hpp"
 #include "jobs/npu_memories.hpp"
 #include "jobs/tiles.hpp"
+#include "programs/settle_placement.hpp"
 #include "tessera/config/without_effect.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"
@@ -159,6 +160,8 @@ class ProgramsReader final : public JobReader {
 
   std::unique_ptr<Job> read() override;
   void plan(Job& job) override;
+  std::unique_ptr<Job> as_programs() const override;
+  void take_placement(PlannedWork of_programs) override;
   bool uses_host() const override { return strategy_ && strategy_->offload.is_on(); }
   compute::WorkTraits traits() const override { return traits_; }
   std::string replay_objection() const override { return replay_objection_; }
@@ -173,6 +176,7 @@ class ProgramsReader final : public JobReader {
   WorkloadReader read_;
   workload::Workload workload_;
   std::optional<plan::Strategy> strategy_;
+  std::string placed_by_;  // see PlannedWork; of graphs
   compute::WorkTraits traits_;
   std::string replay_objection_;
 };
@@ -272,6 +276,17 @@ void ProgramsReader::check_peaks(const workload::Workload& workload) {
   }
 }
 
+std::unique_ptr<Job> ProgramsReader::as_programs() const {
+  const bool are_settled = setup_.section.has("execution") && strategy_->layout == "optimized";
+  return are_settled ? std::make_unique<ProgramsJob>(setup_.tiles.nodes) : nullptr;
+}
+
+void ProgramsReader::take_placement(PlannedWork of_programs) {
+  strategy_->placement.tiles = of_programs.plan.strategy.placement.tiles;
+  placed_by_ = std::move(of_programs.placed_by);
+  workload_ = std::move(of_programs.workload);
+}
+
 void ProgramsReader::plan(Job& job) {
   const Platform& platform = setup_.platform;
   try {
@@ -317,6 +332,7 @@ std::vector<JobDescription::Peak> described_peaks(const plan::Plan& plan) {
 void ProgramsReader::use_graphs(GraphsJob& job, plan::Plan plan, std::vector<Bytes> in_channels) {
   job.keep_peaks(peaks_of(setup_.platform.machine, plan), described_peaks(plan));
   job.keep_in_channels(std::move(in_channels));
+  job.keep_placement_note(note_of_placement(placed_by_));
   Section workload = setup_.section.section("workload");
   add_source(
       job.graph(),

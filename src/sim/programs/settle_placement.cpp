@@ -265,6 +265,13 @@ void settle(Experiment& experiment) {
 
 }  // namespace
 
+std::string note_of_placement(const std::string& placed_by) {
+  return placed_by.empty()
+             ? ""
+             : "strategy.placement.layout: optimized was compared with named layouts by " +
+                   placed_by + ", as runs with all would take long: a named one may be faster";
+}
+
 void settle_placement(Experiment& experiment, PlacedJob& placed) {
   const PlannedWork* const planned = placed.job->planned();
   if (planned == nullptr || planned->plan.strategy.layout != "optimized") {

@@ -1,6 +1,8 @@
 // Which placement of several is the fastest, found by running them.
 #pragma once
 
+#include <string>
+
 #include "tessera/sim/experiment.hpp"
 
 namespace tessera::sim {
@@ -14,5 +16,8 @@ namespace tessera::sim {
 // placement stands, so that plans made again, with fewer micro-batches, lie alike. Leaves other
 // work as it is. Of one of several jobs, as if it had the machine to itself, on its own tiles.
 void settle_placement(Experiment& experiment, PlacedJob& placed);
+
+// For notes of a run, of PlannedWork::placed_by; "": nothing.
+std::string note_of_placement(const std::string& placed_by);
 
 }  // namespace tessera::sim

@@ -8,6 +8,7 @@
 #include "predicted_events.hpp"
 #include "programs/job.hpp"
 #include "programs/plan_bytes.hpp"
+#include "programs/settle_placement.hpp"
 #include "programs/through_host_note.hpp"
 #include "programs/unshared_links.hpp"
 #include "tessera/compute/compute.hpp"
@@ -129,10 +130,8 @@ class ProgramWork final : public Work {
     } else {
       note_unused_library(*platform_.network, notes);
     }
-    if (!job_.planned()->placed_by.empty()) {
-      notes.push_back("strategy.placement.layout: optimized was compared with named layouts by " +
-                      job_.planned()->placed_by +
-                      ", as runs with all would take long: a named one may be faster");
+    if (std::string note = note_of_placement(job_.planned()->placed_by); !note.empty()) {
+      notes.push_back(std::move(note));
     }
     note_unused_way(platform_.machine, plan_, notes);
     note_unshared_links(platform_, workload_, plan_, notes);

@@ -257,7 +257,7 @@ TEST(Run, OptimizedPlacementsAreNoSlowerThanNamedOnes) {
 // and a note says how they were put in order.
 TEST(Run, OptimizedPlacementsOfLongIterationsAreNoSlowerThanNamedOnes) {
   const auto run_with = [](const std::string& keys, const std::string& batch,
-                           const std::string& placement) {
+                           const std::string& placement, const std::string& more = "") {
     const Experiment experiment = testing::read(
         {{"lab/experiment.yaml",
           "machine:\n  topology: {kind: mesh, rows: 8, columns: 8, bandwidth: 20 GB/s, latency: 20 "
@@ -268,7 +268,7 @@ TEST(Run, OptimizedPlacementsOfLongIterationsAreNoSlowerThanNamedOnes) {
               batch +
               "}\nstrategy: {pipeline: 8, tensor: 4, data: 2, micro_batch: 1, zero: 3, "
               "overlap_gradients: true, schedule: " +
-              keys + ", placement: {layout: " + placement + "}}\nrun: {trace: none}\n"}});
+              keys + ", placement: {layout: " + placement + "}}\nrun: {trace: none}\n" + more}});
     const auto communicator = comm::make_in_process();
     return run(experiment, *communicator, {});
   };
@@ -280,6 +280,10 @@ TEST(Run, OptimizedPlacementsOfLongIterationsAreNoSlowerThanNamedOnes) {
   for (const auto& [schedule, batch] : {std::pair{"gpipe", "32"}, std::pair{"1f1b", "64"}}) {
     const trace::Summary optimized = run_with(schedule, batch, "optimized, moves: 200000");
     EXPECT_EQ(says_how(optimized), std::string(batch) == "64") << batch;
+    const trace::Summary graphs = run_with(schedule, batch, "optimized, moves: 200000",
+                                           "execution: {collectives: {communicators: flat}}\n");
+    EXPECT_EQ(graphs.simulated_time_ps, optimized.simulated_time_ps) << "lies as its programs do";
+    EXPECT_EQ(says_how(graphs), says_how(optimized)) << batch;
     for (const std::string name : {"line", "s-shape", "linear"}) {
       EXPECT_LE(optimized.simulated_time_ps, run_with(schedule, batch, name).simulated_time_ps)
           << schedule << ", " << name;
