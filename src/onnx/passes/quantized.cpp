@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "passes/linear.hpp"
 #include "passes/passes.hpp"
@@ -300,34 +301,52 @@ bool goes_over_the_last_axis(const Editor& editor, const Node& node) {
   return shape && (at == -1 || at + 1 == static_cast<std::int64_t>(shape->size()));
 }
 
+// Numbers, scale and zero point of each operand of a node, where all of them are dequantised
+// numbers of the type that its output is quantised to.
+std::optional<std::vector<TensorIndex>> quantized_operands(const Editor& editor, const Node& node,
+                                                           const Node& behind) {
+  std::vector<TensorIndex> operands;
+  for (const TensorIndex operand : node.inputs) {
+    const auto one = dequantized(editor, operand);
+    if (!one || is_float8(editor, one->tensor) ||
+        !has_type_of(editor, one->tensor, behind.outputs[0])) {
+      return std::nullopt;
+    }
+    operands.insert(operands.end(), {one->tensor, one->scale, one->zero});
+  }
+  return operands;
+}
+
+// In place of the node and of what quantises its output.
+void put_quantized(Editor& editor, NodeIndex at, NodeIndex quantizer, std::string op,
+                   std::vector<TensorIndex> inputs) {
+  Node made = editor.node(at);
+  made.domain = "com.microsoft";
+  made.op = std::move(op);
+  made.version = 1;
+  made.inputs = std::move(inputs);
+  made.outputs = {editor.node(quantizer).outputs[0]};
+  editor.remove(at);
+  editor.put(quantizer, std::move(made));
+}
+
 bool fuse_vector_work(Editor& editor, NodeIndex at) {
   const QuantizedForm* const form = vector_form_of(editor, at);
   const auto quantizer = form != nullptr ? quantizer_of(editor, editor.node(at)) : std::nullopt;
   if (!quantizer) {
     return false;
   }
-  const Node node = editor.node(at);
-  const Node behind = editor.node(*quantizer);
+  const Node& node = editor.node(at);
+  const Node& behind = editor.node(*quantizer);
   if (node.op == "Softmax" && !goes_over_the_last_axis(editor, node)) {
     return false;
   }
-  Node made = node;
-  made.inputs.clear();
-  for (const TensorIndex operand : node.inputs) {
-    const auto one = dequantized(editor, operand);
-    if (!one || is_float8(editor, one->tensor) ||
-        !has_type_of(editor, one->tensor, behind.outputs[0])) {
-      return false;
-    }
-    made.inputs.insert(made.inputs.end(), {one->tensor, one->scale, one->zero});
+  auto inputs = quantized_operands(editor, node, behind);
+  if (!inputs) {
+    return false;
   }
-  made.inputs.insert(made.inputs.end(), {behind.inputs[1], input_at(behind, 2)});
-  made.domain = "com.microsoft";
-  made.op = form->op;
-  made.version = 1;
-  made.outputs = {behind.outputs[0]};
-  editor.remove(at);
-  editor.put(*quantizer, std::move(made));
+  inputs->insert(inputs->end(), {behind.inputs[1], input_at(behind, 2)});
+  put_quantized(editor, at, *quantizer, form->op, std::move(*inputs));
   return true;
 }
 
@@ -337,24 +356,13 @@ bool fuse_concat(Editor& editor, NodeIndex at) {
   if (!quantizer) {
     return false;
   }
-  const Node node = editor.node(at);
-  const Node behind = editor.node(*quantizer);
-  Node made = node;
-  made.inputs = {behind.inputs[1], input_at(behind, 2)};
-  for (const TensorIndex operand : node.inputs) {
-    const auto one = dequantized(editor, operand);
-    if (!one || is_float8(editor, one->tensor) ||
-        !has_type_of(editor, one->tensor, behind.outputs[0])) {
-      return false;
-    }
-    made.inputs.insert(made.inputs.end(), {one->tensor, one->scale, one->zero});
+  const Node& behind = editor.node(*quantizer);
+  auto inputs = quantized_operands(editor, editor.node(at), behind);
+  if (!inputs) {
+    return false;
   }
-  made.domain = "com.microsoft";
-  made.op = "QLinearConcat";
-  made.version = 1;
-  made.outputs = {behind.outputs[0]};
-  editor.remove(at);
-  editor.put(*quantizer, std::move(made));
+  inputs->insert(inputs->begin(), {behind.inputs[1], input_at(behind, 2)});
+  put_quantized(editor, at, *quantizer, "QLinearConcat", std::move(*inputs));
   return true;
 }
 
