@@ -3,10 +3,12 @@
 Fenced blocks alone, each with its language. A block of `bash` is run, in a folder of its page that has
 the tree's folders, `tessera` on the path, and the files that blocks with a title (```yaml title="mine.yaml")
 have written there. Nothing else is prepared. Blocks of `python` without a title are one program a page, run at its end. Each line of a
-block ```text title="prints" must be one that the commands before it printed. What cannot be run says so on
-the page, right above, and what it names must be there (unrun.py):
+block ```text title="prints" must be one that the commands before it printed. What the gate cannot run says so
+on the page, right above, and what it names must be there (unrun.py): what the long tests run in its place
+(long_blocks.py), and what no test can.
 
-    *Not run by the tests: it needs Slurm.*
+    *Run by the long tests alone: it builds.*
+    *Not run by the tests: it needs a registry of images.*
 """
 import os
 import pathlib
@@ -19,7 +21,7 @@ import unrun
 
 LANGUAGES = {"bash", "cpp", "csv", "json", "pycon", "python", "text", "yaml"}
 FENCE = re.compile(r"(?:^(?P<above>[^\n]*)\n+)?^```(?P<head>[^\n]*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
-NOT_RUN = re.compile(r"\*Not run by the tests: ([^*]+)\.\*$")
+NOT_RUN = re.compile(r"\*(?P<how>Not run by the tests|Run by the long tests alone): (?P<why>[^*]+)\.\*$")
 TITLE = re.compile(r'title="([^"]+)"')
 # Their blocks are quotations of the sources (docs.excerpts), or of decisions once taken.
 QUOTING = ("adding-a-part.md", "design/")
@@ -39,11 +41,13 @@ def pages(repository, group):
 
 
 def blocks(text):
-    """(language, title or None, body, reason not to run it or None) in the order of the page."""
+    """(language, title or None, body, reason not to run it in the gate or None, whether long tests do) in the
+    order of the page."""
     for found in FENCE.finditer(text):
         words = found["head"].split()
         title, reason = TITLE.search(found["head"]), NOT_RUN.search((found["above"] or "").strip())
-        yield words[0] if words else "", title and title[1], found["body"], reason and reason[1]
+        yield (words[0] if words else "", title and title[1], found["body"], reason and reason["why"],
+               bool(reason) and reason["how"].startswith("Run"))
 
 
 def form(repository):
@@ -51,7 +55,7 @@ def form(repository):
     for page in [repository / "README.md", *sorted((repository / "docs").rglob("*.md"))]:
         name = str(page.relative_to(repository)).removeprefix("docs/")
         text = page.read_text(encoding="utf-8")
-        for language, _, body, _ in blocks(text):
+        for language, _, body, *_ in blocks(text):
             if language not in LANGUAGES:
                 yield "%s: a block without a language of %s: %s" % (name, sorted(LANGUAGES), body[:40])
         plain = FENCE.sub("", text)
@@ -120,7 +124,7 @@ class Sandbox:
 
 
 def run_block(sandbox, block):
-    language, title, body, reason = block
+    language, title, body, reason, _ = block
     if language == "text" and title == "prints":
         return list(sandbox.compare(body))
     if title:
@@ -136,7 +140,7 @@ def run_block(sandbox, block):
 def run_page(page, tessera, repository):
     """What fails; of the first failure on, as what follows rests on it."""
     found = list(blocks(page.read_text(encoding="utf-8")))
-    program = "\n".join(body for language, title, body, reason in found
+    program = "\n".join(body for language, title, body, reason, _ in found
                         if language == "python" and not title and not reason)
     with tempfile.TemporaryDirectory() as scratch:
         sandbox = Sandbox(pathlib.Path(scratch), page.relative_to(repository), tessera, repository)
@@ -150,7 +154,7 @@ def run_page(page, tessera, repository):
 def run_all(tessera, repository, group):
     found = list(pages(repository, group))
     if not any(language == "bash" and not reason for page in found
-               for language, _, _, reason in blocks(page.read_text(encoding="utf-8"))):
+               for language, _, _, reason, _ in blocks(page.read_text(encoding="utf-8"))):
         yield "no block would be run for '%s'" % group
     for page in found:
         yield from run_page(page, tessera, repository)

@@ -11,6 +11,8 @@ CHECK is one of
   blocks        blocks of code in README.md and docs/ are fenced, each with its language (blocks.py)
   commands      with a folder of docs/, or README: blocks of commands in its pages, run (blocks.py), or held
                 against what there is (unrun.py)
+  long_commands blocks that take a copy of the machine (long_blocks.py), of all pages or those of one name;
+                ends with 77 without root
   site          scripts/site builds docs/ as a site, strictly; ends with 77 where MkDocs or KaTeX is missing
   reference     docs/reference is what `tessera list --json` says
   excerpts      the code in docs/adding-a-part.md is in the tree, line by line, and that of the tutorial of
@@ -221,6 +223,11 @@ def commands(tessera, repository, group):
     yield from code.run_all(tessera, repository, group)
 
 
+def long_commands(_, repository, *names):
+    import long_blocks
+    yield from long_blocks.run_all(repository, names)
+
+
 def site(_, repository):
     if not shutil.which("mkdocs") or not pathlib.Path("/usr/share/javascript/katex").exists():
         print("skipped: no MkDocs or no KaTeX; scripts/site installs them")
@@ -248,7 +255,7 @@ def notebook_excerpts(folder):
     cells = json.loads((folder / "own_network.ipynb").read_text(encoding="utf-8"))["cells"]
     known = {line.strip() for cell in cells for line in "".join(cell["source"]).splitlines()}
     page = (folder / "own-network.md").read_text(encoding="utf-8")
-    for language, _, body, _ in code.blocks(page):
+    for language, _, body, *_ in code.blocks(page):
         for line in body.splitlines() if language == "cpp" else ():
             if line.strip() not in known:
                 yield "own-network.md: not in the notebook any more: %s" % line.strip()
@@ -310,8 +317,8 @@ def quickstart(tessera, repository):
 
 
 CHECKS = {check.__name__: check
-          for check in (trace_format, manual, blocks, commands, site, reference, excerpts, links, figures,
-                        limits, promises, quickstart)}
+          for check in (trace_format, manual, blocks, commands, long_commands, site, reference, excerpts, links,
+                        figures, limits, promises, quickstart)}
 
 
 def main():
