@@ -28,7 +28,7 @@ def main():
     program = options.program or built()
     listed = json.loads(subprocess.run([program, "list", "--json"], check=True,
                                        capture_output=True, text=True).stdout)
-    made, of_files = pages.pages_of(listed, ROOT), schemas.schemas_of(program)
+    made, of_files = pages.pages_of(listed), schemas.schemas_of(program)
     if options.check:
         faults = [*pages.faults(made, ROOT), *schemas.faults(of_files, ROOT)]
         print("\n".join(faults) or "the pages are what the program says")

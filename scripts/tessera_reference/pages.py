@@ -1,7 +1,5 @@
 """Pages of docs/reference/ as text, made from the object that `tessera list --json` prints."""
 
-from sources import Sources
-
 FOLDER = ("docs", "reference")
 MADE = "*Made by `scripts/reference` from `tessera list --json`; a test compares it with the program.*"
 HEAD = ("key", "type", "unit", "default", "range", "required", "help", "source")
@@ -63,12 +61,17 @@ def range_of(key):
     return f"at least {low}" if low else f"at most {high}" if high else ""
 
 
-def row_of(key, source):
+def link(path):
+    name = path.rsplit("/", 1)[-1]
+    return f"[{name}](../../{path})" if path else ""
+
+
+def row_of(key):
     """Words in place of a default ("as the topology says") are no code."""
     default = code(key["default"]) if "default" in key else key.get("without", "")
     cost = "*cost*: " if key.get("cost") else ""
     return (code(key["name"]), key.get("type", ""), key.get("unit", ""), default, range_of(key),
-            "yes" if key.get("required") else "", cost + key.get("help", ""), source)
+            "yes" if key.get("required") else "", cost + key.get("help", ""), link(key.get("source", "")))
 
 
 def table(head, rows):
@@ -79,12 +82,7 @@ def table(head, rows):
     yield ""
 
 
-def link(path):
-    name = path.rsplit("/", 1)[-1]
-    return f"[{name}](../../{path})" if path else ""
-
-
-def page_of(kind, parts, sources):
+def page_of(kind, parts):
     """Parts without keys are rows of one table; each other has a section."""
     lines = [f"# {kind}", "", MADE, "", PLACES[kind], ""]
     plain = [(code(name), part.get("help", "")) for name, part in parts.items() if not part["parameters"]]
@@ -93,8 +91,7 @@ def page_of(kind, parts, sources):
     for name, part in parts.items():
         if part["parameters"]:
             lines += [f"## {name}", "", f"{part.get('help', '')}", ""]
-            keys = part["parameters"]
-            lines += table(HEAD, [row_of(key, link(path)) for key, path in zip(keys, sources.of(keys))])
+            lines += table(HEAD, [row_of(key) for key in part["parameters"]])
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -115,14 +112,13 @@ def index_of(listed):
          *table(("kind", "parts"), rows)]).rstrip() + "\n"
 
 
-def pages_of(listed, root):
+def pages_of(listed):
     """Text by file name."""
     missing = set(listed) ^ set(PLACES)
     if missing:
         raise SystemExit(f"error: PLACES and the program's kinds differ: {', '.join(sorted(missing))}")
-    sources = Sources(root)
     return {"README.md": index_of(listed),
-            **{f"{kind}.md": page_of(kind, parts, sources) for kind, parts in listed.items()}}
+            **{f"{kind}.md": page_of(kind, parts) for kind, parts in listed.items()}}
 
 
 def write(made, root):

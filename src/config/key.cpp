@@ -58,15 +58,17 @@ std::string unit_name() {
   }
 }
 
-Declared::Declared(std::string_view name, std::string_view unit, std::string_view usual,
+Declared::Declared(const KeyName& name, std::string_view unit, std::string_view usual,
                    std::string_view help)
-    : info_{std::string(name), std::string(unit), std::string(usual), std::string(help)} {}
+    : info_{std::string(name.text()), std::string(unit), std::string(usual), std::string(help)} {
+  info_.source = name.file();
+}
 
 Declared::operator ParameterInfo() const {
   return info_;
 }
 
-Chosen::Chosen(std::string_view name, std::string_view usual, std::string_view help)
+Chosen::Chosen(const KeyName& name, std::string_view usual, std::string_view help)
     : Declared(name, "", usual, help) {
   info_.type = "name";
   info_.is_value = !usual.empty();
@@ -79,7 +81,7 @@ std::size_t Chosen::place_of(Section& section, std::string_view usual) const {
   return found == info_.names.end() ? 0 : static_cast<std::size_t>(found - info_.names.begin());
 }
 
-NameKey::NameKey(std::string_view name, Names names, std::string_view usual, std::string_view help)
+NameKey::NameKey(const KeyName& name, Names names, std::string_view usual, std::string_view help)
     : Declared(name, "", usual, help), names_(std::move(names)) {
   info_.type = "name";
   info_.is_value = !usual.empty();
@@ -105,7 +107,7 @@ NameKey::operator ParameterInfo() const {
   return info;
 }
 
-OtherKey::OtherKey(std::string_view name, std::string_view type, std::string_view absent,
+OtherKey::OtherKey(const KeyName& name, std::string_view type, std::string_view absent,
                    std::string_view help)
     : Declared(name, "", absent, help) {
   info_.type = type;

@@ -325,7 +325,9 @@ std::string to_json(const PartLists& lists) {
     for (const PartInfo& part : parts) {
       Json parameters = Json::list();
       for (const ParameterInfo& info : part.parameters) {
-        parameters.push_back(json_of(info));
+        Json parameter = json_of(info);
+        add(parameter, "source", std::string(info.source));
+        parameters.push_back(std::move(parameter));
       }
       of_kind[part.name] = {{"help", part.help}, {"parameters", std::move(parameters)}};
     }

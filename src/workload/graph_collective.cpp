@@ -4,6 +4,7 @@
 #include "tessera/config/conditional_key.hpp"
 #include "tessera/config/key.hpp"
 #include "tessera/workload/graph_workload.hpp"
+#include "unused_root.hpp"
 
 namespace tessera::workload {
 namespace {
@@ -121,6 +122,7 @@ std::unique_ptr<GraphSource> make_collective(config::Section& section,
   if (!kind) {
     return nullptr;
   }
+  note_unused_root(section, *kind, root);
   node.collective = *kind;
   node.root = static_cast<std::uint32_t>(root);
   return std::make_unique<CollectiveSource>(std::move(node), std::move(parts), request.npus,

@@ -246,7 +246,7 @@ def reference(tessera, repository):
     import pages
     import schemas
     listed = json.loads(run(tessera, "list", "--json"))
-    yield from pages.faults(pages.pages_of(listed, repository), repository)
+    yield from pages.faults(pages.pages_of(listed), repository)
     yield from schemas.faults(schemas.schemas_of(tessera), repository)
 
 

@@ -47,9 +47,11 @@ class MachineCopy:
                  "HOME=/root", "LANG=C.UTF-8", "DEBIAN_FRONTEND=noninteractive", "USER=root", "TERM=dumb",
                  "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
                  "OMPI_MCA_rmaps_base_oversubscribe=1", "bash", "-l", "-c", begin + body, "block", folder]
-        done = subprocess.run(words, check=False, timeout=timeout, stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        return done.returncode, done.stdout.decode(errors="replace")
+        with tempfile.TemporaryFile() as said:  # a pipe would be held open by what goes on in the background
+            done = subprocess.run(words, check=False, timeout=timeout, stdin=subprocess.DEVNULL, stdout=said,
+                                  stderr=subprocess.STDOUT)
+            said.seek(0)
+            return done.returncode, said.read().decode(errors="replace")
 
     def write(self, path, data):
         """Of a file of the copy, from its root on."""

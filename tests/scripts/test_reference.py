@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Pages of docs/reference/: rows of keys, where keys are declared, and what is said of stale pages."""
+"""Pages of docs/reference/: rows of keys, and what is said of stale pages."""
 
 import sys
 import tempfile
@@ -11,18 +11,12 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts" / "tessera_reference"))
 
 import pages  # noqa: E402
-from sources import Sources  # noqa: E402
 
 WINDOW = {"name": "window", "type": "size", "unit": "B", "default": "4 KiB", "low": "1 B",
-          "help": "bytes of a flow | under way"}
+          "help": "bytes of a flow | under way", "source": "src/flow.cpp"}
 LINK = {"name": "links[].to", "type": "text", "without": "as the topology says", "required": True,
         "names": ["a", "b"], "cost": True, "help": "its other end"}
 LISTED = {"run": {"run": {"help": "a run", "parameters": [WINDOW, LINK]}, "none": {"parameters": []}}}
-DECLARED = """
-// Key<Bytes> window{"window", Bytes(1), "bytes of a flow | under way"};
-const config::Key<Bytes> window_key{"window", kib(4), "bytes of a flow "
-                                    "| under way"};
-"""
 
 
 class Pages(unittest.TestCase):
@@ -30,10 +24,8 @@ class Pages(unittest.TestCase):
         scratch = tempfile.TemporaryDirectory()
         self.addCleanup(scratch.cleanup)
         self.root = Path(scratch.name)
-        (self.root / "src").mkdir()
-        (self.root / "src" / "flow.cpp").write_text(DECLARED, encoding="utf-8")
         with mock.patch.dict(pages.PLACES, {"run": "In a file."}, clear=True):
-            self.made = pages.pages_of(LISTED, self.root)
+            self.made = pages.pages_of(LISTED)
 
     def test_a_row_has_all_of_a_key(self):
         text = self.made["run.md"]
@@ -63,17 +55,7 @@ class Pages(unittest.TestCase):
 
     def test_a_kind_without_its_place_is_refused(self):
         with mock.patch.dict(pages.PLACES, {}, clear=True), self.assertRaisesRegex(SystemExit, "differ: run"):
-            pages.pages_of(LISTED, self.root)
-
-
-class WhereKeysAreDeclared(Pages):
-    def test_of_two_files_the_one_of_the_others_is_taken(self):
-        (self.root / "src" / "also.cpp").write_text(
-            'Key a{"window", 1, "bytes of a flow | under way"};\nKey b{"size", 1, "of a packet"};\n',
-            encoding="utf-8")
-        size = {"name": "size", "help": "of a packet"}
-        self.assertEqual(Sources(self.root).of([WINDOW]), [""])
-        self.assertEqual(Sources(self.root).of([WINDOW, size]), ["src/also.cpp"] * 2)
+            pages.pages_of(LISTED)
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@
 #include <initializer_list>
 #include <limits>
 #include <optional>
+#include <source_location>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -53,6 +54,21 @@ std::string type_name();
 template <Readable T>
 std::string unit_name();
 
+// The name of a key as it is declared, and where: in the file that writes it down.
+class KeyName {
+ public:
+  template <std::convertible_to<std::string_view> Text>
+  KeyName(const Text& text,  // NOLINT: declarations give texts
+          std::source_location place = std::source_location::current())
+      : text_(text), file_(place.file_name()) {}
+  std::string_view text() const { return text_; }
+  std::string_view file() const { return file_; }
+
+ private:
+  std::string_view text_;
+  std::string_view file_;
+};
+
 // What all declarations have.
 class Declared;
 template <std::derived_from<Declared> T>
@@ -71,7 +87,7 @@ class Declared {
   }
 
  protected:
-  Declared(std::string_view name, std::string_view unit, std::string_view usual,
+  Declared(const KeyName& name, std::string_view unit, std::string_view usual,
            std::string_view help);
 
   ParameterInfo info_;
@@ -125,8 +141,7 @@ class Valued : public Declared {
  protected:
   using Text = Written<T>;
 
-  Valued(std::string_view name, std::string_view usual, std::string_view help,
-         const Range<T>& range);
+  Valued(const KeyName& name, std::string_view usual, std::string_view help, const Range<T>& range);
 
   Range<Text> range_;
 };
@@ -134,7 +149,7 @@ class Valued : public Declared {
 template <Keyed T>
 class Key final : public Valued<T> {
  public:
-  Key(std::string_view name, T usual, std::string_view help, const Range<T>& range = {});
+  Key(const KeyName& name, T usual, std::string_view help, const Range<T>& range = {});
   T read(Section& section) const;
   const T& usual() const { return usual_; }
 
@@ -145,7 +160,7 @@ class Key final : public Valued<T> {
 template <Keyed T>
 class RequiredKey final : public Valued<T> {
  public:
-  RequiredKey(std::string_view name, std::string_view help, const Range<T>& range = {});
+  RequiredKey(const KeyName& name, std::string_view help, const Range<T>& range = {});
   // T{} after a complaint.
   T read(Section& section) const;
 };
@@ -154,7 +169,7 @@ class RequiredKey final : public Valued<T> {
 template <Keyed T>
 class OptionalKey final : public Valued<T> {
  public:
-  OptionalKey(std::string_view name, std::string_view absent, std::string_view help,
+  OptionalKey(const KeyName& name, std::string_view absent, std::string_view help,
               const Range<T>& range = {});
   std::optional<T> read(Section& section) const;
 };
@@ -163,7 +178,7 @@ class OptionalKey final : public Valued<T> {
 template <Keyed T>
 class DerivedKey final : public Valued<T> {
  public:
-  DerivedKey(std::string_view name, std::string_view words, std::string_view help,
+  DerivedKey(const KeyName& name, std::string_view words, std::string_view help,
              const Range<T>& range = {});
   T read(Section& section, T usual) const;
 };
@@ -171,7 +186,7 @@ class DerivedKey final : public Valued<T> {
 // What choices have whatever they stand for.
 class Chosen : public Declared {
  protected:
-  Chosen(std::string_view name, std::string_view usual, std::string_view help);
+  Chosen(const KeyName& name, std::string_view usual, std::string_view help);
 
   void add(std::string_view word) { info_.names.emplace_back(word); }
   // The place of the chosen one among all names; 0 after a complaint.
@@ -185,12 +200,12 @@ class ChoiceKey final : public Chosen {
  public:
   using Choices = std::vector<std::pair<std::string, T>>;
 
-  ChoiceKey(std::string_view name, std::initializer_list<std::pair<std::string_view, T>> choices,
+  ChoiceKey(const KeyName& name, std::initializer_list<std::pair<std::string_view, T>> choices,
             std::string_view usual, std::string_view help)
       : Chosen(name, usual, help) {
     fill(choices);
   }
-  ChoiceKey(std::string_view name, const Choices& choices, std::string_view usual,
+  ChoiceKey(const KeyName& name, const Choices& choices, std::string_view usual,
             std::string_view help)
       : Chosen(name, usual, help) {
     fill(choices);
@@ -222,7 +237,7 @@ class NameKey final : public Declared {
   using Names = std::function<std::vector<std::string>()>;
 
   // `usual` empty: it must be given.
-  NameKey(std::string_view name, Names names, std::string_view usual, std::string_view help);
+  NameKey(const KeyName& name, Names names, std::string_view usual, std::string_view help);
   std::string read(Section& section) const;
   // With a default that the reader works out; the declared one is words then.
   std::string read(Section& section, std::string_view usual) const;
@@ -237,7 +252,7 @@ class NameKey final : public Declared {
 template <Readable T>
 class ListKey final : public Declared {
  public:
-  ListKey(std::string_view name, std::vector<T> usual, std::string_view help);
+  ListKey(const KeyName& name, std::vector<T> usual, std::string_view help);
   std::vector<T> read(Section& section) const;
 
  private:
@@ -248,14 +263,14 @@ class ListKey final : public Declared {
 // given.
 class OtherKey final : public Declared {
  public:
-  OtherKey(std::string_view name, std::string_view type, std::string_view absent,
+  OtherKey(const KeyName& name, std::string_view type, std::string_view absent,
            std::string_view help);
 };
 
 // The bodies of the templates above.
 
 template <Keyed T>
-Valued<T>::Valued(std::string_view name, std::string_view usual, std::string_view help,
+Valued<T>::Valued(const KeyName& name, std::string_view usual, std::string_view help,
                   const Range<T>& range)
     : Declared(name, unit_name<Text>(), usual, help), range_(limits_of(range)) {
   info_.type = type_name<Text>();
@@ -264,7 +279,7 @@ Valued<T>::Valued(std::string_view name, std::string_view usual, std::string_vie
 }
 
 template <Keyed T>
-Key<T>::Key(std::string_view name, T usual, std::string_view help, const Range<T>& range)
+Key<T>::Key(const KeyName& name, T usual, std::string_view help, const Range<T>& range)
     : Valued<T>(name, written<Written<T>>(usual), help, range), usual_(std::move(usual)) {
   this->info_.is_value = true;
 }
@@ -276,7 +291,7 @@ T Key<T>::read(Section& section) const {
 }
 
 template <Keyed T>
-RequiredKey<T>::RequiredKey(std::string_view name, std::string_view help, const Range<T>& range)
+RequiredKey<T>::RequiredKey(const KeyName& name, std::string_view help, const Range<T>& range)
     : Valued<T>(name, "", help, range) {
   this->info_.is_required = true;
 }
@@ -287,7 +302,7 @@ T RequiredKey<T>::read(Section& section) const {
 }
 
 template <Keyed T>
-OptionalKey<T>::OptionalKey(std::string_view name, std::string_view absent, std::string_view help,
+OptionalKey<T>::OptionalKey(const KeyName& name, std::string_view absent, std::string_view help,
                             const Range<T>& range)
     : Valued<T>(name, absent, help, range) {}
 
@@ -298,7 +313,7 @@ std::optional<T> OptionalKey<T>::read(Section& section) const {
 }
 
 template <Keyed T>
-DerivedKey<T>::DerivedKey(std::string_view name, std::string_view words, std::string_view help,
+DerivedKey<T>::DerivedKey(const KeyName& name, std::string_view words, std::string_view help,
                           const Range<T>& range)
     : Valued<T>(name, words, help, range) {}
 
@@ -309,7 +324,7 @@ T DerivedKey<T>::read(Section& section, T usual) const {
 }
 
 template <Readable T>
-ListKey<T>::ListKey(std::string_view name, std::vector<T> usual, std::string_view help)
+ListKey<T>::ListKey(const KeyName& name, std::vector<T> usual, std::string_view help)
     : Declared(name, unit_name<T>(), "", help), usual_(std::move(usual)) {
   info_.type = "list of " + type_name<T>();
   info_.is_value = true;

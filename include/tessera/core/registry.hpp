@@ -45,6 +45,8 @@ struct ParameterInfo {
   std::vector<std::string> names;  // all that it may be; empty: not of a list
   bool is_required = false;
   bool is_value = false;  // the default is a value of the type, not words
+  std::string_view
+      source;  // the file that declares it, from the root of its tree; empty: not known
 };
 
 // One part of a registry, as `tessera list` prints it.

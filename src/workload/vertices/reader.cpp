@@ -9,6 +9,7 @@
 #include "tessera/config/conditional_key.hpp"
 #include "tessera/config/key.hpp"
 #include "tessera/workload/graph_workload.hpp"
+#include "unused_root.hpp"
 #include "vertices/graph.hpp"
 #include "vertices/tensors.hpp"
 
@@ -97,8 +98,10 @@ void read_collective(Section& section, std::uint32_t npus, Vertex& vertex) {
   vertex.bytes = sent_bytes.read(section);
   read_places(section, "at", npus, vertex.everywhere, vertex.places);
   const auto members = static_cast<std::int64_t>(vertex.everywhere ? npus : vertex.places.size());
-  vertex.root = static_cast<std::uint32_t>(
-      root_of_vertex({0, std::max<std::int64_t>(0, members - 1)}).read(section));
+  const std::int64_t root =
+      root_of_vertex({0, std::max<std::int64_t>(0, members - 1)}).read(section);
+  note_unused_root(section, vertex.collective, root);
+  vertex.root = static_cast<std::uint32_t>(root);
   vertex.gather = gather.read(section);
   if (vertex.gather != Vertex::Gather::sent && vertex.collective != collective::Kind::all_reduce) {
     section.error("gather", "of an all-reduce only");

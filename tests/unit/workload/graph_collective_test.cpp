@@ -1,4 +1,5 @@
 // What a stack of collectives says of itself without being read.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tessera/workload/graph_look.hpp"
@@ -32,6 +33,20 @@ TEST(GraphCollective, KnowsWhatALookThroughItFinds) {
     EXPECT_EQ(known->flops, look.flops) << text;
     EXPECT_EQ(known->without_action, look.without_action) << text;
   }
+}
+
+TEST(GraphCollective, ARootIsNotedWhereThereIsNone) {
+  const auto notes_of = [](const std::string& text) {
+    config::Diagnostics diagnostics;
+    config::Section section(config::parse("w.yaml", text, diagnostics), "workload", diagnostics);
+    EXPECT_NE(graph_workloads().at("collective")(section, {3, config::load_text_file}), nullptr);
+    return diagnostics.notes();
+  };
+  EXPECT_THAT(
+      notes_of("{collective: all-reduce, size: 1 MB, root: 2}"),
+      ::testing::ElementsAre("workload.root has no effect with all_reduce, which has none"));
+  EXPECT_THAT(notes_of("{collective: all-reduce, size: 1 MB, root: 0}"), ::testing::IsEmpty());
+  EXPECT_THAT(notes_of("{collective: broadcast, size: 1 MB, root: 2}"), ::testing::IsEmpty());
 }
 
 TEST(GraphCollective, ABillionOfThemTakeNoMemory) {
