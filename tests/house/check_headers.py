@@ -24,7 +24,7 @@ PROVIDERS = {
     "charconv": "from_chars",
     "chrono": "chrono",
     "compare": "strong_ordering",
-    "concepts": "derived_from integral same_as signed_integral unsigned_integral",
+    "concepts": "convertible_to derived_from integral same_as signed_integral unsigned_integral",
     "cstddef": "byte size_t",
     "cstdint": "int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t",
     "cstring": "memcpy size_t",
