@@ -41,6 +41,7 @@ def run_trials(name, options, folder):
         bench = Bench(options.tessera, options.mpiexec, scratch,
                       random.Random("%s:%d:%d" % (name, options.seed, done)))
         bench.figures = figures
+        bench.short = options.short
         try:
             # Trials take turns by their number; other seeds begin elsewhere.
             TRIALS[name](bench, options.seed + done)
@@ -63,6 +64,7 @@ def main():
     parser.add_argument("trial", choices=TRIALS)
     parser.add_argument("--count", type=int, default=1, help="trials at least")
     parser.add_argument("--minutes", type=float, default=0, help="of trials at least")
+    parser.add_argument("--short", action="store_true", help="runs of trials are shorter")
     parser.add_argument("--seed", type=int, help="default: another one each time")
     parser.add_argument("--report", type=pathlib.Path, help="write the figures here, as JSON")
     options = parser.parse_args()

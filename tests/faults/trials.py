@@ -8,8 +8,8 @@ import time
 from launch import HERE, PATIENCE_S, LauncherHung, environment, expect, limit_file_size, limit_memory, resident_bytes, send
 
 EXPERIMENT = HERE / "faults.yaml"
-# Iterations: of a run to compare, and of one with time for something to happen to it.
-SHORT, LONG = 3, 40
+# Iterations: of a run to compare, and of one with time for something to happen to it (fewer in short).
+SHORT, LONG, LONG_IN_SHORT = 3, 40, 24
 TRIALS = {}
 # Of trials that say nothing unless something happened in one of them at least: the count of that.
 PROVOKED = {"killed_while_stopping": "killed before the manifest"}
@@ -127,7 +127,7 @@ def start_and_reach(bench, ranks, arguments, longest_s):
 @trial
 def killed_rank(bench, number):
     """All others end, and what was committed can be read and is right."""
-    reference = Reference.of(bench, EXPERIMENT, LONG)
+    reference = Reference.of(bench, EXPERIMENT, LONG_IN_SHORT if bench.short else LONG)
     ranks = bench.random.randint(2, 4)
     with bench.start(ranks, *reference.settings, *cut(bench), "-o", bench.folder,
                      "--checkpoint-every", "%.3fs" % bench.random.uniform(0.02, 0.5)) as run:
@@ -200,7 +200,7 @@ def full_disk(bench, number):
     if not can_mount(bench):
         bench.count("no file system could be mounted")
         return
-    reference = Reference.of(bench, EXPERIMENT, LONG)
+    reference = Reference.of(bench, EXPERIMENT, LONG_IN_SHORT if bench.short else LONG)
     whole = sum(path.stat().st_size for path in reference.folder.iterdir() if path.is_file())
     disk = bench.scratch / "disk"
     disk.mkdir()
@@ -278,7 +278,7 @@ def suspended_run(bench, number):
 @trial
 def requested_stop(bench, number):
     """A signal stops the run in good order, and it goes on later."""
-    reference = Reference.of(bench, EXPERIMENT, LONG)
+    reference = Reference.of(bench, EXPERIMENT, LONG_IN_SHORT if bench.short else LONG)
     number_of = (signal.SIGUSR1, signal.SIGTERM, signal.SIGINT)[number % 3]
     to_launcher = number % 6 < 3
     ranks = bench.random.randint(2, 4)
@@ -323,7 +323,7 @@ def go_on_after_a_stop(bench, reference):
 def killed_while_stopping(bench, number):
     """A stop that is cut short by force, as mpirun does a second after SIGTERM: the summary says "running" up to
     its last moment, and once it says "stopped" the run can be read and goes on."""
-    reference = Reference.of(bench, EXPERIMENT, LONG)
+    reference = Reference.of(bench, EXPERIMENT, LONG_IN_SHORT if bench.short else LONG)
     ranks = bench.random.randint(2, 4)
     with start_and_reach(bench, ranks, [*reference.settings, *cut(bench)], 0.4) as run:
         send(run.pids[bench.random.randrange(ranks)], signal.SIGUSR1)
@@ -390,7 +390,7 @@ def go_on_until_done(bench, reference, interruptions, longest_s):
 @trial
 def interrupted_runs(bench, number):
     """Ended in any way at any time, on any number of ranks, a run comes to the same results."""
-    reference = Reference.of(bench, EXPERIMENT, LONG)
+    reference = Reference.of(bench, EXPERIMENT, LONG_IN_SHORT if bench.short else LONG)
     interruptions = bench.random.randint(1, 4)
     ranks = bench.random.randint(1, 4)
     with bench.start(ranks, *reference.settings, *cut(bench), "-o",
@@ -407,7 +407,7 @@ def interrupted_runs(bench, number):
 @trial
 def killed_in_checkpoint(bench, number):
     """Killed while it writes a checkpoint, a run goes on from the one before."""
-    reference = Reference.of(bench, EXPERIMENT, LONG)
+    reference = Reference.of(bench, EXPERIMENT, LONG_IN_SHORT if bench.short else LONG)
     ranks = bench.random.randint(1, 4)
     after = bench.random.randint(1, 3)
     folder = bench.folder / "checkpoints"
@@ -454,11 +454,11 @@ def watch_memory(run, trace):
 @trial
 def long_run(bench, number):
     """Three times longer, and no more memory: a third of a run against the whole, in one process,
-    since the same run differs by more from process to process."""
+    since the same run differs by more from process to process. In short two thirds against the whole."""
     ranks = 1 + number % 2
     # Warm is a run that has filled the buffer of each table once: a chunk of rows, here within the
     # first 20 iterations or so; with several ranks MPI's pools settle within 200.
-    iterations = 600
+    iterations = 300 if bench.short else 600
     bins = ["--set", "run.bin=20 us", "--set", "run.bins=8000"]
     with bench.start(ranks, EXPERIMENT, "-q", "-o", bench.folder, *bins, "--set",
                      "run.iterations=%d" % iterations) as run:
@@ -467,10 +467,10 @@ def long_run(bench, number):
         samples = watch_memory(run, trace)
         code = run.wait()
         expect(code == 0, "exit code %d: %s" % (code, run.text()))
-    later = [sizes for size, sizes in samples if size >= samples[-1][0] / 3]
+    later = [sizes for size, sizes in samples if size >= 200 / iterations * samples[-1][0]]
     # The largest, since the last may be of a process that has given memory back.
     for rank, (before, after) in enumerate(zip(later[0], map(max, zip(*later)))):
         growth = 100 * (after - before) / before
         bench.figure("growth of memory on %d rank(s) [%%]" % ranks, growth)
-        expect(growth < 1, "rank %d of %d: %d B after a third of %d iterations, later %d B"
+        expect(growth < 1, "rank %d of %d: %d B after 200 of %d iterations, later %d B"
                % (rank, ranks, before, iterations, after))
