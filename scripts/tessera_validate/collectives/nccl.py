@@ -168,7 +168,7 @@ def sections(report, program, folder, setting):
             fitted.append([name, f"{up_to / 2 ** 20:.2f}" if up_to else "beyond",
                            f"{delay_ps / 1e6:.2f}", f"{share:.3f}", f"{rate / 1e9:.1f}"])
         errors = {True: [], False: []}
-        for size, time in points[1::20 if setting.reduced else 2]:
+        for size, time in points[1::40 if setting.reduced else 2]:
             path = folder / f"{gpu}-{workers}-{size}.yaml"
             path.write_text(experiment_of(shape, rate, protocols, size), encoding="utf-8")
             ours = runner.run(str(path))["simulated_time_ps"] / 1e6

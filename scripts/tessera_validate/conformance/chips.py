@@ -81,5 +81,5 @@ def sections(report, program, folder, setting):
     report.say()
     family = Family(program, folder, "chips", [
         Rule("ONNX", "operators"), *(only_tenant_of(machine) for machine in QUEUES)])
-    family.many(4 if setting.reduced else 24, lambda draw: experiment(draw, folder))
+    family.many(3 if setting.reduced else 24, lambda draw: experiment(draw, folder))
     family.report(report)

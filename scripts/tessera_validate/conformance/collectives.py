@@ -72,5 +72,5 @@ def sections(report, program, folder, setting):
         Rule("vertex", "collective"),
         Rule("trace", "collective"),
         Rule("only tenant", "collective")])
-    family.many(6 if setting.reduced else 40, experiment)
+    family.many(4 if setting.reduced else 40, experiment)
     family.report(report)

@@ -108,5 +108,5 @@ def sections(report, program, folder, setting):
         Rule("replayed", "programs", "`run.replay: exact`", apart),
         *standing("tensor"), *standing("stage"),
         Rule("only tenant", "programs")])
-    family.many(12 if setting.reduced else 240, experiment)
+    family.many(6 if setting.reduced else 240, experiment)
     family.report(report)

@@ -182,7 +182,7 @@ def sections(report, program, folder, setting):
               "bytes of collectives": TWICE},
              when=lambda given: through_dimensions(given) == "bytes"),
         Rule("only tenant", "programs")])
-    family.many(8 if setting.reduced else 60, experiment)
+    family.many(4 if setting.reduced else 60, experiment)
     family.report(report)
     report.say("The same plans, and plans of eight replicas, on clusters and wafers, where groups have several "
                "members in each server or tile and their rings go in channels, on `analytical`, `packet` and `flow`.")
@@ -192,7 +192,7 @@ def sections(report, program, folder, setting):
         Rule("trace", "graphs", "`execution.lanes.memory: 0`, `workload.samples`",
              {"FLOPs": MODEL, "utilisation": MODEL}),
         Rule("only tenant", "programs")])
-    clusters.many(6 if setting.reduced else 40, block_experiment)
+    clusters.many(3 if setting.reduced else 40, block_experiment)
     clusters.report(report)
     report.say("The same plans on NPU cores (`machine.compute.model: npu`), on `analytical`.")
     report.say()
@@ -205,5 +205,5 @@ def sections(report, program, folder, setting):
         Rule("trace", "graphs", "`execution.lanes.memory: 0`, `workload.samples`",
              {"FLOPs": MODEL, "utilisation": MODEL}),
         Rule("only tenant", "programs")])
-    cores.many(4 if setting.reduced else 40, core_experiment)
+    cores.many(2 if setting.reduced else 40, core_experiment)
     cores.report(report)

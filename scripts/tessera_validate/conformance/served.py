@@ -194,7 +194,7 @@ def sections(report, program, folder, setting):
                     of_what="the weights, each pass")
     models = Kept(program, folder, "served", [
         Rule("cores", "tiles", "a language model, one request after the other", on_other_hardware(1, 12, read, written))])
-    models.many(6 if setting.reduced else 60, served)
+    models.many(3 if setting.reduced else 60, served)
     models.report(report)
     read = Apart("the same; of small models what is looked at again counts, too", 0.01, 10, of=kept,
                  of_what="what a tile holds")
@@ -213,8 +213,8 @@ def sections(report, program, folder, setting):
              {"simulated time": PASSES, "iteration time": PASSES, "utilisation": PASSED},
              when=lambda given: given["name"] == "functions"),
         Rule("served on cores", "chip", "one request on one core")])
-    models.many(6 if setting.reduced else 60, lambda draw: onnx(draw, folder))
+    models.many(3 if setting.reduced else 60, lambda draw: onnx(draw, folder))
     models.report(report)
     cuts = Family(program, folder, "onnx over tiles", Meshes.rules())
-    cuts.many(4 if setting.reduced else 30, Meshes.draw)
+    cuts.many(2 if setting.reduced else 30, Meshes.draw)
     cuts.report(report)

@@ -37,5 +37,5 @@ def sections(report, program, folder, setting):
     report.say("## The only tenant")
     report.say()
     family = Family(program, folder, "tenants", [Rule("only tenant", "alone")])
-    family.many(6 if setting.reduced else 30, experiment)
+    family.many(3 if setting.reduced else 30, experiment)
     family.report(report)

@@ -25,7 +25,7 @@ CASES = (
 )
 # Of the reduced form: fewer candidates, of which few are simulated.
 REDUCED = (Case("Llama 2 70B on 64 H100", "h100_cluster", "llama2_70b", 20, ("machine.topology.nodes=8",)),)
-SIMULATED = 16
+SIMULATED = 6
 KEPT = ("context=1", "recompute=none,full", "schedule=1f1b,zb-h1,dualpipe-v")
 
 

@@ -28,7 +28,7 @@ def sections(report, program, folder, setting):
     report.say()
     report.say("Rings, whose messages meet nobody.")
     report.say()
-    count = 6 if setting.reduced else 50
+    count = 4 if setting.reduced else 50
     rings = Family(program, folder / "rings", "rings", [
         Rule("packet", "analytical", why="one message on a link at a time"),
         Rule("flow", "analytical", why="the same, up to a picosecond a step", slack_ps=16),

@@ -31,5 +31,5 @@ def sections(report, program, folder, setting):
         Rule("stepped", "systolic", why="the closed form is that of the array, stepped unit by unit"),
         Rule("gemm", "roofline", 1, 20, "launches, tiles that are not full, and memory's efficiency"),
         Rule("systolic", "roofline", 1, 20, "filling and draining the array, and units without work")])
-    family.many(4 if setting.reduced else 40, experiment)
+    family.many(3 if setting.reduced else 40, experiment)
     family.report(report)

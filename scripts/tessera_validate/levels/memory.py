@@ -38,5 +38,5 @@ def sections(report, program, folder, setting):
         Rule("channel", "bandwidth", 0.98, 4, "a tile prefetches: accesses under way share the channel, where "
                                               "`bandwidth` gives each of them all"),
         Rule("dram", "channel", 0.9, 1.6, "rows, refresh and turns between reads and writes")])
-    family.many(5 if setting.reduced else 40, with_peak)
+    family.many(3 if setting.reduced else 40, with_peak)
     family.report(report)

@@ -28,5 +28,5 @@ def sections(report, program, folder, setting):
         Rule("flow", "analytical", why="latency first, then the whole bandwidth; ends of flows are rounded",
              slack_ps=1),
         Rule("flit", "analytical", 1, 60, "four cycles a router, a cycle to and from the node, whole flits")])
-    family.many(8 if setting.reduced else 80, experiment)
+    family.many(5 if setting.reduced else 80, experiment)
     family.report(report)

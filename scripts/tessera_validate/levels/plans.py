@@ -103,7 +103,7 @@ def sections(report, program, folder, setting):
         Rule("graphs", "programs", why="the same instructions and dependencies"),
         Rule("replayed", "programs", 0.99, 1.01, "micro-batches that repeat in three runs are taken to go on so"),
         *standing("tensor"), *standing("stage")])
-    family.many(5 if setting.reduced else 60, plan)
+    family.many(3 if setting.reduced else 60, plan)
     family.compare(*beside_gathers(family.draw))
     family.report(report)
     report.say("Such plans, and plans of eight replicas, on two servers of four: groups have several members in each, "
@@ -115,6 +115,6 @@ def sections(report, program, folder, setting):
         Rule("replayed", "programs", 0.99, 1.01, "micro-batches that repeat in three runs are taken to go on so",
              label="replayed on clusters"),
         *standing("tensor", " on clusters"), *standing("stage", " on clusters")])
-    clusters.many(4 if setting.reduced else 40, block_plan)
+    clusters.many(2 if setting.reduced else 40, block_plan)
     clusters.compare(*blocks_beside_gathers(clusters.draw))
     clusters.report(report)

@@ -26,5 +26,5 @@ def sections(report, program, folder, setting):
         Rule("flow", "packet", 0.8, 1.25, "fair shares against packets in turn"),
         Rule("flit", "packet", 0.9, 3, "cycles of routers, which small messages feel; flits of two messages "
                                        "share a link where a packet waits for the one before")])
-    family.many(6 if setting.reduced else 60, experiment)
+    family.many(4 if setting.reduced else 60, experiment)
     family.report(report)

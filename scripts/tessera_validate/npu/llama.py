@@ -73,7 +73,7 @@ def whole(report, chip, folder, batch, past, setting):
 
 
 def sections(report, program, folder, setting):
-    batch, past = (4, 127) if setting.reduced else (128, 1023)
+    batch, past = (2, 63) if setting.reduced else (128, 1023)
     report.say("## Llama 3 8B: grouped-query against multi-head attention")
     report.say()
     report.say(f"The Server NPU, one token of each of {batch} sequences after {past} (Fig. 5 of ONNXim's paper), fp16, "

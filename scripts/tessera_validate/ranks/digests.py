@@ -14,8 +14,8 @@ def sections(report, program, folder, setting):
     rows = []
     for case in [Case(name, 0) for name in names]:
         expected = runs.run(case, 1)["result_digest"]
-        for ranks in (2, 3, 4):
-            for synchronization in SYNCHRONIZATIONS[:1] if setting.reduced and ranks != 3 else SYNCHRONIZATIONS:
+        for ranks in (3,) if setting.reduced else (2, 3, 4):
+            for synchronization in SYNCHRONIZATIONS:
                 # Without promises a run on a cut through tensor groups takes minutes.
                 few = setting.reduced or (case.name != "quickstart" and synchronization != "promise")
                 cuts = ("groups",) if few else CUTS
