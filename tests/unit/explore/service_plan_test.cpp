@@ -31,7 +31,7 @@ std::string experiment(const std::string& more = "") {
          "      batching: {sequences: 2, chunk: 16}\n"
          "      target: {latency: 300 us}\n" +
          more +
-         "      requests: {arrivals: poisson, rate: 5000, count: 60, prompt: 8, generate: 16}\n";
+         "      requests: {arrivals: poisson, rate: 5000, count: 40, prompt: 8, generate: 16}\n";
 }
 
 ServicePlanRequest request_for(bool all = false, std::uint64_t devices = 0) {

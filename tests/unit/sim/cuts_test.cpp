@@ -319,7 +319,7 @@ TEST(Choice, LeavesRanksIdle) {
 }
 
 TEST(Choice, IsWhatScalingIsPredictedWith) {
-  Experiment experiment = busy({"run.iterations=1"});
+  Experiment experiment = busy({"run.iterations=1", "workload.batch=16"});
   ScalingRequest request;
   request.ranks = {16};
   request.costs.event_s = 70e-9;
@@ -328,7 +328,7 @@ TEST(Choice, IsWhatScalingIsPredictedWith) {
   EXPECT_EQ(left.ranks, 16);
   EXPECT_EQ(left.counts.ranks, choose_cut(experiment, 16, 16).ranks);
   EXPECT_DOUBLE_EQ(left.efficiency(), left.speed_up / 16);
-  Experiment all = busy({"run.iterations=1", "run.idle_ranks=false"});
+  Experiment all = busy({"run.iterations=1", "workload.batch=16", "run.idle_ranks=false"});
   EXPECT_EQ(predict_scaling(all, request).predictions.back().counts.ranks, 16);
 }
 
