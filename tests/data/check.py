@@ -22,12 +22,13 @@ import sys
 sys.path.insert(0, sys.argv[1])
 import json, os, pathlib
 from tessera_plots.trace_file import TraceFile
-found = {}
-for path in sorted(pathlib.Path(sys.argv[2]).glob("trace*.h5")):
-    trace = TraceFile(str(path), trusted=False)
-    for table in sys.argv[3:]:
-        found[table] = found.get(table, 0) + len(trace.read(table))
-print(json.dumps(found), flush=True)
+for folder in sys.argv[3:]:
+    found = {}
+    for path in sorted(pathlib.Path(folder).glob("trace*.h5")):
+        trace = TraceFile(str(path), trusted=False)
+        for table in sys.argv[2].split(","):
+            found[table] = found.get(table, 0) + len(trace.read(table))
+    print(json.dumps(found), flush=True)
 os._exit(0)  # HDF5 may not like to clean up after a file that was not closed
 """
 TABLES = ("operators", "messages", "link_bins")
@@ -41,11 +42,16 @@ def python():
     return done.stdout.strip()
 
 
-def rows_of(folder):
-    done = subprocess.run([python(), "-c", READ, str(HERE.parents[1] / "scripts"), str(folder), *TABLES],
+def all_rows_of(folders):
+    """Of each folder how many rows its tables have, by one interpreter: to start one takes longer than to read."""
+    done = subprocess.run([python(), "-c", READ, str(HERE.parents[1] / "scripts"), ",".join(TABLES), *map(str, folders)],
                           capture_output=True, text=True, env=ENVIRONMENT, check=False)
     assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def rows_of(folder):
+    return all_rows_of([folder])[0]
 
 
 def state_version():
@@ -63,10 +69,13 @@ def unpack(archive, scratch):
     return pathlib.Path(scratch) / "run"
 
 
-def check_rows(archive):
+def check_rows(archives):
     with tempfile.TemporaryDirectory() as scratch:
-        found, expected = rows_of(unpack(archive, scratch)), expected_of(archive)["rows"]
-        assert found == expected, f"{archive.name}: rows {found}, not {expected}"
+        found = all_rows_of([unpack(archive, pathlib.Path(scratch) / archive.name) for archive in archives])
+        assert len(found) == len(archives), found
+        for archive, rows in zip(archives, found):
+            expected = expected_of(archive)["rows"]
+            assert rows == expected, f"{archive.name}: rows {rows}, not {expected}"
 
 
 def check(tessera, mpiexec, archive, ranks):
@@ -93,10 +102,14 @@ def main():
     own = state_version()
     assert any(expected_of(archive)["state"] == own for archive in archives), \
         f"no folder of state version {own}, which the program has: make some with make.py"
+    check_rows(archives)
+    refused_on_ranks = False
     for archive in archives:
-        check_rows(archive)
-        for ranks in (1, 3):
-            check(tessera, mpiexec, archive, ranks)
+        check(tessera, mpiexec, archive, 1)
+        # A layout that is refused is so before ranks differ: once is enough.
+        if expected_of(archive)["state"] == own or not refused_on_ranks:
+            refused_on_ranks = refused_on_ranks or expected_of(archive)["state"] != own
+            check(tessera, mpiexec, archive, 3)
 
 
 if __name__ == "__main__":

@@ -103,7 +103,10 @@ def all_headers(repository):
 
 def self_test(repository):
     head = "#include <set>\n#include <string>\n#include <utility>\n#include <vector>\n"
-    missed = [rule for rule, text in FAULTS.items() if rule not in check_text(repository, head + text)]
+    # In one file, each in a namespace: to read what they include takes longest.
+    texts = (f"namespace fault{number} {{\n{text}}}\n" for number, text in enumerate(FAULTS.values()))
+    complaints = check_text(repository, head + "".join(texts))
+    missed = [rule for rule in FAULTS if rule not in complaints]
     sound = check_text(repository, head + "int f() {\n  return 1;\n}\n")
     return "".join(f"not found: {rule}\n" for rule in missed) + sound
 
