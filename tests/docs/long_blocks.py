@@ -52,6 +52,9 @@ sinfo -h -o %T | grep idle
 # Debian's minimal system as the image that the container file begins with, and settings for machines on
 # which containers may have no network or groups of processes of their own.
 CONTAINERS = """
+limit() {  # of this machine, which containers may not go beyond: of ulimit's letter, in its units
+  ulimit -H "-$1" | awk -v unit="$2" '{print $1 == "unlimited" ? -1 : $1 * unit}'
+}
 apt-get -q update
 apt-get -q -y install --no-install-recommends podman crun mmdebstrap
 mkdir -p /etc/containers /var/lib/containers
@@ -65,11 +68,13 @@ cat >/etc/containers/containers.conf <<END
 [containers]
 netns = "host"
 cgroups = "disabled"
+default_ulimits = ["memlock=$(limit l 1024)", "nofile=$(limit n 1)", "nproc=$(limit u 1)"]
 [engine]
 cgroup_manager = "cgroupfs"
 events_logger = "file"
 runtime = "crun"
 END
+echo 'export BUILDAH_ISOLATION=chroot' >/etc/profile.d/images.sh
 printf 'unqualified-search-registries = ["localhost"]\\n' >/etc/containers/registries.conf
 sources=()
 for file in /etc/apt/sources.list /etc/apt/sources.list.d/debian.sources; do

@@ -23,7 +23,8 @@ mkdir "$0/disk/upper" "$0/disk/work"
 mount -t overlay overlay -o "lowerdir=/,upperdir=$0/disk/upper,workdir=$0/disk/work" "$0/root"
 mount -t proc proc "$0/root/proc"
 mount --rbind /dev "$0/root/dev"
-mount --rbind /sys "$0/root/sys"
+mount -t sysfs sysfs "$0/root/sys"
+mount -t cgroup2 cgroup2 "$0/root/sys/fs/cgroup"  # containers know no mixture with the first version
 rm -rf -- "$0/root/tmp" && mkdir -m 1777 "$0/root/tmp"
 touch "$0/ready"
 read -r _ || true
