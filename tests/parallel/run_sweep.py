@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Runs a sweep on 1, 2 and 3 ranks and compares the results, which must be equal byte for byte.
 
-    run_sweep.py TESSERA MPIEXEC SWEEP.yaml
+    run_sweep.py [--sample COUNT] TESSERA MPIEXEC SWEEP.yaml
+
+With `--sample` so many of its points, drawn at random.
 """
 import os
 import pathlib
@@ -24,9 +26,23 @@ def results(tessera, mpiexec, sweep, ranks, folder):
     return table, *((folder / name).read_bytes() for name in ("sweep.csv", "sweep.h5"))
 
 
+def sampled(sweep, count, folder):
+    """A sweep of some of the points, with the experiment by its whole path."""
+    path = pathlib.Path(sweep).resolve()
+    text = path.read_text(encoding="utf-8").replace("experiment: ../", f"experiment: {path.parents[1]}/")
+    own = folder / path.name
+    own.write_text(f"{text}\nsample: {{random: {count}, seed: 1}}\n", encoding="utf-8")
+    return str(own)
+
+
 def main():
-    tessera, mpiexec, sweep = sys.argv[1:]
-    with tempfile.TemporaryDirectory() as scratch:
+    count, words = None, sys.argv[1:]
+    if words[0] == "--sample":
+        count, words = int(words[1]), words[2:]
+    tessera, mpiexec, sweep = words
+    with tempfile.TemporaryDirectory() as scratch, tempfile.TemporaryDirectory() as beside:
+        if count is not None:
+            sweep = sampled(sweep, count, pathlib.Path(beside))
         expected = None
         for ranks in (1, 2, 3):
             found = results(tessera, mpiexec, sweep, ranks, pathlib.Path(scratch) / str(ranks))
