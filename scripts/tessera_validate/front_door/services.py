@@ -56,7 +56,7 @@ SPACES = (
 
 def searched(program, path, reduced, *more, ranks=1):
     """The rows of a search and its processor seconds."""
-    fewer = ("--devices", "8", "--set", "workload.tenants.0.requests.count=100") if reduced else ()
+    fewer = ("--devices", "8", "--set", "workload.tenants.0.requests.count=40") if reduced else ()
     done = call(launched(ranks, [program, "plan", path, "-q", "--json", "--within", WITHIN, *fewer, *more]))
     return json.loads(done.stdout)["rows"], done.user_s + done.system_s
 
