@@ -6,10 +6,12 @@ As a program it is that interpreter: it takes calls as lines of JSON, and answer
 """
 
 import atexit
+import functools
 import importlib
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -17,6 +19,18 @@ import tempfile
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 SCRIPTS = REPOSITORY / "scripts"
 MODULES = {"plot": "tessera_plots.__main__", "report": "tessera_plots.report"}
+
+
+@functools.lru_cache
+def path_with_libraries():
+    """PATH with the Python first that has the libraries: else scripts/plot and scripts/report ask one that has not,
+    each time. Pictures in test_plots.py are drawn without."""
+    folder = tempfile.mkdtemp(prefix="tessera python ")
+    atexit.register(shutil.rmtree, folder)
+    find = f'source "{SCRIPTS}/lib.sh"; type -P "$(python_with_libraries)"'
+    found = subprocess.run(["bash", "-c", find], capture_output=True, text=True, check=True).stdout.strip()
+    os.symlink(found, os.path.join(folder, "python3"))
+    return os.pathsep.join([folder, os.environ["PATH"]])
 
 
 class Prepared:

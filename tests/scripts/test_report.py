@@ -14,7 +14,7 @@ import sys
 import tempfile
 import unittest
 
-from prepared import Prepared
+from prepared import Prepared, path_with_libraries
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 TESSERA = pathlib.Path(os.environ["TESSERA"]).resolve()
@@ -58,7 +58,7 @@ def run(*words, **environment):
     allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     return subprocess.run([str(word) for word in words], capture_output=True, text=True,
                           stdin=subprocess.DEVNULL, timeout=300, check=False,
-                          env={**os.environ, **allowed, **environment})
+                          env={**os.environ, "PATH": path_with_libraries(), **allowed, **environment})
 
 
 def python(code, *words):

@@ -12,6 +12,8 @@ import subprocess
 import tempfile
 import unittest
 
+from prepared import path_with_libraries
+
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 TESSERA = pathlib.Path(os.environ["TESSERA"]).resolve()
 APART = REPOSITORY / "configs" / "experiments" / "serving_apart.yaml"
@@ -22,7 +24,7 @@ OF_TRAINING = ("micro_batch", "strategy.", "recompute", "Layers moved", "stages"
 def run(*words):
     """Result of a command that is to end by itself."""
     return subprocess.run([str(word) for word in words], capture_output=True, text=True, stdin=subprocess.DEVNULL,
-                          timeout=300, check=False)
+                          timeout=300, check=False, env={**os.environ, "PATH": path_with_libraries()})
 
 
 def browser():
