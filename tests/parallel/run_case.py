@@ -5,7 +5,7 @@ results must be bit-identical.
     run_case.py [--few NUMBER] TESSERA MPIEXEC EXPERIMENT.yaml
 
 With `--few` one way on 2, 3 and 4 ranks each, another one for each number, so that many cases together
-try them all; without it every way.
+try them all, and the digest is held against the row of results/digests.md; without it every way.
 A run with another number of iterations must have another digest, or the comparison would say nothing; a line
 `# other: SETTING` names another setting that this must be true of. A line `# same as: SETTING` in the
 experiment names a setting that may change the number of events and nothing else.
@@ -99,6 +99,15 @@ def read_back(tessera, resolved):
     return int(re.search(r"^run:\n(?: .*\n)*?  iterations: (\d+)$", text, re.MULTILINE)[1])
 
 
+def stated(experiment):
+    """The digest that results/digests.md has, or None; all rows: tests/validation/check_digests.py."""
+    root = pathlib.Path(__file__).resolve().parents[2]
+    name = pathlib.Path(experiment).resolve().relative_to(root)
+    found = re.search(rf"^\| {re.escape(str(name))} \| [\d, ]+ \| ([0-9a-f]{{32}}) \|",
+                      (root / "results" / "digests.md").read_text(encoding="utf-8"), re.MULTILINE)
+    return found and found[1]
+
+
 def can_be_cut(variant, tessera, _, experiment):
     ranks, settings = variant
     words = [tessera, "check", experiment, "--ranks", str(ranks)]
@@ -144,6 +153,10 @@ def main():
     code = 0
     if not expected["result_digest"]:
         print("the summary has no result_digest")
+        code = 1
+    elif number is not None and expected["result_digest"] != stated(program[-1]):
+        print("the digest is %s, results/digests.md says %s; scripts/validate digests --part cheap --update"
+              % (expected["result_digest"], stated(program[-1])))
         code = 1
     for variant in every_way(program) if number is None else few(number, program):
         results = results_of(variant, *program)
