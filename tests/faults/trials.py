@@ -4,6 +4,7 @@ import re
 import signal
 import subprocess
 import time
+from statistics import median
 
 from launch import HERE, PATIENCE_S, LauncherHung, environment, expect, limit_file_size, limit_memory, resident_bytes, send
 
@@ -467,9 +468,12 @@ def long_run(bench, number):
         samples = watch_memory(run, trace)
         code = run.wait()
         expect(code == 0, "exit code %d: %s" % (code, run.text()))
-    later = [sizes for size, sizes in samples if size >= samples[-1][0] / 3]
-    # The largest, since the last may be of a process that has given memory back.
-    for rank, (before, after) in enumerate(zip(later[0], map(max, zip(*later)))):
+    # Medians of a tenth of the run each: for moments a rank holds what another, which the machine does not
+    # let run, has not taken yet; and the last sample may be of a process that has given memory back.
+    whole = samples[-1][0]
+    warm = [sizes for size, sizes in samples if 1 / 3 <= size / whole <= 1 / 3 + 0.1]
+    last = [sizes for size, sizes in samples if size / whole >= 0.9]
+    for rank, (before, after) in enumerate(zip(*(map(median, zip(*part)) for part in (warm, last)))):
         growth = 100 * (after - before) / before
         bench.figure("growth of memory on %d rank(s) [%%]" % ranks, growth)
         expect(growth < 1, "rank %d of %d: %d B after a third of %d iterations, later %d B"
