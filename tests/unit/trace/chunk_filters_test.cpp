@@ -267,7 +267,7 @@ TEST(TableBuffer, GivesBackWhatChangesOnceInALongWhile) {
 
 TEST(TableBuffer, HoldsEveryRowHoweverOftenATailIsTaken) {
   ChunkFilters filters;
-  for (std::uint64_t seed = 0; seed < 14; ++seed) {  // each kind of bytes twice
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
     const std::size_t row_bytes = 1 + mix64(seed) % 50;
     TableBuffer buffer = buffer_of(row_bytes);
     const std::size_t chunk_rows = buffer.chunk_rows();
