@@ -54,7 +54,7 @@ class Collective(Workload):
     name: str | int | float | None
     """a title; text"""
     size: str | None
-    """vector of a member; of all-gather, gather and scatter its part; size"""
+    """vector of a member; of all-gather, gather and scatter its part; of a barrier none; size"""
     sizes: Sequence[Any] | None
     """of all-to-all in place of size: for each NPU a list of sizes to each; list of lists of size; default: none"""
     repeat: int | None

@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "tessera/compute/compute.hpp"
+#include "tessera/config/without_effect.hpp"
 
 namespace tessera::compute {
 namespace {
@@ -109,6 +111,67 @@ std::unique_ptr<ComputeModel> read_compute_by_type(config::Section machine_secti
   return std::make_unique<ModelByType>(std::move(models), std::move(of_types), machine);
 }
 
+namespace {
+
+// Where the products of a tile do not take the peak that it states.
+std::optional<std::string> note_of_peak(const machine::Tile& tile, const ComputeModel& compute,
+                                        DataType type) {
+  const FlopRate* const stated = tile.stated_peak(type);
+  const std::optional<FlopRate> clocked = compute.clocked_rate(type);
+  if (stated == nullptr || !clocked) {
+    return std::nullopt;
+  }
+  constexpr double likeness = 1.01;
+  const auto [less, more] = std::minmax({static_cast<double>(stated->flops_per_second()),
+                                         static_cast<double>(clocked->flops_per_second())});
+  if (more <= less * likeness) {
+    return std::nullopt;
+  }
+  return "machine." + tile.peak_key() + " has " + to_string(*stated) + " of " + to_string(type) +
+         ", which utilization is of; products take the " + to_string(*clocked) +
+         " of the array with its clock (compute.macs_per_pe)";
+}
+
+// Shares of the peak, of types and of all tiles that have none of their own.
+void note_shares_of_peaks(config::Section& machine_section, const machine::Machine& machine,
+                          const ComputeModel& compute) {
+  const auto note = [](config::Section section) {
+    config::note_without_effect(section, "efficiency",
+                                "a compute model whose array has a clock of its own");
+  };
+  bool others_use_it = false;
+  for (const machine::Tile& tile : machine.tiles()) {
+    const bool is_used =
+        compute.of(tile).uses_peaks() || tile.efficiency == machine::Tile().efficiency;
+    if (!tile.name.empty() &&
+        machine_section.section("types").section(tile.name).has("efficiency")) {
+      if (!is_used) {
+        note(machine_section.section("types").section(tile.name));
+      }
+    } else {
+      others_use_it = others_use_it || is_used;
+    }
+  }
+  if (!others_use_it) {
+    note(machine_section.section("tile"));
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> notes_of_peaks(const machine::Machine& machine,
+                                        const ComputeModel& compute, const WorkTraits& work) {
+  std::vector<std::string> notes;
+  for (const machine::Tile& tile : machine.tiles()) {
+    for (const DataType type : work.product_types.value_or(std::set<DataType>())) {
+      if (auto note = note_of_peak(tile, compute.of(tile), type)) {
+        notes.push_back(*std::move(note));
+      }
+    }
+  }
+  return notes;
+}
+
 void note_keys_without_effect(config::Section machine_section, const machine::Machine& machine,
                               const ComputeModel& compute, const WorkTraits& work) {
   std::map<std::string, std::vector<const machine::Tile*>>
@@ -124,6 +187,7 @@ void note_keys_without_effect(config::Section machine_section, const machine::Ma
             .section("compute");
     compute.of(*of_type.front()).note_keys_without_effect(section, machine, of_type, work);
   }
+  note_shares_of_peaks(machine_section, machine, compute);
 }
 
 }  // namespace tessera::compute

@@ -67,6 +67,16 @@ class SystolicModel : public ComputeModel {
   }
 
   std::size_t predicted_bytes(std::uint64_t) const override { return 0; }
+  std::optional<FlopRate> clocked_rate(DataType type) const override {
+    if (settings_.clock == Clock()) {
+      return std::nullopt;
+    }
+    const auto [rows, columns] = settings_.array;
+    return machine::array_rate(rows * columns, settings_.macs_per_pe.of(type), settings_.clock);
+  }
+  bool uses_peaks() const override {
+    return settings_.clock == Clock() || settings_.vector_peak == FlopRate();
+  }
   void note_keys_without_effect(config::Section& section, const machine::Machine&,
                                 const std::vector<const machine::Tile*>&,
                                 const WorkTraits& work) const override {

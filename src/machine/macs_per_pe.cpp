@@ -1,10 +1,12 @@
 #include "tessera/machine/macs_per_pe.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "tessera/config/key.hpp"
 #include "tessera/config/without_effect.hpp"
 #include "tessera/core/text.hpp"
+#include "tessera/core/wide.hpp"
 
 namespace tessera::machine {
 namespace {
@@ -17,6 +19,12 @@ const config::OtherKey& macs_key() {
 }
 
 }  // namespace
+
+FlopRate array_rate(std::uint64_t elements, std::uint64_t macs_per_pe, Clock clock) {
+  const Wide rate = Wide{elements} * (2 * macs_per_pe) * clock.frequency_hz();
+  return FlopRate::flops_per_second(
+      static_cast<std::uint64_t>(std::min(rate, Wide{std::numeric_limits<std::uint64_t>::max()})));
+}
 
 MacsPerPe read_macs_per_pe(config::Section& section) {
   constexpr std::int64_t most = 64;

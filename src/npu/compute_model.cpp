@@ -120,6 +120,10 @@ class NpuModel final : public compute::ComputeModel {
         core_.operands == Operands::sram ? machine.operand_bandwidth(tile) : Bandwidth());
   }
   bool accesses_memory() const override { return core_.operands == Operands::memory; }
+  std::optional<FlopRate> clocked_rate(DataType type) const override {
+    return Target{core_, 1, type}.array_rate();
+  }
+  bool uses_peaks() const override { return false; }
 
   void note_keys_without_effect(config::Section& section, const machine::Machine& /*machine*/,
                                 const std::vector<const machine::Tile*>& /*tiles*/,

@@ -151,13 +151,17 @@ bool read_machine_and_models(Experiment& experiment, Section& machine_section) {
 
 // Keys of compute models, or all parts of the machine that messages leave alone.
 void note_unused_models(const Experiment& experiment, Section& machine_section,
-                        const compute::WorkTraits& work) {
+                        const compute::WorkTraits& work, Diagnostics& diagnostics) {
   if (work.only_sends) {
     note_compute_of_other_work(machine_section);
     note_parts_of_other_work(machine_section, experiment.machine);
   } else if (experiment.compute) {
     compute::note_keys_without_effect(machine_section, experiment.machine, *experiment.compute,
                                       work);
+    for (std::string& note :
+         compute::notes_of_peaks(experiment.machine, *experiment.compute, work)) {
+      diagnostics.note(std::move(note));
+    }
   }
 }
 
@@ -182,7 +186,7 @@ void read_jobs(Experiment& experiment, Section& section, Section& machine_sectio
           machine_section, "coherence",
           "work that accesses no memory by lines, as graphs with remote accesses do");
     }
-    note_unused_models(experiment, machine_section, reader.traits());
+    note_unused_models(experiment, machine_section, reader.traits(), diagnostics);
     section.finish();
     diagnostics.throw_if_any();
     reader.plan();

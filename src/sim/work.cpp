@@ -1,7 +1,5 @@
 #include "tessera/sim/work.hpp"
 
-#include "tessera/npu/core/cores.hpp"
-
 namespace tessera::sim {
 
 std::unique_ptr<compute::Compute> make_model_cores(const Platform& platform,
@@ -11,25 +9,16 @@ std::unique_ptr<compute::Compute> make_model_cores(const Platform& platform,
       {platform.machine, members, operations, compute_slot, memory_slot});
 }
 
-namespace {
-
-double peak_of_array(const npu::CoreConfig& core, DataType type) {
-  const npu::Target one{core, 1, type};
-  return 2.0 * static_cast<double>(one.array_macs()) *
-         static_cast<double>(core.clock.frequency_hz());
-}
-
-}  // namespace
-
 double sum_of_peaks(const Platform& platform, std::span<const EntityId> tiles, DataType type) {
   const machine::Machine& machine = platform.machine;
   const auto peak_of = [&](const machine::Tile& tile) {
     if (const FlopRate* const stated = tile.stated_peak(type)) {
       return static_cast<double>(stated->flops_per_second());
     }
-    const npu::CoreConfig* const core =
-        platform.compute ? npu::core_of(platform.compute->of(tile)) : nullptr;
-    return core != nullptr && tile.peak.empty() ? peak_of_array(*core, type) : 0.0;
+    const auto clocked = platform.compute && tile.peak.empty()
+                             ? platform.compute->of(tile).clocked_rate(type)
+                             : std::nullopt;
+    return clocked ? static_cast<double>(clocked->flops_per_second()) : 0.0;
   };
   if (machine.types.empty()) {
     return static_cast<double>(tiles.size()) * peak_of(machine.tile);

@@ -4,7 +4,7 @@
 #include "tessera/config/conditional_key.hpp"
 #include "tessera/config/key.hpp"
 #include "tessera/workload/graph_workload.hpp"
-#include "unused_root.hpp"
+#include "unused_collective_keys.hpp"
 
 namespace tessera::workload {
 namespace {
@@ -60,7 +60,7 @@ const config::NameKey collective{"collective", collective::kind_names, "",
                                  "all-reduce, reduce, all-gather, gather, scatter, broadcast, "
                                  "all-to-all, reduce-scatter, reduce-scatter-block or barrier"};
 const config::RequiredKey<Bytes> size_key{
-    "size", "vector of a member; of all-gather, gather and scatter its part"};
+    "size", "vector of a member; of all-gather, gather and scatter its part; of a barrier none"};
 const config::OtherKey sizes_key = config::counted_in(
     "B", config::OtherKey("sizes", "list of lists of size", "none",
                           "of all-to-all in place of size: for each NPU a list of sizes to each"));
@@ -112,7 +112,7 @@ std::unique_ptr<GraphSource> make_collective(config::Section& section,
     if (name != "all-to-all") {
       section.error("sizes", "are for all-to-all");
     }
-  } else {
+  } else if (name != "barrier" || section.has(size_key.key())) {
     node.bytes = size_key.read(section);
   }
   const std::uint64_t repeat = repeat_key.read(section);
@@ -123,6 +123,7 @@ std::unique_ptr<GraphSource> make_collective(config::Section& section,
     return nullptr;
   }
   note_unused_root(section, *kind, root);
+  note_unused_size(section, size_key.key(), *kind);
   node.collective = *kind;
   node.root = static_cast<std::uint32_t>(root);
   return std::make_unique<CollectiveSource>(std::move(node), std::move(parts), request.npus,

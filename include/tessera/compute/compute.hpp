@@ -162,6 +162,11 @@ class ComputeModel {
   virtual HostTimes host_times() const { return {}; }
   virtual bool has_hosts() const { return !host_times().is_nothing(); }
   virtual std::size_t predicted_bytes(std::uint64_t nodes) const = 0;
+  // What products of `type` reach at most where the model has a clock of its own, whatever the
+  // tile's peak is; none: they take the tile's.
+  virtual std::optional<FlopRate> clocked_rate(DataType /*type*/) const { return std::nullopt; }
+  // Whether any operation takes the peak of its tile and the share of it.
+  virtual bool uses_peaks() const { return true; }
   // Notes keys of its section that change nothing on these tiles, which have it, with such work.
   virtual void note_keys_without_effect(config::Section& /*section*/,
                                         const machine::Machine& /*machine*/,
@@ -185,5 +190,8 @@ std::unique_ptr<ComputeModel> read_compute_by_type(config::Section machine_secti
 // Notes, for each of these sections that a tile goes by, the keys that change nothing.
 void note_keys_without_effect(config::Section machine_section, const machine::Machine& machine,
                               const ComputeModel& compute, const WorkTraits& work);
+// Where products take the rate of an array with a clock of its own, and tiles state another peak.
+std::vector<std::string> notes_of_peaks(const machine::Machine& machine,
+                                        const ComputeModel& compute, const WorkTraits& work);
 
 }  // namespace tessera::compute

@@ -16,6 +16,7 @@
 #include "tessera/core/data_type.hpp"
 #include "tessera/core/quotient.hpp"
 #include "tessera/core/registry.hpp"
+#include "tessera/core/units.hpp"
 
 namespace tessera::machine {
 
@@ -43,6 +44,10 @@ class MacsPerPe {
  private:
   std::map<DataType, std::uint64_t> macs_;  // others: 1
 };
+
+// What an array of so many elements reaches, of two operations a MAC; the largest rate if it is
+// more.
+FlopRate array_rate(std::uint64_t elements, std::uint64_t macs_per_pe, Clock clock);
 
 // The key `macs_per_pe`, a mapping of data types; 1 each by default.
 MacsPerPe read_macs_per_pe(config::Section& section);

@@ -1,6 +1,5 @@
 // Work that is operators on a chip.
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <utility>
 
@@ -41,18 +40,6 @@ class ChipsWork final : public Work {
     if (!platform_.network->overheads().collective.is_nothing()) {
       notes.emplace_back(
           "overheads of collectives (machine.network) have no effect on operators on a chip");
-    }
-    constexpr double likeness = 1.01;
-    const npu::Target target{chip_.core, chip_.cores.size(), chip_.data_type};
-    const double of_arrays = 2.0 * static_cast<double>(target.array_macs()) *
-                             static_cast<double>(chip_.core.clock.frequency_hz()) *
-                             static_cast<double>(chip_.cores.size());
-    const double of_tiles = peak_flops_per_s();
-    if (of_tiles > of_arrays * likeness) {
-      const auto giga = [](double rate) { return std::to_string(std::llround(rate * 1e-9)); };
-      notes.push_back("the arrays of the cores do " + giga(of_arrays) + " GFLOP/s in " +
-                      to_string(chip_.data_type) + ", less than the " + giga(of_tiles) +
-                      " that the tiles have as their peak (macs_per_pe)");
     }
     return notes;
   }

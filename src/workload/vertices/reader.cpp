@@ -9,7 +9,7 @@
 #include "tessera/config/conditional_key.hpp"
 #include "tessera/config/key.hpp"
 #include "tessera/workload/graph_workload.hpp"
-#include "unused_root.hpp"
+#include "unused_collective_keys.hpp"
 #include "vertices/graph.hpp"
 #include "vertices/tensors.hpp"
 
@@ -95,7 +95,10 @@ void read_collective(Section& section, std::uint32_t npus, Vertex& vertex) {
   vertex.kind = Vertex::Kind::collective;
   vertex.collective =
       collective::kind_named(kind_of_vertex.read(section)).value_or(vertex.collective);
-  vertex.bytes = sent_bytes.read(section);
+  if (vertex.collective != collective::Kind::barrier || section.has("bytes")) {
+    vertex.bytes = sent_bytes.read(section);
+    note_unused_size(section, "bytes", vertex.collective);
+  }
   read_places(section, "at", npus, vertex.everywhere, vertex.places);
   const auto members = static_cast<std::int64_t>(vertex.everywhere ? npus : vertex.places.size());
   const std::int64_t root =

@@ -156,6 +156,35 @@ TEST(ReadExperiment, SaysWhichKeysHaveNoEffect) {
   }
 }
 
+// An array with a clock of its own takes neither the peak of its tile nor a share of it.
+TEST(ReadExperiment, SaysWherePeaksAreNotWhatProductsTake) {
+  const auto notes = [](const std::string& compute, const std::string& more = "run.bins=9") {
+    return read(small_experiment(), {"run.trace=summary", "machine.compute={" + compute + "}",
+                                     "machine.tile.peak={fp16: 300 GFLOP/s}", more})
+        .notes;
+  };
+  const std::string half = "machine.tile.efficiency=0.5";
+  const std::string unused =
+      "machine.tile.efficiency has no effect with a compute model whose array has a clock of its "
+      "own";
+  const auto other_peak = [](const std::string& rate) {
+    return "machine.tile.peak has 300 GFLOP/s of fp16, which utilization is of; products take "
+           "the " +
+           rate + " of the array with its clock (compute.macs_per_pe)";
+  };
+  const std::string clocked = "model: systolic, array: [8, 8], clock: 1 GHz";
+  using Notes = std::vector<std::string>;
+  EXPECT_EQ(notes(clocked), Notes{other_peak("128 GFLOP/s")});
+  EXPECT_EQ(notes(clocked + ", macs_per_pe: {fp16: 2}"), Notes{other_peak("256 GFLOP/s")});
+  EXPECT_EQ(notes("model: systolic, array: [10, 15], clock: 1 GHz"), Notes{});
+  EXPECT_EQ(notes("model: systolic, array: [8, 8]", half), Notes{});
+  EXPECT_EQ(notes(clocked, half), Notes{other_peak("128 GFLOP/s")});  // vector work takes it
+  EXPECT_EQ(notes(clocked + ", vector_peak: 1 GFLOP/s", half),
+            (Notes{unused, other_peak("128 GFLOP/s")}));
+  EXPECT_EQ(notes("model: npu, array: [8, 8], operands: sram", half),
+            (Notes{unused, other_peak("128 GFLOP/s")}));
+}
+
 // Keys of compute models that the work or the machine leaves without effect; they were read without
 // a word.
 TEST(ReadExperiment, SaysWhichKeysOfComputeModelsHaveNoEffect) {
@@ -174,7 +203,8 @@ TEST(ReadExperiment, SaysWhichKeysOfComputeModelsHaveNoEffect) {
   const auto says = [](const std::string& compute, const std::vector<std::string>& notes,
                        const std::string& more = "run.bins=9") {
     const Experiment experiment =
-        read(small_experiment(), {"run.trace=summary", "machine.compute={" + compute + "}", more});
+        read(small_experiment(), {"run.trace=summary", "machine.tile.peak={fp16: 32768 GFLOP/s}",
+                                  "machine.compute={" + compute + "}", more});
     EXPECT_EQ(experiment.notes, notes) << compute;
     Files files;
     files["lab/experiment.yaml"] = experiment.resolved;
@@ -214,7 +244,8 @@ TEST(ReadExperiment, SaysWhichKeysOfComputeModelsHaveNoEffect) {
   const std::string no_int8 =
       path + "macs_per_pe.int8 has no effect with work without products of int8";
   for (const std::string& model : {array, npu, std::string("model: systolic, array: [8, 8], ")}) {
-    says(model + "macs_per_pe: {int8: 2, fp16: 2, bf16: 1}", {no_int8});
+    says(model + "macs_per_pe: {int8: 2, fp16: 2, bf16: 1}", {no_int8},
+         "machine.tile.peak={fp16: 65536 GFLOP/s}");
   }
   const std::string stepped = "model: systolic-cycle, array: [8, 8], ";
   says(stepped + "seed: 1", {});

@@ -35,13 +35,22 @@ TEST(GraphCollective, KnowsWhatALookThroughItFinds) {
   }
 }
 
+std::vector<std::string> notes_of(const std::string& text) {
+  config::Diagnostics diagnostics;
+  config::Section section(config::parse("w.yaml", text, diagnostics), "workload", diagnostics);
+  EXPECT_NE(graph_workloads().at("collective")(section, {3, config::load_text_file}), nullptr);
+  EXPECT_TRUE(diagnostics.empty()) << text;
+  return diagnostics.notes();
+}
+
+TEST(GraphCollective, ABarrierNeedsNoSizeAndNotesOne) {
+  EXPECT_THAT(notes_of("{collective: barrier}"), ::testing::IsEmpty());
+  EXPECT_THAT(
+      notes_of("{collective: barrier, size: 1 MB}"),
+      ::testing::ElementsAre("workload.size has no effect with barrier, which sends no bytes"));
+}
+
 TEST(GraphCollective, ARootIsNotedWhereThereIsNone) {
-  const auto notes_of = [](const std::string& text) {
-    config::Diagnostics diagnostics;
-    config::Section section(config::parse("w.yaml", text, diagnostics), "workload", diagnostics);
-    EXPECT_NE(graph_workloads().at("collective")(section, {3, config::load_text_file}), nullptr);
-    return diagnostics.notes();
-  };
   EXPECT_THAT(
       notes_of("{collective: all-reduce, size: 1 MB, root: 2}"),
       ::testing::ElementsAre("workload.root has no effect with all_reduce, which has none"));

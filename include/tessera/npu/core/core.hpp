@@ -108,6 +108,10 @@ struct Target {
   std::uint64_t array_depth() const { return core.rows * macs_per_pe(); }
   // Multiply-accumulates of the array in a cycle.
   std::uint64_t array_macs() const { return core.array_size() * macs_per_pe(); }
+  // Two operations each.
+  FlopRate array_rate() const {
+    return machine::array_rate(core.array_size(), macs_per_pe(), core.clock);
+  }
 };
 
 // Of one sum in the accumulator [B].

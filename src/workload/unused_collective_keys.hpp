@@ -1,7 +1,8 @@
-// The key `root` of collectives that have none.
+// Keys of collectives that have no use for them.
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "tessera/collective/kind.hpp"
 #include "tessera/config/document.hpp"
@@ -13,6 +14,14 @@ namespace tessera::workload {
 inline void note_unused_root(config::Section& section, collective::Kind kind, std::int64_t root) {
   if (root != 0 && !collective::has_root(kind)) {
     config::note_without_effect(section, "root", collective::to_string(kind) + ", which has none");
+  }
+}
+
+// The same of what a barrier sends, which is nothing.
+inline void note_unused_size(config::Section& section, std::string_view key,
+                             collective::Kind kind) {
+  if (kind == collective::Kind::barrier) {
+    config::note_without_effect(section, key, "barrier, which sends no bytes");
   }
 }
 
