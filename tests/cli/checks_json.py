@@ -7,7 +7,7 @@ from program import HERE, check, expect, fits
 WRONG = [["run", "nowhere.yaml"], ["check", "nowhere.yaml"], ["plan", "nowhere.yaml"], ["capacity", "nowhere.yaml"],
          ["campaign", "nowhere.yaml"], ["calibrate", "nowhere.yaml"], ["systolic", "nowhere.csv"],
          ["dram", "nowhere.yaml"], ["import", "nowhere.onnx"], ["show", "nowhere"], ["list", "nothing"],
-         ["compare", "nowhere", "nowhere"]]
+         ["compare", "nowhere", "nowhere"], ["sweep", "nowhere.yaml"]]
 
 
 def error_of(program, *words, code, ranks=0):

@@ -1,4 +1,6 @@
 """Sweeps and plans."""
+import csv
+import io
 import json
 import re
 import signal
@@ -39,6 +41,38 @@ def sweep_and_its_table(program):
     expect("no point finished" in again.stderr_text, again.stderr_text)
     expect("refused" in again.stdout_text and "strategy.data" in again.stdout_text,
            again.stdout_text)
+
+
+def json_of(done):
+    found = json.loads(done.stdout_text)
+    fits(found, "sweep.schema.json")
+    return found
+
+
+@check
+def sweep_and_its_table_in_json(program):
+    sweep = write_sweep(program, "constraints: [tensor * pipeline <= 4]\n")
+    done = program.call("sweep", sweep, "-o", program.folder, "--json")
+    expect(done.returncode == 0, done.stderr_text)
+    found = json_of(done)
+    expect(found["complete"] and found["folder"] == str(program.folder), found["folder"])
+    expect(sorted(found["best"]) == [row["point"] for row in found["rows"]] and len(found["rows"]) == 20, found["best"])
+    rows = list(csv.DictReader(io.StringIO(csv_of(program.folder))))
+    for row, cells in zip(found["rows"], rows, strict=True):
+        told = {"point": str(row["point"]), "status": row["status"], "result_digest": row["result_digest"],
+                "message": row["message"], "notes": "; ".join(row["notes"]), **row["values"]}
+        expect(all(cells.pop(key) == value for key, value in told.items()), (row, cells))
+        expect(all(float(cells.pop(column)) == number for column, number in row["numbers"].items()), (row, cells))
+        expect(not cells, cells)
+    by_point = {row["point"]: row["numbers"][found["objective"]["column"]] for row in found["rows"]}
+    order = [by_point[point] for point in found["best"]]
+    expect(order == sorted(order, reverse=found["objective"]["maximize"]), order)
+    expect(json_of(program.call("sweep", "--resume", program.folder, "--json", ranks=2)) == found, "on two ranks")
+    none = program.call("sweep", sweep, "-o", program.folder, "-q", "--json", "--set", "strategy.data=0")
+    expect(none.returncode == 3, none.stderr_text)
+    refused = json_of(none)
+    expect(not refused["best"] and all(row["status"] == "refused" and row["message"] for row in refused["rows"]),
+           refused)
 
 
 @check

@@ -19,6 +19,7 @@ Options sweep_options() {
   options.add("o,output", "folder of the results (default: out/NAME)", text_value(), "DIR")
       .add("resume", "go on with the sweep in DIR: run what is missing", text_value(), "DIR")
       .add("top", "rows of the table that is printed", text_value("10"), "N")
+      .add("json", "print the whole table as JSON")
       .add("q,quiet", "no progress");
   return options;
 }
@@ -76,8 +77,12 @@ int sweep_command(const Words& words, comm::Communicator& world) {
   const explore::SweepOutcome outcome = go(options, world, hooks);
   const bool none = outcome.finished == 0;
   if (world.rank() == 0) {
-    std::cout << explore::to_table(outcome.table, static_cast<std::size_t>(rows)) << "results in "
-              << outcome.folder << std::endl;
+    if (options.flag("json")) {
+      std::cout << explore::to_json(outcome.table, outcome.folder, outcome.complete) << std::flush;
+    } else {
+      std::cout << explore::to_table(outcome.table, static_cast<std::size_t>(rows)) << "results in "
+                << outcome.folder << std::endl;
+    }
     if (!outcome.complete) {
       std::cerr << "error: a stop was requested; tessera sweep --resume " << outcome.folder
                 << " goes on" << std::endl;

@@ -7,6 +7,7 @@
 
 #include "note_counts.hpp"
 #include "table/numbers.hpp"
+#include "table/rows.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/core/time.hpp"
@@ -52,14 +53,6 @@ std::string csv_line(const std::vector<std::string>& cells) {
     line += (i > 0 ? "," : "") + csv_cell(cells[i]);
   }
   return line + "\n";
-}
-
-std::vector<std::string> values_of(const SweepTable& table, const SweepRow& row) {
-  std::vector<std::string> values;
-  for (const SweepKey& key : table.keys) {
-    values.push_back(key.values.at(row.places.at(key.axis)));
-  }
-  return values;
 }
 
 // For people: times and sizes with their unit, others with four digits.
@@ -212,6 +205,14 @@ std::vector<const SweepRow*> ranking(const SweepTable& table) {
     result.push_back(row);
   }
   return result;
+}
+
+std::vector<std::string> values_of(const SweepTable& table, const SweepRow& row) {
+  std::vector<std::string> values;
+  for (const SweepKey& key : table.keys) {
+    values.push_back(key.values.at(row.places.at(key.axis)));
+  }
+  return values;
 }
 
 std::string to_csv(const SweepTable& table) {

@@ -75,6 +75,9 @@ std::string to_csv(const SweepTable& table);
 // The best `top` finished points by the objective, how many failed for which reason, and how many
 // have which note. For a terminal.
 std::string to_table(const SweepTable& table, std::size_t top);
+// One object with all rows, whether they finished or not, and the points of the ranking; for
+// programs. `folder` is that of the sweep; `complete`: false if it was stopped.
+std::string to_json(const SweepTable& table, const std::string& folder, bool complete);
 // Finished points with a number in the objective, best first; ties by point.
 std::vector<const SweepRow*> ranking(const SweepTable& table);
 // Writes sweep.h5: tables `points` and `keys`. Throws IoError.
