@@ -94,14 +94,18 @@ def run_many(experiments: Iterable[Experiment], folder: PathLike = "out", *,
     return [outcomes[number] for number in range(len(todo))]
 
 
-def summaries(runs: Iterable[Run], axes: Iterable[Experiment] = ()) -> pandas.DataFrame:
+def summaries(runs: Iterable[Outcome], axes: Iterable[Experiment] = ()) -> pandas.DataFrame:
     """One row a run: its experiment and all numbers of its summary. With the experiments that were
-    run, in the same order, their settings are columns too."""
+    run, in the same order, their settings are columns too. What `run_many(errors="keep")` has in place of a
+    run that failed is a row with its message in the column `error`."""
     settings = [one.settings for one in axes]
     rows = []
     for number, run in enumerate(runs):
         row: dict[str, Any] = dict(settings[number]) if number < len(settings) else {}
-        row.update((key, value) for key, value in run.summary.items()
-                   if isinstance(value, (int, float, str)))
+        if isinstance(run, TesseraError):
+            row["error"] = str(run)
+        else:
+            row.update((key, value) for key, value in run.summary.items()
+                       if isinstance(value, (int, float, str)))
         rows.append(row)
     return pandas.DataFrame(rows)

@@ -12,44 +12,49 @@ from .scales import norm_of
 _DIFFERENCE = "PuOr_r"  # purple less, orange more: told apart by all
 
 
-def _uses(runs):
-    """[(map, [link] share in percent)] of the runs that have links."""
+def _uses(runs, labels):
+    """[(label, shape, map, [link] share in percent)] of the runs that have links."""
     found = []
-    for run in runs:
+    for run, label in zip(runs, labels):
+        if not run.rows("links") and not run.rows("link_bins"):
+            continue  # of a network that keeps no account of them
         rows, span = link_map.read_totals(run)
         where = link_map.where_of(run, rows, 6)
         span = span or int((rows["end"] - rows["begin"]).max())
-        found.append((where, 100 * where.sum_by_link(rows["busy"]) / max(span, 1)))
+        found.append((label, run.shape(), where, 100 * where.sum_by_link(rows["busy"]) / max(span, 1)))
+    if not found:
+        raise NothingToDraw("no network kept an account of its links")
     return found
 
 
 def _less(first, other):
-    """Of each link of the other what it has over the first; None where machines differ."""
-    (one, before), (two, after) = first, other
-    known = dict(zip(one.pairs(), before))
-    if set(known).isdisjoint(two.pairs()):
+    """Of each link of the other what it has over the first; None where machines are not of one shape."""
+    (_, one_shape, one, before), (_, shape, two, after) = first, other
+    if shape != one_shape:
         return None
+    known = dict(zip(one.pairs(), before))
     return np.array([share - known.get(pair, 0.0) for pair, share in zip(two.pairs(), after)])
 
 
 def _draw_links(runs, labels, directory):
-    uses = _uses(runs)
-    norm, said = norm_of(runs[0].colours, np.concatenate([share for _, share in uses]))
-    changes = [(label, use, change) for label, use in zip(labels[1:], uses[1:])
-               if (change := _less(uses[0], use)) is not None]
+    uses = _uses(runs, labels)
+    without = [label for label in labels if label not in [use[0] for use in uses]]
+    norm, said = norm_of(runs[0].colours, np.concatenate([use[-1] for use in uses]))
+    changes = [(use[0], use[2], change) for use in uses[1:] if (change := _less(uses[0], use)) is not None]
     columns = len(uses) + len(changes)
-    width, height = uses[0][0].shape
+    width, height = uses[0][2].shape
     fig, axes = figure.new_plain_figure(
-        "Use of links on one scale, and what others have over the first", ", ".join(labels),
+        "Use of links on one scale" + (f", and what others have over {uses[0][0]}" if changes else ""),
+        ", ".join(use[0] for use in uses) + (f"; no account of links: {', '.join(without)}" if without else ""),
         max(8, (width + 1) * columns), max(height, 3) + 1.4, columns=columns)
-    for ax, label, (where, share) in zip(axes[0], labels, uses):
+    for ax, (label, _, where, share) in zip(axes[0], uses):
         drawn = link_map.draw_panel(ax, where, share, norm)
         ax.set_title(label, fontsize=10)
     link_map.colour_bar(fig, drawn, axes[0, :len(uses)].tolist(), said)
     most = max((float(np.abs(change).max()) for _, _, change in changes), default=0) or 1.0
-    for ax, (label, (where, _), change) in zip(axes[0, len(uses):], changes):
+    for ax, (label, where, change) in zip(axes[0, len(uses):], changes):
         drawn = link_map.draw_panel(ax, where, change, TwoSlopeNorm(0, -most, most), _DIFFERENCE)
-        ax.set_title(f"{label} less {labels[0]}", fontsize=10)
+        ax.set_title(f"{label} less {uses[0][0]}", fontsize=10)
     if changes:
         fig.colorbar(drawn, ax=axes[0, len(uses):].tolist(), shrink=0.8, aspect=30,
                      label="difference of the shares of time [percentage points]\n(linear scale)")

@@ -243,6 +243,8 @@ double RateSearches::first_rate() {
     std::from_chars(rate->text.data(), rate->text.data() + rate->text.size(), first);
   }
   if (!(first > 0) || !std::isfinite(first)) {
+    // What is no rate at all is refused where it stands.
+    sim::read_experiment(request_.experiment, alone_and_untraced(request_.overrides), loader());
     throw ConfigError(request_.key + ": the experiment has no such rate to begin with");
   }
   return first;

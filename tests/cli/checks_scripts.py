@@ -127,6 +127,9 @@ def manual(program):
     every = re.findall(r"^  ([a-z]+) ", program.call("--help").stdout_text, re.MULTILINE)
     expect({path.name for path in folder.iterdir()} ==
            {"tessera.1", *("tessera-%s.1" % name for name in every)}, sorted(folder.iterdir()))
+    for path in folder.iterdir():
+        first, name = path.read_text(encoding="utf-8").splitlines()[:2]
+        expect(first.startswith('.TH %s 1 ""' % path.stem.upper()) and name == ".SH NAME", (path, first))
     page = program.call("man", "run").stdout_text
     expect(page == (folder / "tessera-run.1").read_text(encoding="utf-8"), page)
     for option in re.findall("--([a-z-]+)", program.call("run", "--help").stdout_text):

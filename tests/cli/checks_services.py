@@ -253,7 +253,7 @@ def plan_of_a_service_refuses_what_it_cannot_plan(program):
             (SERVICE + tenant.replace("chat", "talk"), [], "workload.tenants: .* one tenant, and there are 2"),
             (SERVICE.replace("      target: {latency: 300 us}\n", ""), [],
              "none of workload.tenants has a 'target' that could be met"),
-            (SERVICE.replace("rate: 5000", "rate: 0"), [], "requests.rate: .*no such rate to begin with"),
+            (SERVICE.replace("rate: 5000", "rate: 0"), [], "service.yaml:[0-9]+:[0-9]+: error: .*requests.rate: must be"),
             (SERVICE.replace("arrivals: poisson, rate: 5000", "arrivals: fixed, interval: 1 ms"), [],
              "no such rate to begin with"),
             (SERVICE.replace("      target", "      npus: [0]\n      target"), [],

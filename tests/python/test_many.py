@@ -35,6 +35,15 @@ def test_errors(tmp_path):
     outcomes = ts.run_many([bad, good], tmp_path, errors="keep")
     assert isinstance(outcomes[0], ts.ConfigError)
     assert outcomes[1].status == "finished"
+    table = ts.summaries(outcomes, [bad, good])
+    assert table["error"][0] == str(outcomes[0])
+    assert table["iteration_time_ps"].isna().tolist() == [True, False]
+    taken = tmp_path / "taken"
+    taken.mkdir()
+    (taken / "other.txt").write_text("of another", encoding="utf-8")
+    with pytest.raises(ts.ConfigError, match="taken: the output folder holds 'other.txt'") as refused:
+        good.run(taken)
+    assert "info" not in str(refused.value)
     with pytest.raises(ts.ConfigError):
         ts.run_many([bad], tmp_path / "again")
     with pytest.raises(ValueError, match="two experiments are called 'bad'"):

@@ -423,6 +423,24 @@ class Reports(unittest.TestCase):
         text = run(TESSERA, "compare", self.small, self.small).stdout
         self.assertIn("What differs in the configurations\n  nothing: all ", text)
 
+    def test_machines_of_other_shapes_have_no_differences(self):
+        folder, page = self.base / "two shapes", self.base / "two_shapes.html"
+        done = run(TESSERA, "compare", self.small, self.cluster, "--json", "-o", page, "--pictures", folder)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found = json.loads(done.stdout)
+        self.fits(found, "comparison.schema.json")
+        self.assertEqual({row["cluster − small"] for row in found["hottest"]}, {None})
+        self.assertEqual({(row["small"] is None) + (row["cluster"] is None) for row in found["hottest"]}, {1})
+        self.assertIn("compared_links.png", [path.name for path in folder.iterdir()])
+        self.browse("compare", page, {"runs": 2, "maps": 2, "shows": ["small"]})
+
+    def test_compared_pictures_leave_out_runs_without_links(self):
+        still = self.run_of("small.yaml", "still_for_pictures", "--set", "machine.network.model=analytical")
+        folder = self.base / "some have links"
+        done = run(TESSERA, "compare", self.small, self.other, still, "-q", "--pictures", folder)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(sorted(path.name for path in folder.iterdir()), ["compared_links.png", "compared_shares.png"])
+
     def test_comparison_has_the_hottest_channels(self):
         streams = ["--set", "machine.tile.sram=64 kB", "--set", "machine.tile.operands=sram"]
         whole = self.run_of("cluster.yaml", "whole", *streams)

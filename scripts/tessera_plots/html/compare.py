@@ -188,21 +188,25 @@ class Comparison:
         if not any(self.links):
             return None
         most = {}
-        for part in self.links:
+        for run, part in zip(self.runs, self.links):
             for name, (kind, share) in part.items():
-                most[name] = max(most.get(name, (0, kind)), (share, kind))
+                key = (run["shape"], name)
+                most[key] = max(most.get(key, (0, kind)), (share, kind))
         shares = [{name: share for name, (_, share) in part.items()} for part in self.links]
         rows = []
-        for name in sorted(most, key=lambda one: -most[one][0])[:_MOST_LINKS]:
-            values = self._shares(name, shares)
-            rows.append([name, most[name][1], *values, *self._differences_of(values)])
+        for key in sorted(most, key=lambda one: -most[one][0])[:_MOST_LINKS]:
+            values = self._shares(key, shares)
+            rows.append([key[1], most[key][1], *values, *self._differences_of(values)])
         return table("Hottest links", [("link", "text"), ("kind", "text"), *self._columns("share"),
                                        *((name, "share") for name in self._change_names("−"))], rows,
                      f"the {len(rows)} busiest in any of the runs, share of its time; a dash: the run has no record of "
-                     "it, or its machine no such link")
+                     "it, or its machine no such link, or is of another shape (other nodes, or in other places)")
 
-    def _shares(self, name, shares):
-        """Of each run; nothing where it recorded none, or where its machine is another one and need not have it."""
+    def _shares(self, key, shares):
+        """Of each run; nothing where it recorded none, where its machine is another one and need not have it, or
+        where that is of another shape: what has the same name there is something else."""
+        shape, name = key
+        shares = [part if run["shape"] == shape else {} for run, part in zip(self.runs, shares)]
         machines = [{key: value for key, value in resolved.flatten(run["config"]).items()
                      if key.startswith(("machine.topology.", "machine.dram.at"))
                      and not key.endswith((".bandwidth", ".latency"))} for run in self.runs]
@@ -220,16 +224,17 @@ class Comparison:
         cuts = [run["channels"] and run["channels"]["count"] > len(part)  # only the hottest are in the table
                 for run, part in zip(self.runs, shares)]
         most = {}
-        for part in shares:
+        for run, part in zip(self.runs, shares):
             for name, share in part.items():
-                most[name] = max(most.get(name, 0), share)
+                key = (run["shape"], name)
+                most[key] = max(most.get(key, 0), share)
         if not most:
             return None
         rows = []
-        for name in sorted(most, key=lambda one: -most[one])[:_MOST_LINKS]:
-            values = [None if name not in part and cut else value
-                      for value, part, cut in zip(self._shares(name, shares), shares, cuts)]
-            rows.append([name, *values, *self._differences_of(values)])
+        for key in sorted(most, key=lambda one: -most[one])[:_MOST_LINKS]:
+            values = [None if key[1] not in part and cut else value
+                      for value, part, cut in zip(self._shares(key, shares), shares, cuts)]
+            rows.append([key[1], *values, *self._differences_of(values)])
         return table("Hottest DRAM channels", [("channel", "text"), *self._columns("share"),
                                                *((name, "share") for name in self._change_names("−"))], rows,
                      f"the {len(rows)} busiest in any of the runs, share of its time; a dash: the run has no record of it, "

@@ -59,4 +59,4 @@ def collect(run, label, blobs, budget=DEFAULT_OPERATORS, quiet=False, keep_links
     part("requests", "requests", lambda: requests.requests_of(run))
     found["advice"] = _advice(run, values, found)
     return {"label": label, "summary": run.summary, "complete": run.complete, "config": config,
-            "end": run.end_ps(), "missing": missing, **found}
+            "shape": run.shape(), "end": run.end_ps(), "missing": missing, **found}

@@ -48,7 +48,7 @@ std::vector<std::string> names_of(const Tables& tables) {
   return names;
 }
 
-std::string head(const char* shell, const char* first) {
+std::string first_lines(const char* shell, const char* first) {
   return std::string(first) + "Completion of tessera, made by 'tessera completion " + shell +
          "'.\n";
 }
@@ -116,8 +116,9 @@ _tessera() {
 )";
 
 std::string bash_script(const Tables& tables) {
-  std::string text = head("bash", "# ") + "\n_tessera_keys='" + spaced(setting_keys()) + "'\n" +
-                     bash_functions + "  if ((COMP_CWORD == 1)); then\n    _tessera_words '" +
+  std::string text = first_lines("bash", "# ") + "\n_tessera_keys='" + spaced(setting_keys()) +
+                     "'\n" + bash_functions +
+                     "  if ((COMP_CWORD == 1)); then\n    _tessera_words '" +
                      spaced(names_of(tables)) +
                      " --help --version'\n    return\n  fi\n  case ${COMP_WORDS[1]} in\n";
   for (const CommandTable& command : tables) {
@@ -175,7 +176,7 @@ std::string zsh_command(const CommandTable& command) {
 }
 
 std::string zsh_script(const Tables& tables) {
-  std::string text = "#compdef tessera\n" + head("zsh", "# ") + "\n_tessera_settings() {\n" +
+  std::string text = "#compdef tessera\n" + first_lines("zsh", "# ") + "\n_tessera_settings() {\n" +
                      "  local -a keys=(" + spaced(setting_keys()) +
                      ")\n  compadd -S = -a keys\n}\n\n_tessera() {\n  local -a commands=(\n";
   for (const CommandTable& command : tables) {
@@ -225,7 +226,7 @@ std::string fish_command(const CommandTable& command) {
 }
 
 std::string fish_script(const Tables& tables) {
-  std::string text = head("fish", "# ") + "set -g __tessera_keys " + spaced(setting_keys()) +
+  std::string text = first_lines("fish", "# ") + "set -g __tessera_keys " + spaced(setting_keys()) +
                      "\ncomplete -c tessera -f\n";
   for (const CommandTable& command : tables) {
     text += fish_command(command);

@@ -17,6 +17,10 @@ TEST(NearestMatch, FindsAMisspeltName) {
   EXPECT_EQ(nearest_match("latencies", keys), "latency");
   EXPECT_EQ(nearest_match("queue-depth", keys), "queue_depth");
   EXPECT_EQ(nearest_match("latency", keys), "latency");
+  const std::vector<std::string> short_names{"model", "ring", "run"};
+  EXPECT_EQ(nearest_match("modle", short_names), "model");
+  EXPECT_EQ(nearest_match("rign", short_names), "ring");
+  EXPECT_EQ(nearest_match("rnu", short_names), "run");
 }
 
 TEST(NearestMatch, SuggestsNothingWhenNothingIsNear) {

@@ -274,6 +274,9 @@ TEST(Capacity, LeavesBurstsOfOthersAlone) {
 TEST(Capacity, NeedsTargetsAndARate) {
   EXPECT_THAT(complaint_about(poisson("")), HasSubstr("none of workload.tenants has a 'target'"));
   EXPECT_THAT(complaint_about(experiment(in_time)), HasSubstr("has no such rate to begin with"));
+  std::string below = poisson(in_time);
+  below.replace(below.find("rate: ") + 6, 0, "-");
+  EXPECT_THAT(complaint_about(below), HasSubstr("rate: must be between"));
   CapacityRequest request;
   request.over = {"workload.tenants.0.tensor"};
   EXPECT_THAT(complaint_about(poisson(in_time), request), HasSubstr("expected KEY=VALUE,..."));

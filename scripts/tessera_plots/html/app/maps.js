@@ -294,6 +294,7 @@ class Maps {
   // Of machines of one shape alone.
   difference(map, i) {
     const first = this.maps[0];
+    if (this.runs[i].shape !== this.runs[0].shape) return null;
     if (map.form !== first.form || map.form === "image" && (map.rows !== first.rows
       || map.columns !== first.columns) || map.form === "boxes"
       && map.boxes.length !== first.boxes.length) return null;
@@ -377,5 +378,7 @@ class Maps {
 
 function mapSection(runs) {
   if (!runs.some((run) => run.links)) return null;
-  return section("map", "Links over time", new Maps(runs).element);
+  const without = runs.filter((run) => !run.links).map((run) => run.label);
+  return section("map", "Links over time", without.length
+    ? note(`No map of ${without.join(", ")}: no account of links was kept.`) : null, new Maps(runs).element);
 }
