@@ -28,8 +28,9 @@ Options plan_options() {
   options.add_settings();
   options.add("devices", "use at most N tiles (default: all)", text_value(), "N")
       .add("top",
-           "how many candidates are simulated at most (default: 64, and more that may be faster "
-           "while simulations are short)",
+           "how many candidates are simulated at most, beside the experiment's own and other "
+           "layouts of the best (default: 64, and more that may be faster while simulations are "
+           "short)",
            text_value(), "N")
       .add("full", "consider any number of stages, any micro-batch and any number of chunks")
       .add("all", "simulate every candidate that fits: brute force, for small spaces")
