@@ -142,7 +142,7 @@ TEST_F(ServiceColumns, ThatAreMisspeltAreRefused) {
   EXPECT_THAT(complaint_about("report: [services.chat.met_a_second]\n"),
               HasSubstr("sweep.yaml:3:1: error: report: unknown column"));
   EXPECT_THAT(complaint_about("report: [services.chta.met]\n"),
-              HasSubstr("unknown service 'chta'; known: chat"));
+              HasSubstr("unknown service 'chta'; did you mean 'chat'? known: chat"));
   EXPECT_EQ(complaint_about("report: [\"services.chat [short].met\"]\n"), "");
   Files trained = testing::small_sweep();
   trained["lab/sweep.yaml"] += "report: [services.0.met]\n";
