@@ -49,6 +49,9 @@ def plan_says_where_its_input_is_wrong(program):
             (small(program), ["--within", "0.1"], "--within means something for a service with targets alone"),
             (small(program), ["--set", "nothing=3"], "--set nothing=3:1:1: error: nothing: unknown key"),
             (small(program), ["--set", "workload.batch=0"], "workload.batch: must be between 1"),
+            (CONFIGS / "experiments" / "quickstart.yaml",
+             ["--set", "workload=%s" % (CONFIGS.parent / "workloads" / "bert_base_inference.yaml")],
+             "quickstart.yaml:11:3: error: strategy.schedule: inference is 'streaming'"),
             (small(program), ["another.yaml"], "'another.yaml' is one word too many: tessera plan takes one experiment")):
         expect_refusal(program.call(*words_of(program, subject, *more)), 2, complaint)
     for text, complaint in (

@@ -88,8 +88,16 @@ Simulator::Simulator(const SearchRequest& request, const config::TextLoader& loa
       text_in(*strategy, "schedule", "") != "streaming") {
     settings.emplace_back("strategy.schedule=1f1b");
   }
-  experiment_ =
-      sim::read_single_job_experiment(request.experiment, request.overrides, settings, load);
+  try {
+    experiment_ =
+        sim::read_single_job_experiment(request.experiment, request.overrides, settings, load);
+  } catch (const ConfigError&) {
+    // What the file itself has wrong is told of there, not of settings that nobody gave.
+    if (strategy != nullptr) {
+      sim::read_single_job_experiment(request.experiment, request.overrides, {}, load);
+    }
+    throw;
+  }
   ensure(experiment_.planned() != nullptr, "an experiment whose work a strategy cuts");
   base_ = experiment_.plan().strategy;
   base_.check_capacity = strategy == nullptr || text_in(*strategy, "capacity", "check") != "ignore";
