@@ -142,6 +142,14 @@ def read_totals(run):
         return run.read("link_bins"), run.end_ps()
 
 
+def _left_out(run):
+    """What aggregation keeps from the links; empty without it."""
+    means = {key: value for key, value in flatten(read_text(run.folder)).items()
+             if key.endswith("strategy.aggregation") and value != "none"}
+    return ("aggregation: " + ", ".join(dict.fromkeys(means.values())) + "; not on links: messages of tiles that others\n"
+            "stand for, and of collectives whose time is a closed form") if means else ""
+
+
 def draw(run, directory):
     rows, span_ps = read_totals(run)
     where = where_of(run, rows, 10)
@@ -161,6 +169,8 @@ def draw(run, directory):
             f"busiest {share[busiest]:.3g} % (node {where.name_of(busiest)})")
     if where.with_arrows:
         note += "\ngrey squares: tiles of the plan, pale ones: not used; an arrow is one direction"
+    if left_out := _left_out(run):
+        note += "\n" + left_out
     fig.supxlabel(note, fontsize=9)
     return figure.save(fig, directory, "link_map")
 
@@ -196,4 +206,6 @@ def draw_over_time(run, directory):
         ax.set_yticks([])
         ax.set_xlabel("")
     colour_bar(fig, drawn, axes, said)
+    if left_out := _left_out(run):
+        fig.supxlabel(left_out, fontsize=9)
     return figure.save(fig, directory, "link_map_over_time")
