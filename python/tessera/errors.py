@@ -66,7 +66,7 @@ class ProgramError(TesseraError):
 
 _PLACED = re.compile(r"^(?P<file>.*?):(?P<line>\d+):(?P<column>\d+): error: (?P<message>.*)$")
 _PLAIN = re.compile(r"^(?:rank \d+: )?(?:internal )?error: (?P<message>.*)$")
-_OF_FILE = re.compile(r"^(?P<message>(?P<file>[^:]+): error: .*)$")
+_OF_FILE = re.compile(r"^(?P<file>[^:]+): error: (?P<message>.*)$")
 _BY_CODE: dict[int, type[TesseraError]] = {
     3: ModelError, 74: TraceError, 75: Stopped}
 
@@ -84,7 +84,7 @@ def diagnostics_of(output: str, sources: dict[str, str] | None = None) -> list[D
         elif plain := _PLAIN.match(line):
             found.append(Diagnostic(plain["message"]))
         elif of_file := _OF_FILE.match(line):  # as of a folder, which has no lines
-            found.append(Diagnostic(of_file["message"].replace(": error: ", ": ", 1)))
+            found.append(Diagnostic(f"{of_file['file']}: {of_file['message']}"))
     return found
 
 

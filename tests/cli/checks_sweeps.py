@@ -68,6 +68,7 @@ def sweep_and_its_table_in_json(program):
     order = [by_point[point] for point in found["best"]]
     expect(order == sorted(order, reverse=found["objective"]["maximize"]), order)
     expect(json_of(program.call("sweep", "--resume", program.folder, "--json", ranks=2)) == found, "on two ranks")
+    expect_refusal(program.call("sweep", sweep, "--json", "--top", "3"), 2, "--json prints all rows")
     none = program.call("sweep", sweep, "-o", program.folder, "-q", "--json", "--set", "strategy.data=0")
     expect(none.returncode == 3, none.stderr_text)
     refused = json_of(none)

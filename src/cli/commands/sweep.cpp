@@ -5,6 +5,7 @@
 #include "signals.hpp"
 #include "tessera/cli/commands.hpp"
 #include "tessera/cli/options.hpp"
+#include "tessera/core/error.hpp"
 #include "tessera/explore/sweep.hpp"
 
 namespace tessera::cli {
@@ -65,6 +66,9 @@ int sweep_command(const Words& words, comm::Communicator& world) {
   Options options = sweep_options();
   if (!options.parse(words, world)) {
     return 0;
+  }
+  if (options.flag("json") && options.has("top")) {
+    throw ConfigError("--json prints all rows; it does not go together with --top");
   }
   const std::int64_t rows = options.number("top", 0, std::numeric_limits<std::uint32_t>::max());
   SignalWatch signals;
