@@ -21,6 +21,7 @@ using ::testing::UnorderedElementsAre;
 struct Made {
   std::unique_ptr<GraphSource> source;
   std::string complaint;
+  std::vector<std::string> notes;
 };
 
 Made make(const std::string& text, std::uint32_t npus) {
@@ -32,6 +33,7 @@ Made make(const std::string& text, std::uint32_t npus) {
   for (const Diagnostic& diagnostic : diagnostics.list()) {
     made.complaint += diagnostic.to_string() + "\n";
   }
+  made.notes = diagnostics.notes();
   return made;
 }
 
@@ -84,6 +86,18 @@ std::string training_with(const std::string& access, const std::string& gather) 
   text.replace(text.find("ACCESS"), 6, access);
   text.replace(text.find("GATHER"), 6, gather);
   return text;
+}
+
+TEST(VertexGraph, ABarrierNeedsNoBytesAndNotesThem) {
+  const auto of = [](const std::string& keys) {
+    return make("vertices: [{name: a, start: true, collective: " + keys + "}]\n", 4);
+  };
+  EXPECT_EQ(of("barrier").complaint, "");
+  EXPECT_THAT(of("barrier").notes, IsEmpty());
+  EXPECT_EQ(of("barrier, bytes: 4 MB").complaint, "");
+  EXPECT_THAT(of("barrier, bytes: 4 MB").notes,
+              ElementsAre("vertices[0].bytes has no effect with barrier, which sends no bytes"));
+  EXPECT_THAT(of("all-reduce").complaint, HasSubstr("bytes: missing"));
 }
 
 TEST(VertexGraph, UnrollsIterationsInOrder) {
