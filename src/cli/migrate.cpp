@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <iostream>
 #include <map>
+#include <sstream>
 
 #include "tessera/cli/commands.hpp"
 #include "tessera/comm/first_rank.hpp"
@@ -64,6 +65,19 @@ fs::path path_of(const fs::path& output, const migration::WrittenFile& file) {
          (output.stem().string() + file.ending + output.extension().string());
 }
 
+// Of a line of what would be written, where it comes from, as its comment says it; or "".
+std::string source_of(const std::string& text, int number) {
+  std::istringstream lines(text);
+  std::string line;
+  for (int n = 0; n < number; ++n) {
+    std::getline(lines, line);
+  }
+  const std::size_t comment = line.find("  # ");
+  return number == 0 || comment == std::string::npos
+             ? ""
+             : " (that line is of " + line.substr(comment + 4) + ")";
+}
+
 // What is written is held against the reader of its kind, before it is there. Sweeps name a file
 // that is not there yet; each of their points is read when it is run.
 void check_written(const Migrated& migrated, const fs::path& output, comm::Communicator& world) {
@@ -78,10 +92,12 @@ void check_written(const Migrated& migrated, const fs::path& output, comm::Commu
       sim::read_experiment(path, {}, load);
     }
   } catch (const ConfigError& error) {
-    const std::string mark = "error: ";
-    std::string what = error.what();
-    what.erase(0, what.starts_with(mark) ? mark.size() : 0);
-    throw ConfigError("what would be written is no good: " + what);
+    std::vector<Diagnostic> all = error.diagnostics();
+    for (Diagnostic& one : all) {
+      one.message = "what would be written is no good: " + one.message +
+                    (one.file == path ? source_of(migrated.files.front().text, one.line) : "");
+    }
+    throw ConfigError(std::move(all));
   }
 }
 
@@ -160,12 +176,29 @@ void say(const Migrated& migrated, const fs::path& output) {
   std::cout << std::flush;
 }
 
+// "; did you mean it by 'KEY'?" of a word that was given and is none of the names.
+std::string meant_by(const std::vector<std::string>& given, const std::string& name,
+                     const std::vector<std::string>& names) {
+  for (const std::string& text : given) {
+    const std::string key = text.substr(0, text.find('='));
+    if (std::find(names.begin(), names.end(), key) == names.end() &&
+        nearest_match(key, names) == name) {
+      return "; did you mean it by '" + key + "'?";
+    }
+  }
+  return "; tessera list formats has all that it takes";
+}
+
 // What a format needs beside the file, all at once and as it is written on the command line.
 void refuse_missing(const Options& options) {
   const std::string format = options.text("from");
   const std::vector<std::string> given = options.texts("with");
   std::vector<Diagnostic> missing;
   for (const PartInfo& info : migration::formats().infos()) {
+    std::vector<std::string> names;
+    for (const ParameterInfo& key : info.parameters) {
+      names.push_back(key.name);
+    }
     for (const ParameterInfo& key : info.parameters) {
       const std::string head = key.name + "=";
       if (info.name == format && key.is_required &&
@@ -173,7 +206,7 @@ void refuse_missing(const Options& options) {
                        [&](const std::string& text) { return text.starts_with(head); })) {
         missing.push_back({"", 0, 0,
                            "--from " + format + " needs --with " + head + "FILE: " + key.help +
-                               "; tessera list formats has all that it takes"});
+                               meant_by(given, key.name, names)});
       }
     }
   }

@@ -85,7 +85,7 @@ Core read_core(Source& source, bool is_first) {
 }
 
 // One for each core, or in older files keys that are for all.
-Core read_cores(Source& config, std::int64_t cores) {
+Core read_cores(Source& config, std::int64_t cores, const Request& request) {
   if (!config.has("core_config")) {
     return read_core(config, true);
   }
@@ -100,7 +100,7 @@ Core read_cores(Source& config, std::int64_t cores) {
     Source source = all.section(key);
     const Core core = read_core(source, n == 0);
     source.leave_rest();
-    if (first && !(core == *first)) {
+    if (request.diagnostics.empty() && first && !(core == *first)) {
       all.error(key,
                 "a core unlike core_0; cores of several types are machine.types here, which "
                 "this import does not write");
@@ -227,12 +227,13 @@ Migrated read_onnxim(Request& request) {
   }
   std::int64_t bytes = 2;
   const std::string type = read_type(config, bytes);
-  const Core core = read_cores(config, cores);
+  const Core core = read_cores(config, cores, request);
   const Interconnect network = read_interconnect(config, cores, migrated);
   const auto capacity = config.take<std::int64_t>("dram_size", {1, 1 << 20});
   const std::string capacity_origin =
       capacity ? config.origin("dram_size") + ": dram_size, GiB" : "assumed";
   if (!request.diagnostics.empty()) {
+    config.leave_rest();
     return migrated;
   }
   const onnxim::Dram dram = onnxim::read_dram(

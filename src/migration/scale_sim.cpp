@@ -89,7 +89,7 @@ Array read_array(Request& request, Migrated& migrated) {
   Source general = file.section("general");
   array.name = general.take<std::string>("run_name").value_or(request.name);
   general.leave_rest();
-  Source architecture = file.section("architecture_presets");
+  Source architecture = file.section("architecture_presets", true);
   array.height = architecture.need<std::int64_t>("ArrayHeight", {1, 65'536});
   array.width = architecture.need<std::int64_t>("ArrayWidth", {1, 65'536});
   array.dataflow = architecture.name("Dataflow", {"ws", "is", "os"});

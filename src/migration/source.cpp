@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "tessera/config/plain_text.hpp"
+#include "tessera/core/text.hpp"
 #include "text.hpp"
 
 namespace tessera::migration {
@@ -67,7 +68,7 @@ Source::Source(const config::Value& root, Request& request, Migrated& migrated)
 
 std::string Source::name(std::string_view key, const std::vector<std::string>& names,
                          std::string_view usual) {
-  taken_.insert(std::string(key));
+  ask(key, usual.empty());
   const std::string chosen = section_.get_name(key, names, usual);
   return chosen.empty() ? names.front() : chosen;
 }
@@ -78,7 +79,7 @@ bool Source::is_empty_list(std::string_view key) {
 }
 
 bool Source::truth(std::string_view key) {
-  taken_.insert(std::string(key));
+  ask(key);
   if (!section_.has(key)) {
     return false;
   }
@@ -94,13 +95,19 @@ bool Source::truth(std::string_view key) {
   return number.value_or(0) != 0;
 }
 
-Source Source::section(std::string_view key) {
-  taken_.insert(std::string(key));
+Source Source::section(std::string_view key, bool is_needed) {
+  ask(key, is_needed);
   return {section_.section(key), migrated_};
 }
 
 void Source::error(std::string_view key, std::size_t item, const std::string& message) {
   section_.error(key, section_.raw(key).items.at(item), message);
+}
+
+void Source::error(std::string_view key, const std::string& message) {
+  if (refused_.find(key) == refused_.end()) {
+    section_.error(key, message);
+  }
 }
 
 std::string Source::origin(std::string_view key) const {
@@ -119,9 +126,24 @@ void Source::leave(std::string_view key, const std::string& because) {
 
 void Source::leave_rest() {
   for (const std::string& key : section_.keys()) {
-    if (taken_.find(key) == taken_.end()) {
-      leave(key, "not known to this import");
+    if (taken_.find(key) != taken_.end()) {
+      continue;
     }
+    const std::string meant = nearest_match(key, missing_);
+    if (!meant.empty()) {
+      section_.error(key, "unknown key; did you mean '" + meant + "'?");
+      continue;
+    }
+    const std::string near = nearest_match(key, absent_);
+    leave(key, "not known to this import" +
+                   (near.empty() ? std::string() : "; did you mean '" + near + "'?"));
+  }
+}
+
+void Source::ask(std::string_view key, bool is_needed) {
+  taken_.insert(std::string(key));
+  if (!section_.has(key)) {
+    (is_needed ? missing_ : absent_).emplace_back(key);
   }
 }
 

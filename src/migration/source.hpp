@@ -29,18 +29,27 @@ class Source {
   // None when it is absent or no good, which is a complaint then.
   template <config::Readable T>
   std::optional<T> take(std::string_view key, config::Range<T> range = {}) {
-    taken_.insert(std::string(key));
-    return section_.get_optional<T>(key, range);
+    ask(key);
+    std::optional<T> value = section_.get_optional<T>(key, range);
+    if (!value && has(key)) {
+      refused_.emplace(key);
+    }
+    return value;
   }
   // The same, of a key that must be there.
   template <config::Readable T>
   T need(std::string_view key, config::Range<T> range = {}) {
-    taken_.insert(std::string(key));
+    if (has(key)) {
+      return take<T>(key, range).value_or(T{});
+    }
+    ask(key, true);
+    refused_.emplace(key);
     return section_.get<T>(key, range);
   }
+  // One that must be there, too; empty where it is not, which its reader complains of.
   template <config::Readable T>
   std::vector<T> list(std::string_view key) {
-    taken_.insert(std::string(key));
+    ask(key, true);
     return section_.get_list<T>(key);
   }
   bool is_empty_list(std::string_view key);
@@ -49,11 +58,12 @@ class Source {
                    std::string_view usual = "");
   // true, false, or a number that is none; false when it is absent.
   bool truth(std::string_view key);
-  Source section(std::string_view key);
+  Source section(std::string_view key, bool is_needed = false);
 
   // A place in the list that `key` is.
   void error(std::string_view key, std::size_t item, const std::string& message);
-  void error(std::string_view key, const std::string& message) { section_.error(key, message); }
+  // Not of a key that was refused when it was read.
+  void error(std::string_view key, const std::string& message);
   // "system.json:3".
   std::string origin(std::string_view key) const;
 
@@ -61,13 +71,19 @@ class Source {
   void leave(std::string_view key, const std::string& because);
   // What was left elsewhere, for the same reason.
   void pass_over(std::string_view key) { taken_.insert(std::string(key)); }
-  // All that was neither taken nor left.
+  // All that was neither taken nor left. What may be a key that must be there, misspelt, is a
+  // complaint.
   void leave_rest();
 
  private:
+  void ask(std::string_view key, bool is_needed = false);
+
   config::Section section_;
   Migrated& migrated_;
   std::set<std::string, std::less<>> taken_;
+  std::set<std::string, std::less<>> refused_;
+  std::vector<std::string> absent_;   // of those that were asked for, what may be absent
+  std::vector<std::string> missing_;  // and what may not
 };
 
 }  // namespace tessera::migration

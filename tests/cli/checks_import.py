@@ -301,6 +301,10 @@ FAULTS = [
     ("astra-sim", "system.json", '[\n  "ring"\n ]', '"ring"', "system.json:2:31: error: all-reduce-implementation: expected a list; got a single"),
     ("astra-sim", "system.json", '[\n  "ring"\n ]', "[]", "system.json:2:2: error: all-reduce-implementation: expected a list of one algorithm"),
     ("astra-sim", "system.json", '"local-mem-bw": 50', '"roofline-enabled": 1', "system.json:5:.*has a peak-perf and a local"),
+    ("astra-sim", "network.yml", "[ 4 ]", "[ 400000000000 ]",
+     "what would be written is no good: machine.topology.shape: .*that line is of topology and npus_count"),
+    ("scale-sim", "layers.csv", "4, 4, 4", "16000000, 16000000, 16000000",
+     "workload.input: expected .*that line is of layers.csv:2: rows and depth of the product"),
     ("scale-sim", "scale.cfg", "ws", "wz", "scale.cfg:4:11: error: architecture_presets.Dataflow: unknown"),
     ("scale-sim", "scale.cfg", "ArrayWidth: 8", "ArrayWidth 8", "scale.cfg:3:1: error: expected '.section.', 'key"),
     ("scale-sim", "scale.cfg", "ArrayWidth: 8\n", "", "error: architecture_presets.ArrayWidth: missing"),
@@ -361,6 +365,36 @@ def import_says_where_sources_are_wrong(program):
         expect(done.returncode == 0, done.stderr_text)
 
 
+# A file, a key of it that must be there, what stands there instead, and how many complaints there are: that it is
+# missing and that the other is not known, but none of what follows from that.
+MISSPELT = [("astra-sim", "network.yml", "bandwidth", "bandwith", 2), ("astra-sim", "network.yml", "topology", "topolgy", 2),
+            ("scale-sim", "scale.cfg", "ArrayHeight", "ArayHeight", 2),
+            ("scale-sim", "scale.cfg", "architecture_presets", "architecture_preset", 4),
+            ("onnxim", "npu.json", "num_cores", "num_cors", 2), ("onnxim", "npu.json", "core_freq", "core_feq", 2),
+            ("onnxim", "npu.json", "core_width", "core_widht", 2), ("onnxim", "npu.json", "icnt_freq", "icnt_frq", 2)]
+
+
+@check
+def import_says_which_key_was_meant(program):
+    for form, file, key, instead, complaints in MISSPELT:
+        write_good(program)
+        text = (program.scratch / file).read_text(encoding="utf-8")
+        expect(key in text, "%s is not in %s" % (key, file))
+        write(program, file, text.replace(key, instead, 1))
+        done = program.call(*words_of(program, form))
+        lines = done.stderr_text.splitlines()
+        expect(done.returncode == 2 and len(lines) == complaints, done.stderr_text)
+        expect(any(re.search(r"%s:\d+:\d+: error: .*%s: unknown key; did you mean '%s'" % (file, instead, key), line)
+                   for line in lines), done.stderr_text)
+    # One that may be absent is no complaint, but it is said.
+    write_good(program)
+    text = (program.scratch / "system.json").read_text(encoding="utf-8")
+    write(program, "system.json", text.replace("local-mem-bw", "local-mem-wb"))
+    done = program.call(*words_of(program, "astra-sim", "-o", program.scratch / "out.yaml"))
+    expect("local-mem-wb: 50 (system.json:5): not known to this import; did you mean 'local-mem-bw'?" in done.stdout_text,
+           done.stdout_text + done.stderr_text)
+
+
 @check
 def import_says_where_words_are_wrong(program):
     write_good(program)
@@ -399,6 +433,8 @@ def import_says_where_words_are_wrong(program):
                                  ("scale-sim", "model.cfg", "topology=FILE: CSV of layers")):
         expect_refusal(program.call("import", "--from", form, scratch / source), 2,
                        "^error: --from %s needs --with %s; tessera list formats has all" % (form, needed))
+    expect_refusal(program.call("import", "--from", "astra-sim", scratch / "network.yml", "--with", "sytem=x"), 2,
+                   "needs --with system=FILE: system.json; did you mean it by 'sytem'")
     expect_refusal(program.call("import", scratch / "x.onnx", "--force"), 2, "--force goes with --from")
 
 

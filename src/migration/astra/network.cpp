@@ -81,10 +81,12 @@ Network read_network(const std::string& path, Request& request, Migrated& migrat
   }
   if (names.empty()) {
     source.error("topology", "expected a list of building blocks: " + join(block_names()));
+  } else {
+    check_length("npus_count", npus.size(), names.size(), source);
+    check_length("bandwidth", rates.size(), names.size(), source);
+    check_length("latency", latencies.size(), names.size(), source);
   }
-  check_length("npus_count", npus.size(), names.size(), source);
-  check_length("bandwidth", rates.size(), names.size(), source);
-  check_length("latency", latencies.size(), names.size(), source);
+  source.leave_rest();
   if (!request.diagnostics.empty()) {
     return network;
   }
@@ -98,7 +100,6 @@ Network read_network(const std::string& path, Request& request, Migrated& migrat
     network.dimensions.push_back(
         dimension_of(n, npus[n], rates[n], latencies[n], source, migrated));
   }
-  source.leave_rest();
   return network;
 }
 
