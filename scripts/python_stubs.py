@@ -25,7 +25,7 @@ from typing import Any, Literal, TypedDict
 from .sections import Section
 '''
 TYPES = {"integer": "int", "number": "float", "boolean": "bool", "fraction": "float | str",
-         "name": "str", "file": "str | PathLike[str]", "mapping": "Mapping[str, Any] | str",
+         "name": "str", "file": "str | PathLike[str]", "mapping": "Mapping[str, Any]",
          "text": "str | int | float", "list": "Sequence[Any]"}
 
 
@@ -120,7 +120,9 @@ class Stub:
             return f"Sequence[{self.type_of(inner, name)}]"
         if node.type in self.package.quantities.TYPES:
             return "str"
-        return TYPES.get(node.type, "Any")
+        kind = node.type.removesuffix(" or file")
+        or_file = kind in TYPES and kind != node.type
+        return TYPES.get(kind, "Any") + (" | str | PathLike[str]" if or_file else "")
 
     def group_type(self, group, name):
         by_name = group.fields.get("NAME")

@@ -33,7 +33,7 @@ class Gemm(Compute):
     """tiles: of the cache they read from, all units together; 0 B/s: never the limit; bandwidth; default: 0 B/s"""
     array: Any | None
     """instead of tiles: [rows, columns] of a weight-stationary systolic array; shape; default: none"""
-    macs_per_pe: Mapping[str, Any] | str | None
+    macs_per_pe: Mapping[str, Any] | None
     """multiply-accumulates of a processing element a cycle by data type, e.g. {int8: 2}; mapping; default: 1 each"""
     matrix_efficiency: float | str | None
     """share of the peak that a full wave of products reaches; fraction, at least 1e-06; default: 1"""
@@ -123,7 +123,7 @@ class Gemm(Compute):
         max_split: int | None = ...,
         cache_bandwidth: str | None = ...,
         array: Any | None = ...,
-        macs_per_pe: Mapping[str, Any] | str | None = ...,
+        macs_per_pe: Mapping[str, Any] | None = ...,
         matrix_efficiency: float | str | None = ...,
         eight_bit_efficiency: float | str | None = ...,
         unaligned_efficiency: float | str | None = ...,
@@ -172,7 +172,7 @@ class Npu(Compute):
     """of the core; frequency, 1 Hz to 1 THz; default: 1 GHz"""
     array: Sequence[int] | None
     """[rows, columns] of the systolic array; list of integer; default: [128, 128]"""
-    macs_per_pe: Mapping[str, Any] | str | None
+    macs_per_pe: Mapping[str, Any] | None
     """multiply-accumulates of a processing element a cycle by data type, e.g. {int8: 2}; mapping; default: 1 each"""
     vector_width: int | None
     """elements of the vector unit a cycle: lanes times ALUs; integer, 1 to 16777216; default: 2048"""
@@ -199,7 +199,7 @@ class Npu(Compute):
         *,
         clock: str | None = ...,
         array: Sequence[int] | None = ...,
-        macs_per_pe: Mapping[str, Any] | str | None = ...,
+        macs_per_pe: Mapping[str, Any] | None = ...,
         vector_width: int | None = ...,
         latencies: NpuLatencies | None = ...,
         scratchpad: str | None = ...,
@@ -225,7 +225,7 @@ class Systolic(Compute):
 
     array: Any
     """[rows, columns] of multiply-accumulate units; shape"""
-    macs_per_pe: Mapping[str, Any] | str | None
+    macs_per_pe: Mapping[str, Any] | None
     """multiply-accumulates of a processing element a cycle by data type, e.g. {int8: 2}; mapping; default: 1 each"""
     dataflow: str | None
     """how operands go through the array: tessera list dataflows; name; default: tpu"""
@@ -239,7 +239,7 @@ class Systolic(Compute):
         self,
         *,
         array: Any,
-        macs_per_pe: Mapping[str, Any] | str | None = ...,
+        macs_per_pe: Mapping[str, Any] | None = ...,
         dataflow: str | None = ...,
         clock: str | None = ...,
         vector_peak: str | None = ...,
@@ -251,7 +251,7 @@ class SystolicCycle(Compute):
 
     array: Any
     """[rows, columns] of multiply-accumulate units; shape"""
-    macs_per_pe: Mapping[str, Any] | str | None
+    macs_per_pe: Mapping[str, Any] | None
     """multiply-accumulates of a processing element a cycle by data type, e.g. {int8: 2}; mapping; default: 1 each"""
     dataflow: str | None
     """how operands go through the array: tessera list dataflows; name; default: tpu"""
@@ -265,7 +265,7 @@ class SystolicCycle(Compute):
         self,
         *,
         array: Any,
-        macs_per_pe: Mapping[str, Any] | str | None = ...,
+        macs_per_pe: Mapping[str, Any] | None = ...,
         dataflow: str | None = ...,
         clock: str | None = ...,
         vector_peak: str | None = ...,

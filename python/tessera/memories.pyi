@@ -54,7 +54,7 @@ class Dram(Memory):
     """at which a channel takes bursts in, from those that ask in turn; 0 B/s: in order, at once; bandwidth; default: 0 B/s"""
     spread: Literal["nearest", "all"] | None
     """or all: addresses are spread over all memories of the machine; name, one of nearest, all; default: nearest"""
-    memories: Mapping[str, Any] | str | None
+    memories: Mapping[str, Any] | None
     """the device at nodes of kind memory, with keys of a device; none: as at others; mapping; default: none"""
     preset: str | None
     """the device, see `tessera list dram-presets`; name; default: HBM2"""
@@ -76,7 +76,7 @@ class Dram(Memory):
     """bytes of a burst: the access granularity; size, 1 B to 4 KiB; default: of the preset"""
     clock: str | None
     """of commands; frequency, 1 Hz to 1 THz; default: of the preset"""
-    timing: Mapping[str, Any] | str | None
+    timing: Mapping[str, Any] | None
     """cycles: BL, tCL, tCWL, tRCDRD, tRCDWR, tRP, tRAS, …; mapping; default: of the preset"""
     refresh: bool | None
     """of a rank every tREFI; boolean; default: true"""
@@ -109,7 +109,7 @@ class Dram(Memory):
         latency: str | None = ...,
         port: str | None = ...,
         spread: Literal["nearest", "all"] | None = ...,
-        memories: Mapping[str, Any] | str | None = ...,
+        memories: Mapping[str, Any] | None = ...,
         preset: str | None = ...,
         channels: int | None = ...,
         pseudo_channels: int | None = ...,
@@ -120,7 +120,7 @@ class Dram(Memory):
         row_bursts: int | None = ...,
         access: str | None = ...,
         clock: str | None = ...,
-        timing: Mapping[str, Any] | str | None = ...,
+        timing: Mapping[str, Any] | None = ...,
         refresh: bool | None = ...,
         scheduler: str | None = ...,
         page: Literal["open", "closed", "strict"] | None = ...,

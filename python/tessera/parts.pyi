@@ -70,7 +70,7 @@ StrategySoftware = TypedDict("StrategySoftware", {"sharding": Literal["plain", "
 
 StrategyWires = TypedDict("StrategyWires", {"dispatch": Literal["as_kept", "fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "mxfp8"], "combine": Literal["as_kept", "fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "mxfp8"], "weights": Literal["as_kept", "fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "mxfp8"], "gradients": Literal["as_kept", "fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "mxfp8"], "tensor_gathers": Literal["as_kept", "fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "mxfp8"], "tensor_sums": Literal["as_kept", "fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "mxfp8"]}, total=False)
 
-StrategyPlacement = TypedDict("StrategyPlacement", {"layout": Literal["given", "line", "linear", "optimized", "replicas", "s-shape"], "group": Any, "tensor_group": Any, "tensor_members": Literal["near", "far"], "band": int, "replica_order": Literal["rows", "columns", "ring"], "tiles": Any, "seed": int, "moves": int, "start": Literal["best", "line", "linear", "s-shape"]}, total=False)
+StrategyPlacement = TypedDict("StrategyPlacement", {"layout": Literal["given", "line", "linear", "optimized", "replicas", "s-shape"], "group": Any, "tensor_group": Any, "tensor_members": Literal["near", "far"], "band": int, "replica_order": Literal["rows", "columns", "ring"], "tiles": Sequence[Any] | str | PathLike[str], "seed": int, "moves": int, "start": Literal["best", "line", "linear", "s-shape"]}, total=False)
 
 ExecutionRemote = TypedDict("ExecutionRemote", {"request": Literal["sent", "free"], "stores": Literal["acknowledged", "posted"]}, total=False)
 
@@ -133,7 +133,7 @@ class Machine(Section):
 class Tile(Section):
     """What each computing node can do."""
 
-    peak: Mapping[str, Any] | str
+    peak: Mapping[str, Any]
     """a mapping from data types to dense rates; types: fp64, fp32, tf32, fp16, bf16, fp8, int8, mxfp8; mapping"""
     efficiency: float | str | None
     """share of the peak that is reached, by all operators; fraction, at least 1e-06; default: 1"""
@@ -146,7 +146,7 @@ class Tile(Section):
     def __init__(
         self,
         *,
-        peak: Mapping[str, Any] | str,
+        peak: Mapping[str, Any],
         efficiency: float | str | None = ...,
         sram: str | None = ...,
         sram_bandwidth: str | None = ...,
@@ -156,7 +156,7 @@ class Tile(Section):
 class TileType(Section):
     """Tiles of several types, by name."""
 
-    peak: Mapping[str, Any] | str | None
+    peak: Mapping[str, Any] | None
     """a mapping from data types to dense rates; types: fp64, fp32, tf32, fp16, bf16, fp8, int8, mxfp8; mapping; default: as of tile, without a peak"""
     efficiency: float | str | None
     """share of the peak that is reached, by all operators; fraction, at least 1e-06; default: as of tile, without a peak"""
@@ -168,20 +168,20 @@ class TileType(Section):
     """sram; or dram: in the tile's own DRAM channel while operations run; name, one of sram, dram; default: as of tile, without a peak"""
     nodes: Sequence[str | int | float] | None
     """numbers or names of tiles that are of this type; list of text; default: none"""
-    dram: TileTypeDram | None
+    dram: TileTypeDram | Mapping[str, Any] | None
     """their own channels, with 'dram: {at: each}'; mapping"""
     compute: computes.Compute | Mapping[str, Any] | None
     """how long operators take; mapping"""
     def __init__(
         self,
         *,
-        peak: Mapping[str, Any] | str | None = ...,
+        peak: Mapping[str, Any] | None = ...,
         efficiency: float | str | None = ...,
         sram: str | None = ...,
         sram_bandwidth: str | None = ...,
         operands: Literal["sram", "dram"] | None = ...,
         nodes: Sequence[str | int | float] | None = ...,
-        dram: TileTypeDram | None = ...,
+        dram: TileTypeDram | Mapping[str, Any] | None = ...,
         compute: computes.Compute | Mapping[str, Any] | None = ...,
     ) -> None: ...
 
@@ -200,7 +200,7 @@ class Dram(Section):
     """response of an idle channel; time, at least 0 ps"""
     capacity: str | None
     """of one channel; 0: not stated; size; default: 0 B"""
-    memories: DramMemories | None
+    memories: DramMemories | Mapping[str, Any] | None
     """for each: bandwidth and latency of a channel at each node of kind memory as well; mapping"""
     def __init__(
         self,
@@ -211,7 +211,7 @@ class Dram(Section):
         bandwidth: str | None = ...,
         latency: str | None = ...,
         capacity: str | None = ...,
-        memories: DramMemories | None = ...,
+        memories: DramMemories | Mapping[str, Any] | None = ...,
     ) -> None: ...
 
 class Faults(Section):
@@ -379,7 +379,7 @@ class ServedTenant(Section):
     adapters: ServedTenantAdapters | None
     weights: ServedTenantWeights | None
     language_model: LanguageModel | Mapping[str, Any] | str | PathLike[str] | None
-    """keys of the workload transformer, or a file of them; mapping"""
+    """keys of the workload transformer; mapping"""
     onnx: ServedOnnx | Mapping[str, Any] | None
     """keys of a model of ONNX, and data_type; mapping"""
     def __init__(
@@ -410,7 +410,7 @@ class ServedTenant(Section):
     ) -> None: ...
 
 class LanguageModel(Section):
-    """Keys of the workload transformer, or a file of them."""
+    """Keys of the workload transformer."""
 
     layers: int
     """of the decoder, or of an encoder alone; integer, 1 to 16384"""
@@ -557,15 +557,15 @@ class ServedOnnx(Section):
 
     model: str | PathLike[str]
     """ONNX file; file"""
-    dimensions: Mapping[str, Any] | str | None
+    dimensions: Mapping[str, Any] | None
     """sizes of dynamic dimensions, by name or INPUT.AXIS; mapping; default: none"""
-    shapes: Mapping[str, Any] | str | None
+    shapes: Mapping[str, Any] | None
     """whole shapes of inputs, by name; mapping; default: those in the file"""
-    values: Mapping[str, Any] | str | None
+    values: Mapping[str, Any] | None
     """values of inputs that decide about shapes or branches; mapping; default: none"""
-    branches: Mapping[str, Any] | str | None
+    branches: Mapping[str, Any] | None
     """then or else, by name of the If node or "*"; mapping; default: by the condition"""
-    loops: Mapping[str, Any] | str | None
+    loops: Mapping[str, Any] | None
     """iterations, by name of the Loop node or "*"; mapping; default: as the file says"""
     optimize: Literal["none", "basic", "extended", "all"] | None
     """none, basic, extended or all; name, one of none, basic, extended, all; default: none"""
@@ -579,11 +579,11 @@ class ServedOnnx(Section):
         self,
         *,
         model: str | PathLike[str],
-        dimensions: Mapping[str, Any] | str | None = ...,
-        shapes: Mapping[str, Any] | str | None = ...,
-        values: Mapping[str, Any] | str | None = ...,
-        branches: Mapping[str, Any] | str | None = ...,
-        loops: Mapping[str, Any] | str | None = ...,
+        dimensions: Mapping[str, Any] | None = ...,
+        shapes: Mapping[str, Any] | None = ...,
+        values: Mapping[str, Any] | None = ...,
+        branches: Mapping[str, Any] | None = ...,
+        loops: Mapping[str, Any] | None = ...,
         optimize: Literal["none", "basic", "extended", "all"] | None = ...,
         unknown: Literal["refuse", "traffic"] | None = ...,
         data_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "model"] | None = ...,

@@ -33,9 +33,9 @@ FatTreeCore = TypedDict("FatTreeCore", {"bandwidth": str, "latency": str}, total
 
 GraphNodes = TypedDict("GraphNodes", {"count": int, "kind": Literal["tile", "switch", "memory"], "template": str | int | float, "type": Any, "capacity": Any, "of": str | int | float}, total=False)
 
-GraphLinks = TypedDict("GraphLinks", {"from": str | int | float, "to": str | int | float, "type": str | int | float, "bandwidth": str, "latency": str, "reverse": Mapping[str, Any] | str, "count": int, "join": Literal["all", "even"], "directions": Literal["both", "one"]}, total=False)
+GraphLinks = TypedDict("GraphLinks", {"from": str | int | float, "to": str | int | float, "type": str | int | float, "bandwidth": str, "latency": str, "reverse": Mapping[str, Any], "count": int, "join": Literal["all", "even"], "directions": Literal["both", "one"]}, total=False)
 
-GraphLinkTypes = TypedDict("GraphLinkTypes", {"bandwidth": str, "latency": str, "reverse": Mapping[str, Any] | str, "count": int}, total=False)
+GraphLinkTypes = TypedDict("GraphLinkTypes", {"bandwidth": str, "latency": str, "reverse": Mapping[str, Any], "count": int}, total=False)
 
 GraphWays = TypedDict("GraphWays", {"by": Literal["latency", "hops", "bandwidth"], "through": Literal["switches", "all"]}, total=False)
 
@@ -165,9 +165,9 @@ class Graph(Topology):
     """Nodes and links listed in the file, in templates where they repeat."""
 
     nodes: Mapping[str, GraphNodes] | Sequence[Any] | None
-    templates: Mapping[str, Mapping[str, Any] | str] | Sequence[Any] | None
+    templates: Mapping[str, Mapping[str, Any]] | Sequence[Any] | None
     links: Sequence[GraphLinks] | None
-    link_types: Mapping[str, GraphLinkTypes] | Sequence[Any] | None
+    link_types: Mapping[str, GraphLinkTypes | Mapping[str, Any]] | Sequence[Any] | None
     ways: GraphWays | None
     routes: Sequence[Any] | None
     """lists of nodes, each the way from its first one to its last one; list; default: null"""
@@ -175,9 +175,9 @@ class Graph(Topology):
         self,
         *,
         nodes: Mapping[str, GraphNodes] | Sequence[Any] | None = ...,
-        templates: Mapping[str, Mapping[str, Any] | str] | Sequence[Any] | None = ...,
+        templates: Mapping[str, Mapping[str, Any]] | Sequence[Any] | None = ...,
         links: Sequence[GraphLinks] | None = ...,
-        link_types: Mapping[str, GraphLinkTypes] | Sequence[Any] | None = ...,
+        link_types: Mapping[str, GraphLinkTypes | Mapping[str, Any]] | Sequence[Any] | None = ...,
         ways: GraphWays | None = ...,
         routes: Sequence[Any] | None = ...,
     ) -> None: ...

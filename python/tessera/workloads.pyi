@@ -155,15 +155,15 @@ class Onnx(Workload):
     """ONNX file; file"""
     name: str | int | float | None
     """a title; text"""
-    dimensions: Mapping[str, Any] | str | None
+    dimensions: Mapping[str, Any] | None
     """sizes of dynamic dimensions, by name or INPUT.AXIS; mapping; default: none"""
-    shapes: Mapping[str, Any] | str | None
+    shapes: Mapping[str, Any] | None
     """whole shapes of inputs, by name; mapping; default: those in the file"""
-    values: Mapping[str, Any] | str | None
+    values: Mapping[str, Any] | None
     """values of inputs that decide about shapes or branches; mapping; default: none"""
-    branches: Mapping[str, Any] | str | None
+    branches: Mapping[str, Any] | None
     """then or else, by name of the If node or "*"; mapping; default: by the condition"""
-    loops: Mapping[str, Any] | str | None
+    loops: Mapping[str, Any] | None
     """iterations, by name of the Loop node or "*"; mapping; default: as the file says"""
     optimize: Literal["none", "basic", "extended", "all"] | None
     """none, basic, extended or all; name, one of none, basic, extended, all; default: none"""
@@ -188,11 +188,11 @@ class Onnx(Workload):
         *,
         model: str | PathLike[str],
         name: str | int | float | None = ...,
-        dimensions: Mapping[str, Any] | str | None = ...,
-        shapes: Mapping[str, Any] | str | None = ...,
-        values: Mapping[str, Any] | str | None = ...,
-        branches: Mapping[str, Any] | str | None = ...,
-        loops: Mapping[str, Any] | str | None = ...,
+        dimensions: Mapping[str, Any] | None = ...,
+        shapes: Mapping[str, Any] | None = ...,
+        values: Mapping[str, Any] | None = ...,
+        branches: Mapping[str, Any] | None = ...,
+        loops: Mapping[str, Any] | None = ...,
         optimize: Literal["none", "basic", "extended", "all"] | None = ...,
         unknown: Literal["refuse", "traffic"] | None = ...,
         data_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "model"] | None = ...,

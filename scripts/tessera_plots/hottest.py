@@ -10,6 +10,7 @@ from .resolved import flatten, read_text
 
 _CURVES = 6
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+_CAPACITY_STYLES = ((0, (1, 1)), (0, (6, 2)), (0, (6, 2, 1, 2)), (0, (1, 4)))
 _STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1)), (0, (3, 1, 1, 1, 1, 1)))
 
 
@@ -41,9 +42,12 @@ def _draw_panel(ax, end_ps, what, edges, curves):
     for (name, rate, _), colour, style in zip(curves, _COLOURS, _STYLES):
         ax.stairs(rate / factor, edges / time_factor, baseline=None, color=colour, linestyle=style,
                   linewidth=1.4, label=name)
-    for capacity in capacities:
-        ax.axhline(capacity / factor, color="black", linewidth=1.2, linestyle=(0, (1, 1)),
-                   label=f"capacity {capacity / factor:.4g} {unit}")
+    for number, capacity in enumerate(capacities):
+        of_it = sum(own == capacity for _, _, own in curves)
+        whose = "" if len(capacities) == 1 else f", of {of_it} of them"
+        ax.axhline(capacity / factor, color="black", linewidth=1.2,
+                   linestyle=_CAPACITY_STYLES[number % len(_CAPACITY_STYLES)],
+                   label=f"capacity {capacity / factor:.4g} {unit}{whose}")
     ax.set_ylim(bottom=0)
     ax.set_ylabel(f"[{unit}]")
     ax.set_title(f"the {len(curves)} hottest {what}", loc="left")

@@ -74,6 +74,10 @@ Offer offer_for(const std::string& shown, const std::vector<std::string>& names)
              : Offer{};
 }
 
+Offer offer_for(const OptionTable::Row& option) {
+  return offer_for(option.shown, option.names.empty() ? option.offered : option.names);
+}
+
 std::vector<std::string> setting_keys() {
   std::set<std::string> keys;
   add_keys(sim::sections_of_file("experiment"), "", keys);

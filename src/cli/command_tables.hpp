@@ -33,6 +33,7 @@ struct Offer {
 };
 // `shown` is how help calls it: "FILE", "DIR", "KEY=VALUE", "EXPERIMENT.yaml", "[KIND]".
 Offer offer_for(const std::string& shown, const std::vector<std::string>& names);
+Offer offer_for(const OptionTable::Row& option);
 
 // Keys of an experiment that --set takes: "machine.network.model", sorted. Those below names of the
 // user's own and in lists are left out.

@@ -101,9 +101,11 @@ OptionTable Options::table() const {
                          option.desc,
                          option.has_default && !option.is_boolean ? option.default_value : "",
                          option.is_container,
+                         {},
                          {}};
     if (const auto value = values_.find(name); value != values_.end()) {
       row.names = value->second.names;
+      row.offered = value->second.offered;
     }
     table.rows.push_back(std::move(row));
   }

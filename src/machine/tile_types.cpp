@@ -56,7 +56,8 @@ void read_peak(config::Section& section, Tile& tile) {
       peak.error(key, unknown_name("data type", key, product_type_names()));
     }
   }
-  if (peak.keys().empty()) {
+  // What is no mapping is a complaint already.
+  if (peak.keys().empty() && (peak.is_mapping() || !section.has(peak_key.key()))) {
     section.error(peak_key.key(), "must give the peak rate of at least one data type, e.g. fp16");
   }
 }

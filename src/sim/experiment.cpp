@@ -196,15 +196,19 @@ void read_jobs(Experiment& experiment, Section& section, Section& machine_sectio
   diagnostics.throw_if_any();
 }
 
+std::string read_name(const std::string& path, Section& section) {
+  return config::checked_name(
+      section, "name",
+      experiment_name().read(section, std::filesystem::path(path).stem().string()));
+}
+
 // `root` is as read_configuration gives it.
 Experiment read_whole(const std::string& path, const Value& root, MeasuredWeights measured,
                       const config::TextLoader& load) {
   Diagnostics diagnostics;
   Experiment experiment;
   Section section(root, "", diagnostics);
-  experiment.name = config::checked_name(
-      section, "name",
-      experiment_name().read(section, std::filesystem::path(path).stem().string()));
+  experiment.name = read_name(path, section);
   if (!section.is_mapping()) {
     diagnostics.throw_if_any();
   }
@@ -278,6 +282,16 @@ std::string Experiment::configuration_hash() const {
     digest.add({place++, static_cast<unsigned char>(letter)});
   }
   return digest.to_string();
+}
+
+std::string name_of_experiment(const std::string& path, const std::vector<std::string>& overrides,
+                               const config::TextLoader& load) {
+  const Value root = read_configuration(path, overrides, load);
+  Diagnostics diagnostics;
+  Section section(root, "", diagnostics);
+  const std::string name = read_name(path, section);
+  diagnostics.throw_if_any();
+  return name;
 }
 
 Experiment read_experiment(const std::string& path, const std::vector<std::string>& overrides,

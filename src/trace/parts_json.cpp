@@ -82,7 +82,7 @@ Json schema_of_type(const std::string& type) {
     return {{"type", {"string", "number", "boolean"}}};
   }
   if (type == "mapping") {
-    return {{"type", {"object", "string"}}};
+    return {{"type", "object"}};
   }
   if (type == "list") {
     return {{"type", "array"}};
@@ -97,6 +97,9 @@ Json schema_of(const ParameterInfo& info) {
   Json schema = schema_of_type(info.type);
   if (!info.names.empty()) {
     schema["enum"] = info.names;
+  }
+  if (info.type == "mapping" && !info.unit.empty()) {
+    schema["additionalProperties"] = quantity();
   }
   const bool is_number = info.type == "integer" || info.type == "number";
   if (const auto low = number_of(info.low); low && is_number) {

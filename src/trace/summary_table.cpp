@@ -129,10 +129,12 @@ void add_iteration(const Summary& summary, Listing& list) {
   list.add("iteration time", time_text(summary.iteration_time_ps) + ", " +
                                  std::to_string(summary.iterations) +
                                  (summary.iterations == 1 ? " iteration" : " iterations"));
-  list.add("ideal time",
-           time_text(summary.ideal_time_ps) +
-               share_of(static_cast<double>(summary.ideal_time_ps),
-                        static_cast<double>(summary.iteration_time_ps), "the iteration time"));
+  if (summary.ideal_time_ps > 0) {  // else not known
+    list.add("ideal time",
+             time_text(summary.ideal_time_ps) +
+                 share_of(static_cast<double>(summary.ideal_time_ps),
+                          static_cast<double>(summary.iteration_time_ps), "the iteration time"));
+  }
   list.add("throughput", rounded(summary.throughput_samples_per_s, "samples/s"));
   if (summary.steady_throughput_samples_per_s > 0) {
     list.add("  without set-up and drain",

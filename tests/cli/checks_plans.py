@@ -38,9 +38,11 @@ def plan_says_where_its_input_is_wrong(program):
             (small(program), ["--devices", "many"], "--devices: expected a whole number; got 'many'"),
             (small(program), ["--top", "0"], "--top: must be between 1"),
             (small(program), ["--keep", ""], "--keep: unknown key ''; known: pipeline, tensor"),
-            (small(program), ["--keep", "zero=1,,2"], "--keep zero: '' is no whole number"),
-            (small(program), ["--keep", "zero=9"], "--keep zero: must be between 0 and 3; got 9"),
-            (small(program), ["--keep", "tensor=0,2"], "--keep tensor: must be at least 1; got 0"),
+            (small(program), ["--keep", "zero=1,,2"], "--keep zero: must be between 0 and 3; got ''"),
+            (small(program), ["--keep", "zero=9"], "--keep zero: must be between 0 and 3; got '9'"),
+            (small(program), ["--keep", "tensor=0,2"], "--keep tensor: expected a whole number, 1 or more; got '0'"),
+            (small(program), ["--keep", "tensor=-2"], "--keep tensor: expected a whole number, 1 or more; got '-2'"),
+            (small(program), ["--keep", "shard=some"], "--keep shard: expected a whole number, 0 or more; got 'some'"),
             (small(program), ["--devices", "0"], "--devices: must be between 1 and 4294967295; got 0"),
             (small(program), ["--keep", "schedule=dualpipe"],
              "--keep schedule: unknown value 'dualpipe'; did you mean 'dualpipe-v'"),
@@ -68,6 +70,15 @@ def plan_says_what_no_candidate_has(program):
     done = program.call(*words_of(program, small(program), "--keep", "tensor=3"))
     expect(done.returncode == 3, done.stderr_text)
     expect(done.stderr_text == "no candidate has what --keep asks for\nerror: no strategy fits\n", done.stderr_text)
+
+
+@check
+def plan_keeps_its_results_by_the_name_of_the_experiment(program):
+    """As a run does, whatever its file is called."""
+    done = program.call("plan", small(program, SMALL.replace("name: small", "name: another")), "--top", "1",
+                        "-q", cwd=program.scratch)
+    expect(done.returncode == 0 and "results in out/another-plan\n" in done.stdout_text, done.stdout_text + done.stderr_text)
+    expect((program.scratch / "out" / "another-plan" / "plan.json").exists(), "no results")
 
 
 @check

@@ -92,6 +92,7 @@ def completion_of_bash(program):
     expect(completed(script, ["tessera", "list", "netw"]) == ["networks"], "subjects")
     expect("machine.network.model=" in completed(script, ["tessera", "run", "--set",
                                                           "machine.network.mo"]), "keys")
+    expect(completed(script, ["tessera", "plan", "--keep", "ten"]) == ["tensor"], "keys of a strategy")
     files = completed(script, ["tessera", "run", "sho"])
     expect(files == ["short.yaml"], files)
     expect(completed(script, ["tessera", "run", "check_cl"]) == [], "files of other kinds")

@@ -217,7 +217,7 @@ def plan_keeps_what_it_finds(program):
     expect_refusal(program.call(*words, "--folder", found, "--keep", "zeros"), 2,
                    "--keep: unknown key 'zeros'; did you mean 'zero'")
     expect_refusal(program.call(*words, "--folder", found, "--keep", "zero=some"), 2,
-                   "--keep zero: 'some' is no whole number")
+                   "--keep zero: must be between 0 and 3; got 'some'")
     expect_refusal(program.call(*words, "--folder", found, "--all"), 2,
                    "--all does not go together with --top")
 

@@ -44,11 +44,14 @@ OPERATORS = ("machine: a.yaml\nworkload:\n  kind: operators\n  operators:\n"
 GRAPH = ("machine: a.yaml\nworkload:\n  kind: graph\n"
          "  vertices: [{name: a, flops: 1 FLOP, at: 0-3}, {name: b, from: 0, to: 1, bytes: 1 B}]\n"
          "  edges: [{from: a, to: b}]\n")
+TILE = ("machine:\n  topology: {kind: mesh, rows: 2, columns: 2, bandwidth: 1 GB/s, latency: 1 ns}\n"
+        "  tile: {peak: {fp16: 1 TFLOP/s}}\nworkload: b.yaml\n")
 BOTH = MESH + "workload: b.yaml\nrun: {iterations: 1, trace: full}\n"
 
 # An experiment that fits, what of it is changed, and to what, so that it does not.
 MISFITS = [(BOTH, "machine:", "machin:"), (BOTH, "bandwidth", "bandwith"), (BOTH, "mesh", "mash"),
            (BOTH, "iterations: 1", "iterations: 0"), (BOTH, "full", "all"), (BOTH, "1 GB/s", "5"),
+           (TILE, "{fp16: 1 TFLOP/s}", "10 GB/s"), (TILE, "1 TFLOP/s", "1"),
            (SERVING, "scheduler:", "schedulers:"), (SERVING, "slack", "slak"),
            (SERVING, "deadline", "first-come"), (SERVING, "- language_model", "- language_modle"),
            (SERVING, "hidden", "hiden"), (SERVING, "clients", "rate"), (SERVING, "chunk", "chunks"),

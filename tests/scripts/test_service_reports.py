@@ -75,6 +75,16 @@ class ServiceReports(unittest.TestCase):
         self.assertEqual(times["chat.0", "first token"][3], summary["services"][0]["first_token_ps"]["mean"])
         self.browse("run", self.base / "quiet.html", folder / "summary.json")
 
+    def test_what_is_of_iterations_is_not_compared_of_services(self):
+        folder, _ = self.served("compared")
+        trained = self.base / "trained"
+        done = run(TESSERA, "run", REPOSITORY / "configs" / "experiments" / "quickstart.yaml", "-q", "-o", trained)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        text = run(TESSERA, "compare", folder, trained).stdout
+        for name in ("iteration time", "ideal time", "samples an iteration"):
+            self.assertRegex(text, rf"\n +{name} +- +[\d.]+( \w+)? +-\n")
+        self.assertRegex(text, r"\n +simulated time +[\d.]+ \w+ +[\d.]+ \w+ +[\d.]+")
+
     def test_advice_is_of_services(self):
         _, report = self.served("kept up")
         told = json.dumps(report["advice"])

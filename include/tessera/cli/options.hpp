@@ -20,8 +20,9 @@ namespace tessera::cli {
 struct OptionValue {
   bool repeats = false;
   std::optional<std::string> by_default;
-  std::vector<std::string> names;  // one of these; empty: any text
-  std::string alone{};             // what it is where no value follows; empty: one must
+  std::vector<std::string> names;      // one of these; empty: any text
+  std::string alone{};                 // what it is where no value follows; empty: one must
+  std::vector<std::string> offered{};  // what shells offer, where any text is taken
 };
 inline OptionValue text_value() {
   return {};
@@ -29,8 +30,8 @@ inline OptionValue text_value() {
 inline OptionValue text_value(std::string by_default) {
   return {false, std::move(by_default), {}};
 }
-inline OptionValue texts_value() {
-  return {true, std::nullopt, {}};
+inline OptionValue texts_value(std::vector<std::string> offered = {}) {
+  return {true, std::nullopt, {}, {}, std::move(offered)};
 }
 inline OptionValue one_of_value(std::vector<std::string> names,
                                 std::optional<std::string> by_default = std::nullopt) {
@@ -46,7 +47,8 @@ struct OptionTable {
     std::string help;
     std::string by_default;
     bool repeats = false;
-    std::vector<std::string> names;  // what its value is one of; empty: any text
+    std::vector<std::string> names;    // what its value is one of; empty: any text
+    std::vector<std::string> offered;  // of any text, what shells offer
   };
   std::string help;
   std::string subject;                // how the usage line shows it

@@ -96,9 +96,13 @@ struct Experiment : Platform {
 config::Value read_configuration(const std::string& path, const std::vector<std::string>& overrides,
                                  const config::TextLoader& load);
 
-// The same, and a list of one job becomes that job as an experiment of its own: its workload,
-// strategy and execution stand where those of an experiment do, and its name, tiles and start are
-// gone. `settings` apply to what that gives.
+// Its name alone, by which its folders go. Throws as read_experiment where that is no good.
+std::string name_of_experiment(const std::string& path, const std::vector<std::string>& overrides,
+                               const config::TextLoader& load);
+
+// As read_configuration, and a list of one job becomes that job as an experiment of its own: its
+// workload, strategy and execution stand where those of an experiment do, and its name, tiles and
+// start are gone. `settings` apply to what that gives.
 config::Value read_single_job(const std::string& path, const std::vector<std::string>& overrides,
                               const std::vector<std::string>& settings,
                               const config::TextLoader& load);

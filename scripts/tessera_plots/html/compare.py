@@ -24,6 +24,9 @@ _NUMBERS = (
     ("packet_hops", "packet hops", "count"),
     ("links", "links of the machine", "count"),
 )
+# Services have none.
+_OF_AN_ITERATION = ("iteration_time_ps", "throughput_samples_per_s", "samples_per_iteration", "flops_per_iteration",
+                    "executed_flops_per_iteration", "energy_j_per_iteration")
 # Of each served model.
 _SERVED = (
     ("served", "requests served", "count"),
@@ -73,6 +76,11 @@ class Comparison:
                 if any(summary.get(key) for summary in summaries)]
         for key, name, kind in _NUMBERS:
             values = [summary.get(key) for summary in summaries]
+            if key == "ideal_time_ps":
+                values = [value or None for value in values]  # 0: not known
+            if key in _OF_AN_ITERATION:
+                values = [None if summary.get("services") else value
+                          for summary, value in zip(summaries, values)]
             if any(values):
                 rows.append([name, *(text_of(value, kind) for value in values),
                              *self._changes(values)])

@@ -79,7 +79,7 @@ std::string bash_command(const CommandTable& command) {
     options.push_back("--" + row.name);
     if (!row.shown.empty()) {
       values += "        --" + row.name + (row.short_name.empty() ? "" : "|-" + row.short_name) +
-                ") " + bash_offer(offer_for(row.shown, row.names)) + "; return ;;\n";
+                ") " + bash_offer(offer_for(row)) + "; return ;;\n";
     }
   }
   const Offer subject = offer_for(command.options.subject, command.options.subjects);
@@ -153,7 +153,7 @@ std::string zsh_text(const std::string& text) {
 std::string zsh_option(const OptionTable::Row& row) {
   std::string rest = "[" + zsh_text(row.help) + "]";
   if (!row.shown.empty()) {
-    rest += ":" + zsh_text(row.shown) + ":" + zsh_action(offer_for(row.shown, row.names));
+    rest += ":" + zsh_text(row.shown) + ":" + zsh_action(offer_for(row));
   }
   const std::string star = row.repeats ? "*" : "";
   std::string text = "      " + quoted(star + "--" + row.name + rest);
@@ -219,8 +219,8 @@ std::string fish_command(const CommandTable& command) {
                      "\n";
   for (const OptionTable::Row& row : command.options.rows) {
     text += line + " -l " + row.name + (row.short_name.empty() ? "" : " -s " + row.short_name) +
-            (row.shown.empty() ? "" : " -x" + fish_offer(offer_for(row.shown, row.names))) +
-            " -d " + quoted(row.help) + "\n";
+            (row.shown.empty() ? "" : " -x" + fish_offer(offer_for(row))) + " -d " +
+            quoted(row.help) + "\n";
   }
   return text;
 }

@@ -1,4 +1,3 @@
-#include <filesystem>
 #include <iostream>
 #include <limits>
 #include <optional>
@@ -11,8 +10,10 @@
 #include "tessera/cli/commands.hpp"
 #include "tessera/cli/options.hpp"
 #include "tessera/core/error.hpp"
+#include "tessera/explore/candidates.hpp"
 #include "tessera/explore/service_plan.hpp"
 #include "tessera/explore/strategy_search.hpp"
+#include "tessera/sim/experiment.hpp"
 #include "tessera/trace/run_folder.hpp"
 
 namespace tessera::cli {
@@ -37,7 +38,7 @@ Options plan_options() {
       .add("keep",
            "leave a key of the strategy as the experiment has it, or with these values alone "
            "(repeatable)",
-           texts_value(), "KEY[=VALUE,...]")
+           texts_value(explore::varied_keys()), "KEY[=VALUE,...]")
       .add("o,output",
            "where the best strategy is written, of a service the experiment with the best layout "
            "(not without -o); an earlier one is replaced",
@@ -110,19 +111,23 @@ void print(const explore::ServicePlan& plan, const explore::ServicePlanRequest& 
 }
 
 // Where results are kept.
-std::string folder_of(const Options& options, const std::string& experiment) {
-  return options.has("folder")
-             ? options.text("folder")
-             : "out/" + std::filesystem::path(experiment).stem().string() + "-plan";
+std::string folder_of(const Options& options, comm::Communicator& world) {
+  if (options.has("folder")) {
+    return options.text("folder");
+  }
+  return "out/" +
+         sim::name_of_experiment(options.subject(), options.settings(), shared_loader(world)) +
+         "-plan";
 }
 
-explore::ServicePlanRequest service_request(const Options& options, const SignalWatch& signals) {
+explore::ServicePlanRequest service_request(const Options& options, const SignalWatch& signals,
+                                            comm::Communicator& world) {
   constexpr std::int64_t most = std::numeric_limits<std::uint32_t>::max();
   explore::ServicePlanRequest request;
   request.capacity = rate_request(options, signals);
   request.devices = options.has("devices") ? options.number("devices", 1, most) : 0;
   request.all = options.flag("all");
-  request.folder = folder_of(options, request.capacity.experiment);
+  request.folder = folder_of(options, world);
   return request;
 }
 
@@ -142,7 +147,7 @@ int plan_service(const Options& options, std::optional<explore::ServicePlanReque
     request = std::move(*earlier);
     watch(request.capacity, options, signals);
   } else {
-    request = service_request(options, signals);
+    request = service_request(options, signals, world);
   }
   const std::string path = options.has("output") ? options.text("output") : "";
   if (!path.empty()) {
@@ -157,7 +162,8 @@ int plan_service(const Options& options, std::optional<explore::ServicePlanReque
                                       : 0;
 }
 
-explore::SearchRequest request_of(const Options& options, const SignalWatch& signals) {
+explore::SearchRequest request_of(const Options& options, const SignalWatch& signals,
+                                  comm::Communicator& world) {
   constexpr std::int64_t most = std::numeric_limits<std::uint32_t>::max();
   explore::SearchRequest request;
   if (options.has("resume")) {
@@ -175,7 +181,7 @@ explore::SearchRequest request_of(const Options& options, const SignalWatch& sig
       throw ConfigError("--all does not go together with --top");
     }
     request.kept = options.texts("keep");
-    request.folder = folder_of(options, request.experiment);
+    request.folder = folder_of(options, world);
   }
   request.stop_requested = [&signals] { return signals.stop_requested(); };
   if (!options.flag("quiet")) {
@@ -232,7 +238,7 @@ int plan_command(const Words& words, comm::Communicator& world) {
     }
   }
   SignalWatch signals;
-  const explore::SearchRequest request = request_of(options, signals);
+  const explore::SearchRequest request = request_of(options, signals, world);
   const std::string path = options.text("output");
   check_output(path, explore::begins_as_proposal, "plan", world);
   const explore::SearchOutcome outcome =

@@ -39,14 +39,13 @@ bool is_whole(const std::string& text) {
 
 void check_value(const std::string& key, const std::string& value, const CandidateLimits& limits) {
   const std::vector<std::string> names = names_of(key, limits);
-  if (names.empty() && !is_whole(value)) {
-    throw ConfigError("--keep " + key + ": '" + value + "' is no whole number");
+  if (key == "zero" && (value.size() != 1 || value < "0" || value > "3")) {
+    throw ConfigError("--keep zero: must be between 0 and 3; got '" + value + "'");
   }
-  if (key == "zero" && (value.size() > 1 || value > "3")) {
-    throw ConfigError("--keep zero: must be between 0 and 3; got " + value);
-  }
-  if (names.empty() && value == "0" && key != "zero" && key != "shard") {
-    throw ConfigError("--keep " + key + ": must be at least 1; got 0");
+  const bool takes_zero = key == "zero" || key == "shard";
+  if (names.empty() && (!is_whole(value) || (value == "0" && !takes_zero))) {
+    throw ConfigError("--keep " + key + ": expected a whole number, " + (takes_zero ? "0" : "1") +
+                      " or more; got '" + value + "'");
   }
   if (!names.empty() && std::find(names.begin(), names.end(), value) == names.end()) {
     throw ConfigError("--keep " + key + ": " + unknown_name("value", value, names));

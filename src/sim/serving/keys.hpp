@@ -56,8 +56,8 @@ inline constexpr std::array<const char*, 5> weight_classes{"attention", "mlp", "
 struct ServedKeys {
   config::DerivedKey<std::string> name{"name", "kind and place",
                                        "of the served model, without comma and slash"};
-  config::OtherKey language_model{"language_model", "mapping", "none",
-                                  "keys of the workload transformer, or a file of them"};
+  config::OtherKey language_model{"language_model", "mapping or file", "none",
+                                  "keys of the workload transformer"};
   config::NameKey language_kind{"language_model.kind",
                                 [] { return std::vector<std::string>{"transformer"}; },
                                 "transformer", "as of a workload, so that its file can be named"};

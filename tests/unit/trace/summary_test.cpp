@@ -311,6 +311,14 @@ TEST(SummaryTable, RoundsToTheNextPrefix) {
   EXPECT_THAT(to_table(s), HasSubstr("waiting inf s"));
 }
 
+TEST(SummaryTable, LeavesOutAnIdealTimeThatIsNotKnown) {
+  Summary s = sample();
+  EXPECT_THAT(to_table(s), HasSubstr("ideal time "));
+  s.ideal_time_ps = 0;
+  EXPECT_THAT(to_table(s), Not(HasSubstr("ideal time")));
+  EXPECT_THAT(to_table(s), HasSubstr("iteration time "));
+}
+
 TEST(SummaryTable, ShowsWhyARunEnded) {
   Summary s;
   s.status = "deadlock";
