@@ -164,7 +164,9 @@ std::vector<std::string> notes_of_peaks(const machine::Machine& machine,
   std::vector<std::string> notes;
   for (const machine::Tile& tile : machine.tiles()) {
     for (const DataType type : work.product_types.value_or(std::set<DataType>())) {
-      if (auto note = note_of_peak(tile, compute.of(tile), type)) {
+      auto note = note_of_peak(tile, compute.of(tile), type);
+      // Types that have the same from `tile` say it once.
+      if (note && std::find(notes.begin(), notes.end(), *note) == notes.end()) {
         notes.push_back(*std::move(note));
       }
     }

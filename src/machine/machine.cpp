@@ -27,7 +27,7 @@ FlopRate Tile::rate(DataType type) const {
 }
 
 std::string Tile::peak_key() const {
-  return name.empty() ? "tile.peak" : "types." + name + ".peak";
+  return name.empty() || inherits_peak ? "tile.peak" : "types." + name + ".peak";
 }
 
 SimTime Machine::time_at(EntityId node, SimTime time) const {

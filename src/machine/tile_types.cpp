@@ -102,6 +102,7 @@ Tile read_tile(config::Section& section, const Tile& usual) {
   Tile tile;
   if (!section.has(peak_key.key()) && !usual.peak.empty()) {
     tile.peak = usual.peak;
+    tile.inherits_peak = true;
   } else {
     read_peak(section, tile);
   }

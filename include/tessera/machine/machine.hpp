@@ -30,6 +30,7 @@ struct MemoryChannel {
 struct Tile {
   std::string name;                                           // of its type; empty: of no type
   std::map<DataType, FlopRate> peak;                          // dense, by data type
+  bool inherits_peak = false;                                 // of a type: it is that of `tile`
   Fraction efficiency = Fraction::millionths(Fraction::one);  // share of the peak of matrix work
   Bytes sram;                                                 // capacity; 0: not stated
   Bandwidth sram_bandwidth;                                   // to the core; 0: never the limit

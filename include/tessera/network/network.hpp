@@ -201,6 +201,9 @@ class NetworkModel {
   virtual bool needs_pairs() const { return false; }
   // Whether links of the machine have a part in what messages take.
   virtual bool uses_links() const { return true; }
+  // Whether messages that meet at a link go on at once, each with its share, so that the first of
+  // them is over later than if one went after the other.
+  virtual bool shares_evenly() const { return false; }
   // What its settings take from links on this machine; for users.
   virtual std::vector<std::string> notes(const machine::Machine&) const { return {}; }
   // Whether it wants to know of RingPart.

@@ -161,11 +161,14 @@ const ChoiceKey<bool> acknowledged{"remote.stores",
                                    {{"acknowledged", true}, {"posted", false}},
                                    "acknowledged",
                                    "to memory nodes: acknowledged, or posted"};
-// Whether some communicator may go by `other_algorithm`.
-bool uses_other_algorithm(const executor::GraphWork& work) {
+bool has_all_to_alls(const executor::GraphWork& work) {
+  return work.look.collectives[static_cast<std::size_t>(collective::Kind::all_to_all)] > 0;
+}
+
+// Whether there are communicators that are no box of the machine's dimensions.
+bool has_other_communicators(const executor::GraphWork& work) {
   const executor::GraphOptions& options = work.options;
-  const auto exchanges = static_cast<std::size_t>(collective::Kind::all_to_all);
-  if (options.flat_communicators || work.look.collectives[exchanges] > 0) {
+  if (options.flat_communicators) {
     return true;
   }
   std::vector<std::uint32_t> sizes;
@@ -176,6 +179,11 @@ bool uses_other_algorithm(const executor::GraphWork& work) {
     return options.collectives.conventions->is_flat(group.members.size(), work.npus()) ||
            executor::box_of(group.members, sizes).empty();
   });
+}
+
+// Whether some communicator may go by `other_algorithm`.
+bool uses_other_algorithm(const executor::GraphWork& work) {
+  return has_all_to_alls(work) || has_other_communicators(work);
 }
 
 // Of what these graphs do.
@@ -257,6 +265,19 @@ std::unique_ptr<workload::GraphSource> read_graph_source(Section& workload,
       {static_cast<std::uint32_t>(npus.size()), load, [&] { return npu_memories(parts, npus); }});
   workload.finish();
   return source;
+}
+
+bool has_all_to_alls_by_rings(const executor::GraphWork& work) {
+  const executor::GraphOptions& options = work.options;
+  const auto is_ring = [](const std::string& name) { return name.starts_with("ring"); };
+  const std::vector<std::string>& own =
+      options.all_to_all.empty() ? options.algorithms : options.all_to_all;
+  const bool in_dimensions =
+      !options.flat_communicators && std::any_of(own.begin(), own.end(), is_ring);
+  return has_all_to_alls(work) &&
+         (in_dimensions ||
+          (has_other_communicators(work) &&
+           is_ring(options.collectives.conventions->all_to_all(options.other_algorithm))));
 }
 
 std::string ignored_nodes(const workload::GraphLook& look) {

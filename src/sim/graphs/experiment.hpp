@@ -28,6 +28,9 @@ std::unique_ptr<workload::GraphSource> read_graph_source(config::Section& worklo
 // What of the graphs has no effect on a run, and why; "" when all has.
 std::string ignored_nodes(const workload::GraphLook& look);
 
+// Whether some all-to-all goes on in steps that pass on what came in the one before.
+bool has_all_to_alls_by_rings(const executor::GraphWork& work);
+
 // Puts the graphs in and looks through them. Complaints go to the diagnostics of the sections;
 // ConfigError for those of trace files.
 void add_source(executor::GraphWork& work, std::shared_ptr<const workload::GraphSource> source,

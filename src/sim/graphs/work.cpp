@@ -94,6 +94,12 @@ class GraphsWork final : public Work {
     if (adds && is_free) {
       notes.emplace_back(free_additions + " (execution.collectives.local_memory)");
     }
+    if (platform_.network->shares_evenly() && has_all_to_alls_by_rings(graph_)) {
+      notes.emplace_back(
+          "all-to-alls by rings pass on what came in the step before: where their messages meet, "
+          "each comes later with even shares of a link (machine.network.model) than one after the "
+          "other, as packets go");
+    }
     note_library(notes);
     return notes;
   }

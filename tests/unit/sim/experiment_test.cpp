@@ -183,6 +183,9 @@ TEST(ReadExperiment, SaysWherePeaksAreNotWhatProductsTake) {
             (Notes{unused, other_peak("128 GFLOP/s")}));
   EXPECT_EQ(notes("model: npu, array: [8, 8], operands: sram", half),
             (Notes{unused, other_peak("128 GFLOP/s")}));
+  // Types with the peak of `tile` say it once, and of where it stands.
+  EXPECT_EQ(notes(clocked, "machine.types={a: {nodes: [0]}, b: {nodes: [1]}}"),
+            Notes{other_peak("128 GFLOP/s")});
 }
 
 // Keys of compute models that the work or the machine leaves without effect; they were read without

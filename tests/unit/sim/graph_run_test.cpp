@@ -5,6 +5,7 @@
 #include <array>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "files.hpp"
@@ -201,6 +202,43 @@ TEST(GraphRun, NotesSayWhatBuffersTake) {
             std::string::npos)
       << notes("8")[0];
   EXPECT_TRUE(notes("255").empty());
+}
+
+// Steps of an all-to-all by rings wait for the ones before: where messages of several steps meet,
+// even shares make the first of them later than packets in turn would, which is said.
+TEST(GraphRun, SaysWhereEvenSharesMakeStepsLater) {
+  const auto summary = [](const std::string& network, const std::string& collective,
+                          const std::string& algorithm, const std::string& size = "64 KiB") {
+    return summary_of(
+        {{"lab/experiment.yaml",
+          "machine:\n"
+          "  topology: {kind: mesh, rows: 4, columns: 4, bandwidth: 10 GB/s, latency: 100 ns}\n"
+          "  tile: {peak: {fp16: 1 TFLOP/s}}\n"
+          "  network: {model: " +
+              network +
+              "}\n"
+              "workload: {kind: collective, size: " +
+              size + ", collective: " + collective +
+              "}\nexecution: {collectives: {communicators: flat, other_algorithm: " + algorithm +
+              "}}\nrun: {trace: none}\n"}});
+  };
+  const auto says = [](const trace::Summary& found) {
+    return std::any_of(found.notes.begin(), found.notes.end(), [](const std::string& note) {
+      return note.find("all-to-alls by rings") != std::string::npos;
+    });
+  };
+  const std::vector<std::pair<std::string, double>> sizes{{"64 KiB", 1.372}, {"8 MiB", 1.120}};
+  for (const auto& [size, factor] : sizes) {
+    const trace::Summary even = summary("flow", "all-to-all", "ring", size);
+    const trace::Summary in_turn = summary("packet", "all-to-all", "ring", size);
+    EXPECT_TRUE(says(even));
+    EXPECT_FALSE(says(in_turn));
+    EXPECT_NEAR(static_cast<double>(even.simulated_time_ps) /
+                    static_cast<double>(in_turn.simulated_time_ps),
+                factor, 0.001);
+  }
+  EXPECT_FALSE(says(summary("flow", "all-to-all", "direct")));
+  EXPECT_FALSE(says(summary("flow", "all-reduce", "ring")));
 }
 
 }  // namespace
