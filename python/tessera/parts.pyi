@@ -357,7 +357,7 @@ class ServedTenant(Section):
     expert: int | None
     """NPUs that experts are spread over, each with sequences of its own; steps are walked; integer, 1 to 4096; default: 1"""
     replicas: int | None
-    """of the model, each on NPUs of its own, for the same requests; integer, 1 to 64; default: 1"""
+    """of the model, each on NPUs of its own, for the same requests; where steps are walked, 64 of all models; integer, 1 to 4096; default: 1"""
     router: Literal["round-robin", "least-work", "prefix"] | None
     """of requests to replicas; least-work: whose unfinished requests have the fewest tokens of prompts; prefix: the same with the request's own, but for the beginning that requests sent there before share with it; name, one of round-robin, least-work, prefix; default: round-robin"""
     prefill: int | None

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 
+#include "tessera/executor/serving/serving.hpp"
 #include "tessera/serving/policy.hpp"
 
 namespace tessera::executor {
@@ -138,6 +139,8 @@ struct Told {
 // Blocks of the cache of a tenant go to the tier behind it, or come from there, in three steps.
 struct MoveOf {
   static constexpr unsigned byte_bits = 52;
+  static constexpr unsigned tenant_bits = 9;
+  static_assert(most_moving_tenants == 1U << tenant_bits);
   // At the unit, by the host; at the node that is the memory; at the unit again.
   enum class Stage : std::uint8_t { told, asked, over };
 
@@ -152,8 +155,8 @@ struct MoveOf {
   }
   static MoveOf from(std::uint64_t word) {
     return {word & ((std::uint64_t{1} << byte_bits) - 1),
-            static_cast<std::uint32_t>(word >> byte_bits & 0x3FU), (word >> 61U & 1U) != 0,
-            static_cast<Stage>(word >> 62U)};
+            static_cast<std::uint32_t>(word >> byte_bits & ((1U << tenant_bits) - 1)),
+            (word >> 61U & 1U) != 0, static_cast<Stage>(word >> 62U)};
   }
 };
 

@@ -1,45 +1,67 @@
 #include "serving/prefix_routes.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
-#include <vector>
 
 namespace tessera::executor {
 
-std::size_t PrefixRoutes::known(std::span<const std::uint32_t> blocks, unsigned replica) const {
-  std::size_t count = 0;
-  for (const std::uint32_t block : blocks) {
-    const auto found = replicas_of_.find(block);
-    if (found == replicas_of_.end() || (found->second >> replica & 1U) == 0) {
-      break;
+std::vector<std::uint32_t> PrefixRoutes::known(std::span<const std::uint32_t> blocks,
+                                               unsigned replicas) const {
+  std::vector<std::uint32_t> counts(replicas);
+  for (unsigned first = 0; first < replicas; first += of_group) {
+    const Group& group = groups_[first / of_group];
+    std::uint64_t having = ~std::uint64_t{0};  // those that have all blocks so far
+    for (const std::uint32_t block : blocks) {
+      const auto found = group.find(block);
+      having &= found == group.end() ? 0 : found->second;
+      if (having == 0) {
+        break;
+      }
+      for (std::uint64_t left = having; left != 0; left &= left - 1) {
+        const unsigned replica = first + static_cast<unsigned>(std::countr_zero(left));
+        if (replica < replicas) {
+          ++counts[replica];
+        }
+      }
     }
-    ++count;
   }
-  return count;
+  return counts;
 }
 
 void PrefixRoutes::sent(std::span<const std::uint32_t> blocks, unsigned replica) {
   for (const std::uint32_t block : blocks) {
-    replicas_of_[block] |= std::uint64_t{1} << replica;
+    groups_[replica / of_group][block] |= std::uint64_t{1} << replica % of_group;
   }
 }
 
 void PrefixRoutes::save(pdes::StateWriter& writer) const {
-  std::vector<std::pair<std::uint32_t, std::uint64_t>> all(replicas_of_.begin(),
-                                                           replicas_of_.end());
-  std::sort(all.begin(), all.end());
-  writer.put(static_cast<std::uint64_t>(all.size()));
-  for (const auto& [block, replicas] : all) {
-    writer.put(block);
-    writer.put(replicas);
+  for (const Group& group : groups_) {
+    std::vector<std::pair<std::uint32_t, std::uint64_t>> all(group.begin(), group.end());
+    std::sort(all.begin(), all.end());
+    writer.put(static_cast<std::uint64_t>(all.size()));
+    for (const auto& [block, replicas] : all) {
+      writer.put(block);
+      writer.put(replicas);
+    }
   }
 }
 
 void PrefixRoutes::restore(pdes::StateReader& reader) {
-  for (auto left = reader.get<std::uint64_t>(); left > 0; --left) {
-    const auto block = reader.get<std::uint32_t>();
-    replicas_of_[block] = reader.get<std::uint64_t>();
+  for (Group& group : groups_) {
+    for (auto left = reader.get<std::uint64_t>(); left > 0; --left) {
+      const auto block = reader.get<std::uint32_t>();
+      group[block] = reader.get<std::uint64_t>();
+    }
   }
+}
+
+std::size_t PrefixRoutes::resident_bytes() const {
+  std::size_t bytes = 0;
+  for (const Group& group : groups_) {
+    bytes += group.size() * of_block;
+  }
+  return bytes;
 }
 
 }  // namespace tessera::executor

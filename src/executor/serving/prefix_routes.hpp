@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <span>
 #include <unordered_map>
+#include <vector>
 
 #include "tessera/pdes/state.hpp"
 
@@ -16,20 +17,24 @@ namespace tessera::executor {
 
 class PrefixRoutes {
  public:
-  static constexpr unsigned most_replicas = 64;
+  explicit PrefixRoutes(unsigned replicas) : groups_((replicas + of_group - 1) / of_group) {}
 
-  // Of these, the first ones that a replica has.
-  std::size_t known(std::span<const std::uint32_t> blocks, unsigned replica) const;
+  // [replicas] Of these, the first ones that each of so many replicas has.
+  std::vector<std::uint32_t> known(std::span<const std::uint32_t> blocks, unsigned replicas) const;
   void sent(std::span<const std::uint32_t> blocks, unsigned replica);
 
   void save(pdes::StateWriter& writer) const;
   void restore(pdes::StateReader& reader);
-  std::size_t resident_bytes() const { return replicas_of_.size() * of_block; }
+  std::size_t resident_bytes() const;
 
  private:
+  static constexpr unsigned of_group = 64;  // replicas
   static constexpr std::size_t of_block = 40;
 
-  std::unordered_map<std::uint32_t, std::uint64_t> replicas_of_;  // by block, a bit each
+  // Of the replicas of each group, by block: a bit each.
+  using Group = std::unordered_map<std::uint32_t, std::uint64_t>;
+
+  std::vector<Group> groups_;
 };
 
 }  // namespace tessera::executor

@@ -32,7 +32,28 @@ using executor::ServedTenant;
 using executor::ServingWork;
 using serving::CoreRange;
 
-constexpr std::size_t most_tenants = 1U << serving::OperatorName::tenant_bits;
+// Before replicas are counted.
+constexpr std::size_t most_listed = executor::most_walked_tenants;
+
+// With every replica; false after a complaint.
+bool check_number(Section& workload, const ServingWork& work) {
+  const bool moves = std::any_of(work.tenants.begin(), work.tenants.end(), [](const auto& one) {
+    return one.tier.has_value() || one.adapters > 0;
+  });
+  const std::size_t most = !work.whole_steps ? executor::most_walked_tenants
+                           : moves           ? executor::most_moving_tenants
+                                             : executor::most_tenants;
+  const bool is_good = work.tenants.size() <= most;
+  if (!is_good) {
+    workload.error("tenants", std::to_string(work.tenants.size()) +
+                                  " tenants, each replica counted; at most " +
+                                  std::to_string(most) +
+                                  (!work.whole_steps ? " where steps are walked (steps: whole)"
+                                   : moves           ? " with tiers or adapters"
+                                                     : ""));
+  }
+  return is_good;
+}
 
 // Nodes, cut in NPUs.
 void read_npus(Section& workload, const std::vector<EntityId>& nodes, ServingWork& work) {
@@ -350,10 +371,10 @@ std::unique_ptr<executor::ServingWork> read_serving(Section& workload,
     workload.error("steps", "NPU cores share operators, so that steps are walked");
   }
   std::vector<Section> sections = workload.sections("tenants");
-  if (sections.empty() || sections.size() > most_tenants) {
+  if (sections.empty() || sections.size() > most_listed) {
     workload.raw("tenants");
     workload.error("tenants",
-                   "expected a list of 1 to " + std::to_string(most_tenants) + " tenants");
+                   "expected a list of 1 to " + std::to_string(most_listed) + " tenants");
     return nullptr;
   }
   serving::PolicySetup policy;
@@ -385,9 +406,7 @@ std::unique_ptr<executor::ServingWork> read_serving(Section& workload,
       work.tenants.push_back(std::move(replica));
     }
   }
-  if (work.tenants.size() > most_tenants) {
-    workload.error("tenants",
-                   "more than " + std::to_string(most_tenants) + " tenants, each replica counted");
+  if (!check_number(workload, work)) {
     return nullptr;
   }
   work.idle_npus = idle_npus_of(work);

@@ -136,8 +136,10 @@ struct ServedKeys {
       "NPUs that experts are spread over, each with sequences of its own; steps are walked",
       config::between(1U, 4096U)};
   config::Key<std::uint32_t> replicas{
-      "replicas", 1, "of the model, each on NPUs of its own, for the same requests",
-      config::between(1U, 64U)};
+      "replicas", 1,
+      "of the model, each on NPUs of its own, for the same requests; where steps are walked, 64 of "
+      "all models",
+      config::between(1U, static_cast<std::uint32_t>(executor::most_tenants))};
   config::ChoiceKey<executor::Router> router{
       "router",
       {{"round-robin", executor::Router::round_robin},
@@ -147,10 +149,11 @@ struct ServedKeys {
       "of requests to replicas; least-work: whose unfinished requests have the fewest tokens of "
       "prompts; prefix: the same with the request's own, but for the beginning that requests sent "
       "there before share with it"};
-  config::Key<std::uint32_t> least{"scaling.least", 1,
-                                   "of the replicas, those that are on all the time; the others "
-                                   "come and go with the requests there are",
-                                   config::between(1U, 64U)};
+  config::Key<std::uint32_t> least{
+      "scaling.least", 1,
+      "of the replicas, those that are on all the time; the others "
+      "come and go with the requests there are",
+      config::between(1U, static_cast<std::uint32_t>(executor::most_tenants))};
   config::RequiredKey<std::uint32_t> requests_each{
       "scaling.requests",
       "unfinished ones for each replica: where there are more, more replicas are started",

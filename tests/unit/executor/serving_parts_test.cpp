@@ -21,30 +21,33 @@ SimTime at(std::int64_t ps) {
 
 // As it was saved.
 template <class Part>
-Part again(const Part& part) {
+Part again(const Part& part, Part other = Part()) {
   pdes::StateWriter writer;
   part.save(writer);
   pdes::StateReader reader(writer.bytes());
-  Part other;
   other.restore(reader);
   EXPECT_TRUE(reader.at_end());
   return other;
 }
 
 TEST(PrefixRoutes, KnowBeginningsByReplica) {
-  PrefixRoutes routes;
-  const std::vector<std::uint32_t> one{1, 2, 3};
-  const std::vector<std::uint32_t> other{1, 2, 7};
-  EXPECT_EQ(routes.known(one, 0), 0U);
-  routes.sent(one, 0);
-  routes.sent(other, 63);
-  for (const PrefixRoutes& now : {routes, again(routes)}) {
-    EXPECT_EQ(now.known(one, 0), 3U);
-    EXPECT_EQ(now.known(one, 63), 2U) << "up to the first block that it has not";
-    EXPECT_EQ(now.known(other, 0), 2U);
-    EXPECT_EQ(now.known(other, 1), 0U) << "nothing was sent there";
-    EXPECT_EQ(now.known(std::vector<std::uint32_t>{9, 1, 2}, 0), 0U) << "no beginning";
-    EXPECT_EQ(now.known({}, 0), 0U);
+  for (const unsigned last : {63U, 64U, 700U}) {
+    const unsigned replicas = last + 1;
+    PrefixRoutes routes(replicas);
+    const std::vector<std::uint32_t> one{1, 2, 3};
+    const std::vector<std::uint32_t> other{1, 2, 7};
+    EXPECT_EQ(routes.known(one, replicas), std::vector<std::uint32_t>(replicas));
+    routes.sent(one, 0);
+    routes.sent(other, last);
+    for (const PrefixRoutes& now : {routes, again(routes, PrefixRoutes(replicas))}) {
+      EXPECT_EQ(now.known(one, replicas)[0], 3U);
+      EXPECT_EQ(now.known(one, replicas)[last], 2U) << "up to the first block that it has not";
+      EXPECT_EQ(now.known(other, replicas)[0], 2U);
+      EXPECT_EQ(now.known(other, replicas)[1], 0U) << "nothing was sent there";
+      EXPECT_EQ(now.known(std::vector<std::uint32_t>{9, 1, 2}, replicas)[0], 0U) << "no beginning";
+      EXPECT_EQ(now.known({}, replicas)[0], 0U);
+      EXPECT_EQ(now.known(one, 1), std::vector<std::uint32_t>{3}) << "of the first ones alone";
+    }
   }
 }
 

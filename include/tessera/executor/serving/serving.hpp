@@ -118,6 +118,12 @@ struct ServedTenant {
   }
 };
 
+// Tenants that are told apart, each replica counted: where steps are walked, whose operators
+// serving::OperatorName names; where blocks of caches or adapters come and go; elsewhere.
+inline constexpr std::size_t most_walked_tenants = 1U << serving::OperatorName::tenant_bits;
+inline constexpr std::size_t most_moving_tenants = 512;
+inline constexpr std::size_t most_tenants = 4096;
+
 struct ServingWork {
   bool on_tiles = false;  // NPUs are tiles
   // On tiles: a step is one event, and takes as long as operators and exchanges do where nothing is

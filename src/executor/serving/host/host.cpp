@@ -28,6 +28,7 @@ ServingHost::ServingHost(const ServingSetup& setup)
                         ? serving::make_sequence_batcher(tenant.batching, tenant.requests.get())
                         : serving::make_sample_batcher(tenant.batching);
     if (tenant.lead + 1 == tenants_.size()) {
+      state.routes = PrefixRoutes(tenant.replicas);
       state.classes.resize(tenant.classes.size());
       state.total.windows.begin_with(tenant.replicas);
       if (tenant.scaling) {

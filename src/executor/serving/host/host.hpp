@@ -119,11 +119,11 @@ class ServingHost {
     std::vector<Service> classes;  // of the lead, of all replicas
     ServingCounts counts;
     Wide flops = 0;
-    SpentTime spent;                  // in whole steps
-    std::uint64_t prompt_tokens = 0;  // of requests that are not served
-    std::uint32_t next_replica = 0;   // of the lead, as the next ones
-    std::uint64_t left = 0;           // requests that have come and are not over
-    PrefixRoutes routes;
+    SpentTime spent;                        // in whole steps
+    std::uint64_t prompt_tokens = 0;        // of requests that are not served
+    std::uint32_t next_replica = 0;         // of the lead, as the next ones
+    std::uint64_t left = 0;                 // requests that have come and are not over
+    PrefixRoutes routes{1};                 // of the lead, of all replicas
     std::optional<ReplicaScaling> scaling;  // of the lead
   };
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "serving/host/host.hpp"
 #include "serving/messages.hpp"
@@ -224,19 +225,27 @@ std::uint32_t ServingHost::choose_replica(std::uint32_t lead, std::uint64_t numb
     blocks = std::span(&request.prefix, 1);
     of_block = request.prefix_tokens;
   }
+  const bool by_prefix = tenant.router == Router::prefix;
+  const std::vector<std::uint32_t> known =
+      by_prefix ? state.routes.known(blocks, replicas) : std::vector<std::uint32_t>();
   const auto work = [&](std::uint32_t replica) {
     std::uint64_t tokens = tenants_[replica].prompt_tokens;
-    if (tenant.router == Router::prefix) {
-      const std::uint64_t known = of_block * state.routes.known(blocks, replica - lead);
-      tokens += request.prompt - std::min<std::uint64_t>(known, request.prompt);
+    if (by_prefix) {
+      tokens += request.prompt -
+                std::min<std::uint64_t>(of_block * known[replica - lead], request.prompt);
     }
     return std::pair(tokens, tenants_[replica].batcher->unfinished());
   };
   std::uint32_t best = lead;
+  auto least = work(lead);
   for (std::uint32_t replica = lead + 1; replica < lead + replicas; ++replica) {
-    best = takes_requests(replica) && work(replica) < work(best) ? replica : best;
+    const auto own = work(replica);
+    if (takes_requests(replica) && own < least) {
+      best = replica;
+      least = own;
+    }
   }
-  if (tenant.router == Router::prefix) {
+  if (by_prefix) {
     state.routes.sent(blocks, best - lead);
   }
   return best;
