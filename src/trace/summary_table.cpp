@@ -18,6 +18,8 @@ namespace {
 constexpr std::size_t label_width = 16;
 constexpr std::size_t most_stages = 12;
 constexpr std::size_t stages_at_each_end = 5;
+constexpr std::size_t most_services = 64;
+constexpr std::size_t services_at_each_end = 8;
 
 template <class... Format>
 std::string formatted(double value, Format... format) {
@@ -307,7 +309,13 @@ std::string services_text(const Summary& summary) {
     head.emplace_back("a million tokens");
   }
   TextTable table(std::move(head));
-  for (const Service& service : all) {
+  for (std::size_t number = 0; number < all.size(); ++number) {
+    // Of very many replicas those at both ends; what is of all together is behind them.
+    if (summary.services.size() > most_services && number == services_at_each_end) {
+      table.add({"…"});
+      number = summary.services.size() - services_at_each_end;
+    }
+    const Service& service = all[number];
     const double time_s = static_cast<double>(time_of(summary, service)) * 1e-12;
     const bool of_language = service.tokens > 0;
     const std::uint64_t things = of_language ? service.tokens : service.samples;

@@ -329,6 +329,27 @@ TEST(SummaryTable, ShowsWhyARunEnded) {
   EXPECT_THAT(to_table(s), Not(HasSubstr("%"))) << "no shares of nothing";
 }
 
+TEST(SummaryTable, LeavesOutReplicasInTheMiddle) {
+  const auto table_of = [](std::size_t replicas) {
+    Summary s = sample();
+    for (std::size_t number = 0; number < replicas; ++number) {
+      s.services.emplace_back().tenant = "chat." + std::to_string(number);
+    }
+    s.service_totals.emplace_back().tenant = "chat";
+    return to_table(s);
+  };
+  const auto rows = [](const std::string& text) {
+    return std::count(text.begin(), text.end(), '\n');
+  };
+  EXPECT_THAT(table_of(64), Not(HasSubstr("…")));
+  EXPECT_EQ(rows(table_of(64)) - rows(table_of(512)), 64 - (8 + 1 + 8));
+  EXPECT_THAT(table_of(512), HasSubstr("\nchat.7 "));
+  EXPECT_THAT(table_of(512), Not(HasSubstr("\nchat.8 ")));
+  EXPECT_THAT(table_of(512), Not(HasSubstr("\nchat.503 ")));
+  EXPECT_THAT(table_of(512), HasSubstr("\nchat.504 "));
+  EXPECT_THAT(table_of(512), HasSubstr("\nchat (all replicas)"));
+}
+
 TEST(SummaryTable, LeavesOutMiddleStages) {
   Summary s = sample();
   const auto names = [&s](std::size_t stages) {
