@@ -5,6 +5,17 @@ import numpy as np
 from . import figure
 from .shares import COMMUNICATION, from_operators, from_summary
 
+_MOST_BARS = 400  # more are narrower than a pixel, and take minutes
+
+
+def _draw_share(ax, place, bar, bottom, share, **style):
+    """A bar for each group; where they are very many, one for all and an area for the others."""
+    few = len(place) <= _MOST_BARS
+    shown = len(place) if few else 1
+    ax.bar(place[:shown], share[:shown], bar[:shown], bottom[:shown], **style)
+    if not few:
+        ax.fill_between(place[1:], bottom[1:], bottom[1:] + share[1:], step="mid", linewidth=0, color=style["color"])
+
 
 def draw(run, directory):
     groups = from_summary(run)
@@ -28,8 +39,7 @@ def draw(run, directory):
     bottom = np.zeros(len(groups))
     for index, name in enumerate(order):
         share = 100 * np.array([shares.get(name, 0.0) for _, shares in groups])
-        ax.bar(place, share, bar, bottom,
-               color=figure.colour_of(name, index), label=figure.label_of(name))
+        _draw_share(ax, place, bar, bottom, share, color=figure.colour_of(name, index), label=figure.label_of(name))
         if len(groups) <= 24:
             for x, y, height in zip(place, bottom, share):
                 if height >= 4:
@@ -37,13 +47,15 @@ def draw(run, directory):
                             fontsize=8, color="white" if name == "compute" else "black")
         bottom += share
     exposed = 100 * sum(groups[0][1].get(name, 0.0) for name in COMMUNICATION)
-    step = max(1, -(-(len(groups) - 1) // 36))
+    most_labels = 36 if max(len(name) for name, _ in groups[1:] or groups) <= 5 else 20
+    step = max(1, -(-(len(groups) - 1) // most_labels))
     shown = [0, *range(1, len(groups), step)]
     ax.set_xticks(place[shown], [groups[index][0] for index in shown],
                   fontsize=10 if len(groups) <= 40 else 8)
     ax.set_xlim(place[0] - 0.7 * bar[0], place[-1] + 0.7)
     ax.set_ylim(0, 100)
     ax.set_ylabel("share of time [%]")
-    ax.set_xlabel(f"pipeline stage    (exposed communication in total: {exposed:.1f} %)")
+    what = "pipeline stage    " if len(groups) > 1 and groups[1][0].isdigit() else ""
+    ax.set_xlabel(f"{what}(exposed communication in total: {exposed:.1f} %)")
     figure.legend_above(ax, ax.get_legend_handles_labels()[0], 3)
     return figure.save(fig, directory, "communication_bars")

@@ -85,6 +85,34 @@ class ServiceReports(unittest.TestCase):
             self.assertRegex(text, rf"\n +{name} +- +[\d.]+( \w+)? +-\n")
         self.assertRegex(text, r"\n +simulated time +[\d.]+ \w+ +[\d.]+ \w+ +[\d.]+")
 
+    def test_a_fleet_of_hundreds_of_replicas_is_reported(self):
+        """What each held over time is not in the page, and bars narrower than a pixel are one area."""
+        path = self.base / "fleet.yaml"
+        path.write_text(
+            "machine:\n  topology: {kind: mesh, rows: 10, columns: 60, bandwidth: 64 GB/s, latency: 10 ns}\n"
+            "  tile: {peak: {fp16: 1 TFLOP/s}, operands: dram}\n"
+            "  dram: {at: each, bandwidth: 64 GB/s, latency: 100 ns, capacity: 1 MB}\n"
+            "  network: {model: analytical}\n  compute: {model: roofline}\n"
+            "workload:\n  kind: serving\n  steps: whole\n  tenants:\n"
+            "    - name: chat\n      replicas: 300\n      tensor: 2\n"
+            "      language_model: {layers: 1, hidden: 64, heads: 4, sequence: 128, vocabulary: 64}\n"
+            "      requests: {arrivals: poisson, rate: 3000000, count: 600, prompt: 20, generate: 4}\n", encoding="utf-8")
+        folder, page = self.base / "large", self.base / "large.html"
+        for words in (("run", path, "-q", "-o", folder, "--trace", "none"), ("report", folder, "-o", page)):
+            done = run(TESSERA, *words)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertLess(page.stat().st_size, 2_000_000)
+        found = re.search(r'<script type="application/json" id="report">(.*?)</script>', page.read_text(encoding="utf-8"),
+                          re.DOTALL)
+        report = json.loads(found[1])["runs"][0]
+        self.assertEqual({one["windows"] for one in report["summary"]["services"]},
+                         {"in summary.json: there are 300 services"})
+        self.assertEqual([one["tenant"] for one in report["requests"]["held"]], [f"chat.{i}" for i in range(8)])
+        self.assertEqual(len(report["requests"]["services"]["rows"]), 301)
+        done = run(REPOSITORY / "scripts" / "plot", folder, "-o", self.base / "pictures")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue((self.base / "pictures" / "communication_bars.png").exists())
+
     def test_advice_is_of_services(self):
         _, report = self.served("kept up")
         told = json.dumps(report["advice"])

@@ -7,6 +7,8 @@ from ..errors import NothingToDraw
 from . import advice, channels, links, memory, requests, service_advice, timeline, work
 
 DEFAULT_OPERATORS = 250_000
+# Of more services the page has what they held over time for those that it draws alone.
+_SERVICES_WITH_WINDOWS = 64
 
 
 class Progress:
@@ -36,6 +38,15 @@ def _advice(run, values, found):
                          found["channels"]) if found["breakdown"] else []
 
 
+def _shown(summary):
+    """The summary; of very many services without what each held over time, which is megabytes."""
+    services = summary.get("services") or []
+    if len(services) <= _SERVICES_WITH_WINDOWS:
+        return summary
+    return {**summary, "services": [{**one, "windows": f"in summary.json: there are {len(services)} services"}
+                                    for one in services]}
+
+
 def collect(run, label, blobs, budget=DEFAULT_OPERATORS, quiet=False, keep_links=lambda *_: None):
     config = resolved.read_text(run.folder)
     values = resolved.flatten(config)
@@ -58,5 +69,5 @@ def collect(run, label, blobs, budget=DEFAULT_OPERATORS, quiet=False, keep_links
     part("memory", "memory a tile", lambda: memory.memory_of(run, values))
     part("requests", "requests", lambda: requests.requests_of(run))
     found["advice"] = _advice(run, values, found)
-    return {"label": label, "summary": run.summary, "complete": run.complete, "config": config,
+    return {"label": label, "summary": _shown(run.summary), "complete": run.complete, "config": config,
             "shape": run.shape(), "end": run.end_ps(), "missing": missing, **found}
