@@ -45,12 +45,12 @@ bool check_number(Section& workload, const ServingWork& work) {
                                              : executor::most_tenants;
   const bool is_good = work.tenants.size() <= most;
   if (!is_good) {
-    workload.error("tenants", std::to_string(work.tenants.size()) +
-                                  " tenants, each replica counted; at most " +
-                                  std::to_string(most) +
-                                  (!work.whole_steps ? " where steps are walked (steps: whole)"
-                                   : moves           ? " with tiers or adapters"
-                                                     : ""));
+    workload.error("tenants",
+                   std::to_string(work.tenants.size()) +
+                       " tenants, each replica counted; at most " + std::to_string(most) +
+                       (!work.whole_steps ? " where steps are walked; with 'steps: whole' 4096"
+                        : moves           ? " with tiers or adapters"
+                                          : ""));
   }
   return is_good;
 }
