@@ -25,7 +25,8 @@ mount -t proc proc "$0/root/proc"
 mount --rbind /dev "$0/root/dev"
 mount -t sysfs sysfs "$0/root/sys"
 mount -t cgroup2 cgroup2 "$0/root/sys/fs/cgroup"  # containers know no mixture with the first version
-rm -rf -- "$0/root/tmp" && mkdir -m 1777 "$0/root/tmp"
+mkdir -m 1777 "$0/disk/tmp"  # others go on writing in that of this machine
+mount --bind "$0/disk/tmp" "$0/root/tmp"
 touch "$0/ready"
 read -r _ || true
 """
