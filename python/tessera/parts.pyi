@@ -361,7 +361,7 @@ class ServedTenant(Section):
     router: Literal["round-robin", "least-work", "prefix"] | None
     """of requests to replicas; least-work: whose unfinished requests have the fewest tokens of prompts; prefix: the same with the request's own, but for the beginning that requests sent there before share with it; name, one of round-robin, least-work, prefix; default: round-robin"""
     prefill: int | None
-    """of the replicas, the first ones, which compute prompts alone; the others generate, with keys and values that come over the network; 0: all do both; integer, 0 to 63; default: 0"""
+    """of the replicas, the first ones, which compute prompts alone; the others generate, with keys and values that come over the network; 0: all do both; integer, 0 to 4095; default: 0"""
     handover: Literal["whole", "layers"] | None
     """of keys and values with 'prefill'; whole: once a prompt is computed; layers: each layer's while later ones are computed, with steps that are walked; name, one of whole, layers; default: whole"""
     npus: Sequence[int] | None

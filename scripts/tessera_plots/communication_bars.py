@@ -5,7 +5,7 @@ import numpy as np
 from . import figure
 from .shares import COMMUNICATION, from_operators, from_summary
 
-_MOST_BARS = 400  # more are narrower than a pixel, and take minutes
+_MOST_BARS = 400  # thousands are narrower than a pixel, and take long to draw
 
 
 def _draw_share(ax, place, bar, bottom, share, **style):

@@ -5,6 +5,7 @@
 
 #include "jobs/joint_work.hpp"
 #include "tessera/compute/compute.hpp"
+#include "tessera/core/error.hpp"
 #include "tessera/executor/tenants.hpp"
 #include "trace_names.hpp"
 
@@ -367,6 +368,9 @@ class JointWork final : public Work {
       if (found == phases_.end()) {
         phases_.push_back(phase);
       }
+    }
+    if (phases_.size() > std::size_t{1} << 16) {
+      throw ConfigError("the services of all jobs are more than 65536, each replica counted");
     }
   }
 

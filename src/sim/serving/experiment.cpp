@@ -40,17 +40,17 @@ bool check_number(Section& workload, const ServingWork& work) {
   const bool moves = std::any_of(work.tenants.begin(), work.tenants.end(), [](const auto& one) {
     return one.tier.has_value() || one.adapters > 0;
   });
-  const std::size_t most = !work.whole_steps ? executor::most_walked_tenants
-                           : moves           ? executor::most_moving_tenants
-                                             : executor::most_tenants;
+  const std::size_t most_whole = moves ? executor::most_moving_tenants : executor::most_tenants;
+  const std::size_t most = work.whole_steps ? most_whole : executor::most_walked_tenants;
   const bool is_good = work.tenants.size() <= most;
   if (!is_good) {
-    workload.error("tenants",
-                   std::to_string(work.tenants.size()) +
-                       " tenants, each replica counted; at most " + std::to_string(most) +
-                       (!work.whole_steps ? " where steps are walked; with 'steps: whole' 4096"
-                        : moves           ? " with tiers or adapters"
-                                          : ""));
+    const std::string why = !work.whole_steps ? " where steps are walked; with 'steps: whole' " +
+                                                    std::to_string(most_whole)
+                            : moves ? " with tiers or adapters"
+                                    : "";
+    workload.error("tenants", std::to_string(work.tenants.size()) +
+                                  " tenants, each replica counted; at most " +
+                                  std::to_string(most) + why);
   }
   return is_good;
 }

@@ -165,11 +165,12 @@ struct ServedKeys {
                             "in which fewer replicas are enough without a break, before some are "
                             "stopped",
                             config::at_least(SimTime::zero())};
-  config::Key<std::uint32_t> prefill{"prefill", 0,
-                                     "of the replicas, the first ones, which compute prompts "
-                                     "alone; the others generate, with keys "
-                                     "and values that come over the network; 0: all do both",
-                                     config::between(0U, 63U)};
+  config::Key<std::uint32_t> prefill{
+      "prefill", 0,
+      "of the replicas, the first ones, which compute prompts "
+      "alone; the others generate, with keys "
+      "and values that come over the network; 0: all do both",
+      config::between(0U, static_cast<std::uint32_t>(executor::most_tenants) - 1)};
   config::ChoiceKey<bool> handover{
       "handover",
       {{"whole", false}, {"layers", true}},

@@ -21,19 +21,21 @@ using testing::run_on;
 
 // Replicas of two tiles.
 Files fleet(const std::string& replicas, const std::string& more,
-            const std::string& steps = "whole") {
+            const std::string& steps = "whole", const std::string& rows = "10") {
   return {{"lab/experiment.yaml",
            "name: fleet\n"
            "machine:\n"
-           "  topology: {kind: mesh, rows: 40, columns: 30, bandwidth: 64 GB/s, latency: 10 ns}\n"
-           "  tile: {peak: {fp16: 1 TFLOP/s}, operands: dram}\n"
-           "  dram: {at: each, bandwidth: 64 GB/s, latency: 100 ns, capacity: 1 MB}\n"
-           "  network: {model: analytical, message_overhead: 300 ns}\n"
-           "  compute: {model: roofline}\n"
-           "run: {trace: none}\n"
-           "workload:\n"
-           "  kind: serving\n"
-           "  steps: " +
+           "  topology: {kind: mesh, rows: " +
+               rows +
+               ", columns: 30, bandwidth: 64 GB/s, latency: 10 ns}\n"
+               "  tile: {peak: {fp16: 1 TFLOP/s}, operands: dram}\n"
+               "  dram: {at: each, bandwidth: 64 GB/s, latency: 100 ns, capacity: 1 MB}\n"
+               "  network: {model: analytical, message_overhead: 300 ns}\n"
+               "  compute: {model: roofline}\n"
+               "run: {trace: none}\n"
+               "workload:\n"
+               "  kind: serving\n"
+               "  steps: " +
                steps +
                "\n"
                "  tenants:\n"
@@ -59,6 +61,14 @@ TEST(LargeFleets, GiveEachReplicaItsRequests) {
   EXPECT_EQ(summary.service_totals[0].served, 450U);
 }
 
+// More of them than walked steps tell apart compute prompts alone.
+TEST(LargeFleets, MayComputePromptsApart) {
+  const Experiment experiment = read(fleet("150", "      prefill: 70\n" + requests));
+  const trace::Summary expected = run_on(1, experiment);
+  EXPECT_EQ(expected.service_totals.at(0).served, 450U);
+  EXPECT_EQ(run_on(2, experiment).result_digest, expected.result_digest);
+}
+
 // A beginning that all share is known to whom one of them was sent.
 TEST(LargeFleets, AreTheSameOnAnyNumberOfRanksAndGoOnFromCheckpoints) {
   for (const char* const router : {"least-work", "prefix"}) {
@@ -77,11 +87,13 @@ TEST(LargeFleets, AreTheSameOnAnyNumberOfRanksAndGoOnFromCheckpoints) {
 
 TEST(LargeFleets, AreRefusedWhereMessagesDoNotTellTheirReplicasApart) {
   EXPECT_THAT(complaint_of(fleet("65", requests, "walked")),
-              HasSubstr("65 tenants, each replica counted; at most 64 where steps are walked"));
+              HasSubstr("65 tenants, each replica counted; at most 64 where steps are walked; with "
+                        "'steps: whole' 4096"));
   EXPECT_EQ(complaint_of(fleet("64", requests, "walked")), "");
   const std::string adapted = "      adapters: {count: 4, rank: 2}\n" + requests;
-  EXPECT_EQ(complaint_of(fleet("512", adapted)), "");
-  EXPECT_THAT(complaint_of(fleet("513", adapted)),
+  EXPECT_THAT(complaint_of(fleet("65", adapted, "walked")), HasSubstr("with 'steps: whole' 512"));
+  EXPECT_EQ(complaint_of(fleet("512", adapted, "whole", "40")), "");
+  EXPECT_THAT(complaint_of(fleet("513", adapted, "whole", "40")),
               HasSubstr("513 tenants, each replica counted; at most 512 with tiers or adapters"));
 }
 
