@@ -202,9 +202,14 @@ void WatchedOutlook::add(std::uint32_t region, const Resumption& resumption, Sim
 }
 
 void WatchedOutlook::push(Heap& heap, const Entry& entry) {
-  if (heap.size() > fewest_entries + most_outdated * watches_.size()) {
+  // Before it grows, so that where most are current not every push looks at all of them.
+  if (heap.size() == heap.capacity() &&
+      heap.size() > fewest_entries + most_outdated * watches_.size()) {
     std::erase_if(heap, [this](const Entry& old) { return !is_current(old); });
     std::make_heap(heap.begin(), heap.end(), Later());
+    if (heap.size() > heap.capacity() / 2) {
+      heap.reserve(2 * heap.capacity());
+    }
   }
   heap.push_back(entry);
   std::push_heap(heap.begin(), heap.end(), Later());
