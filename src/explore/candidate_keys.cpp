@@ -5,18 +5,31 @@
 
 namespace tessera::explore {
 
+const std::vector<std::pair<std::string, plan::Recompute>>& recomputations() {
+  static const std::vector<std::pair<std::string, plan::Recompute>> all{
+      {"none", plan::Recompute::none},
+      {"selective", plan::Recompute::selective},
+      {"full", plan::Recompute::full},
+      {"alternate", plan::Recompute::alternate}};
+  return all;
+}
+
 std::string name_of(plan::Recompute recompute) {
-  switch (recompute) {
-    case plan::Recompute::none:
-      return "none";
-    case plan::Recompute::selective:
-      return "selective";
-    case plan::Recompute::alternate:
-      return "alternate";
-    case plan::Recompute::full:
-      return "full";
+  for (const auto& [name, each] : recomputations()) {
+    if (each == recompute) {
+      return name;
+    }
   }
   throw InternalError("a recomputation outside its list");
+}
+
+plan::Recompute recompute_named(const std::string& name) {
+  for (const auto& [each, recompute] : recomputations()) {
+    if (each == name) {
+      return recompute;
+    }
+  }
+  throw ConfigError("'" + name + "' is no recomputation");
 }
 
 std::vector<std::string> Candidate::settings() const {

@@ -191,6 +191,9 @@ class Visits {
         values.push_back(Recompute::selective);
       }
       values.push_back(Recompute::full);
+      if (limits_.given.contains("recompute")) {
+        values.push_back(Recompute::alternate);
+      }
     }
     for (const Recompute value : free_or_own(limits_, "recompute", limits_.own.recompute, values)) {
       now_.recompute = value;

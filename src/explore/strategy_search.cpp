@@ -273,6 +273,7 @@ class Search {
       std::vector<Proposal> jobs;
       for (const std::size_t number : numbers) {
         jobs.push_back(proposal_of(ranking_.fastest[number]));
+        jobs.back().repeats = choice.may_repeat(number);
         events += events_of(ranking_.fastest[number], limits_.batch);
       }
       const std::vector<Proposal> results = simulate_all(jobs);
@@ -308,7 +309,8 @@ class Search {
 
   void learn(Choice& choice, std::size_t number, const Proposal& result) {
     if (result.status != stopped) {
-      choice.learn(number, result.status == "finished" ? result.iteration : SimTime::never());
+      choice.learn(number, result.status == "finished" ? result.iteration : SimTime::never(),
+                   result.repeats);
     }
     take(result);
   }

@@ -1,5 +1,7 @@
 #include "capacity.hpp"
 
+#include <algorithm>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -204,6 +206,44 @@ void check_capacity(const machine::Machine& machine, const Plan& plan) {
                         " among others; capacity: ignore runs it all the same)");
     }
   }
+}
+
+std::string note_of_peaks(const machine::Machine& machine, const Plan& plan) {
+  struct Use {
+    Bytes asked;
+    Bytes sram;
+    std::uint32_t stage = 0;
+  };
+  std::vector<Use> uses(machine.channels.size());
+  if (uses.empty() || !plan.strategy.check_capacity) {
+    return "";
+  }
+  for (std::uint32_t number = 0; number < plan.strategy.degrees.tiles(); ++number) {
+    const Role role = plan.placement.role(number);
+    const EntityId node = plan.placement.tile(role);
+    const machine::Tile& tile = machine.tile_of(node);
+    if (tile.streams_nothing() || tile.sram == Bytes(0)) {
+      continue;  // is held against its peak, or has room for all
+    }
+    Use& use = uses[machine.channel_of[node.value()]];
+    use.asked += plan.stages[role.stage].memory.peak.total();
+    use.sram += tile.sram;
+    use.stage = role.stage;
+  }
+  for (std::size_t channel = 0; channel < uses.size(); ++channel) {
+    const Use& use = uses[channel];
+    const Bytes capacity = machine.channels[channel].capacity;
+    if (capacity > Bytes(0) && use.asked > capacity + use.sram) {
+      return "DRAM channel " + std::to_string(channel) + " at " +
+             machine.topology->node_name(machine.channels[channel].node) + " has " +
+             to_short_string(capacity) + ", and its tiles (of stage " + std::to_string(use.stage) +
+             " among others) would hold " + to_short_string(use.asked) +
+             " when they hold most: where operands are in SRAM, capacity is checked for what "
+             "stays from pass to pass alone, without what a pass has besides (tile.operands: "
+             "dram checks both)";
+    }
+  }
+  return "";
 }
 
 }  // namespace tessera::plan

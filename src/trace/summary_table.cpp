@@ -370,14 +370,14 @@ std::string measured_text(const std::vector<Measured>& measured) {
   std::vector<std::vector<std::string>> rows;
   for (const Measured& of_job : measured) {
     for (const Measure& measure : of_job.measures) {
-      const auto [name, value] = measure_text(measure);
+      const auto texts = measure_text(measure);
       auto row = std::find_if(rows.begin(), rows.end(),
-                              [&](const auto& known) { return known.front() == name; });
+                              [&](const auto& known) { return known.front() == texts.first; });
       if (row == rows.end()) {
-        row = rows.insert(rows.end(), {name});
+        row = rows.insert(rows.end(), {texts.first});
       }
       row->resize(head.size(), "-");
-      row->push_back(value);
+      row->push_back(texts.second);
     }
     head.push_back(of_job.tenant);
   }

@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "tessera/machine/machine.hpp"
@@ -59,7 +60,11 @@ struct Candidate {
   }
 };
 
+// All values of `strategy.recompute` by their names.
+const std::vector<std::pair<std::string, plan::Recompute>>& recomputations();
 std::string name_of(plan::Recompute recompute);
+// Throws ConfigError where none has this name.
+plan::Recompute recompute_named(const std::string& name);
 
 // What limits them.
 struct CandidateLimits {

@@ -44,6 +44,8 @@ struct Proposal {
   double throughput = 0;  // simulated [samples/s]
   Bytes memory;           // peak of the tile that needs most, as a run has it
   std::string tiles;      // where roles lie, of a layout that looked for it; as `placement.tiles`
+  // Whether micro-batches may repeat, so that this is tried; once simulated, whether they did.
+  bool repeats = true;
 
   std::string title() const;  // "pipeline 8, tensor 4, data 2, …"
 };

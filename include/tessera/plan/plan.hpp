@@ -210,6 +210,10 @@ MemoryWalk::Peak peak_over(const machine::Machine& machine, const Plan& plan, st
 // stays from pass to pass, what SRAM does not hold.
 std::vector<Bytes> bytes_in_channels(const machine::Machine& machine, const Plan& plan);
 
+// What is to be said where tiles whose operands are in SRAM would hold more than that and their
+// channel have, when they hold most, which the check of capacity lets pass; "" where none do.
+std::string note_of_peaks(const machine::Machine& machine, const Plan& plan);
+
 // Layers of each stage: consecutive, none empty, with the smallest possible largest cost and, among
 // those, the smallest sum of squared costs. `costs` [kinds][layers] of each layer on stages of a
 // kind, `kind_of` [stages]. Gives the first layer of each stage and the end, [stages + 1].

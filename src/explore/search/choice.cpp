@@ -29,6 +29,8 @@ Choice::Choice(const std::vector<Ranked>& ranked)
     kinds_.push_back(groups_.back() + "/" + each.candidate.schedule +
                      (each.candidate.overlap_passes ? "/turns" : "") +
                      (each.candidate.async_tensor ? "/pieces" : ""));
+    loads_.push_back(groups_.back() + "/" + each.candidate.schedule + "/" +
+                     std::to_string(each.candidate.micro_batch));
   }
 }
 
@@ -80,10 +82,13 @@ std::vector<std::size_t> Choice::next_of_large(std::size_t most) const {
   return chosen;
 }
 
-void Choice::learn(std::size_t number, SimTime iteration) {
+void Choice::learn(std::size_t number, SimTime iteration, bool repeats) {
   done_[number] = true;
   if (iteration.is_never()) {
     return;
+  }
+  if (!repeats) {
+    unlike_.insert(loads_[number]);
   }
   const auto time = static_cast<double>(iteration.ps());
   const bool known = seen_.contains(kinds_[number]);

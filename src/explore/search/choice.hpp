@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,8 +31,11 @@ class Choice {
   // For simulations that take long: of these without those whose bounds are longer than what the
   // most promising is expected to take, with the margin. They are left for when it is known.
   std::vector<std::size_t> next_of_large(std::size_t most) const;
+  // Whether its micro-batches may repeat: not where those of one with as many of the same schedule,
+  // degrees and layout did not.
+  bool may_repeat(std::size_t number) const { return !unlike_.contains(loads_[number]); }
   // What came of one; `never` where it did not finish.
-  void learn(std::size_t number, SimTime iteration);
+  void learn(std::size_t number, SimTime iteration, bool repeats = true);
   // Simulated otherwise.
   void beat(SimTime iteration);
 
@@ -55,9 +59,11 @@ class Choice {
   const std::vector<Ranked>& ranked_;
   std::vector<std::string> groups_;  // [ranked] by degrees and layout
   std::vector<std::string> kinds_;   // [ranked] of these by schedule
+  std::vector<std::string> loads_;   // [ranked] of groups by schedule and micro-batch
   std::vector<bool> done_;
   std::map<std::string, Seen> seen_;           // by kind
   std::map<std::string, double> least_ratio_;  // by layout
+  std::set<std::string> unlike_;               // loads whose micro-batches do not repeat
   double margin_;
   double best_;
 };

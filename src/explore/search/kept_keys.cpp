@@ -18,8 +18,11 @@ std::vector<std::string> names_of(const std::string& key, const CandidateLimits&
     return {"false", "true"};
   }
   if (key == "recompute") {
-    return {name_of(plan::Recompute::none), name_of(plan::Recompute::selective),
-            name_of(plan::Recompute::full)};
+    std::vector<std::string> names;
+    for (const auto& [name, recompute] : recomputations()) {
+      names.push_back(name);
+    }
+    return names;
   }
   if (key == "schedule") {  // those that hold the model once
     std::vector<std::string> names = plan::schedules().names();

@@ -7,17 +7,8 @@
 namespace tessera::explore {
 namespace {
 
-constexpr std::size_t fields = 11;
+constexpr std::size_t fields = 12;
 constexpr const char* end_of_line = ".";
-
-plan::Recompute recompute_from(const std::string& name) {
-  for (const plan::Recompute each : {plan::Recompute::selective, plan::Recompute::full}) {
-    if (name_of(each) == name) {
-      return each;
-    }
-  }
-  return plan::Recompute::none;
-}
 
 Candidate candidate_from(const std::string& key) {
   std::vector<std::string> parts = split(key, '/');
@@ -36,7 +27,7 @@ Candidate candidate_from(const std::string& key) {
   candidate.micro_batch = count(6);
   candidate.chunks = count(7);
   candidate.schedule = parts[8];
-  candidate.recompute = recompute_from(parts[9]);
+  candidate.recompute = recompute_named(parts[9]);
   candidate.zero = count(10);
   candidate.shard = count(11);
   candidate.overlap_gradients = parts[12] == "true";
@@ -56,12 +47,15 @@ std::string to_line(const Proposal& proposal) {
           as_field(proposal.message), std::to_string(proposal.bound.ps()),
           std::to_string(proposal.estimate.ps()), std::to_string(proposal.iteration.ps()),
           format_number(proposal.throughput), std::to_string(proposal.memory.count()),
-          proposal.tiles, end_of_line},
+          proposal.tiles, proposal.repeats ? "true" : "false", end_of_line},
       std::string(1, field_separator));
 }
 
 Proposal proposal_from(const std::string& line) {
-  const std::vector<std::string> parts = split(line, field_separator);
+  std::vector<std::string> parts = split(line, field_separator);
+  if (parts.size() == fields - 1) {  // of searches before `repeats` was kept
+    parts.insert(parts.end() - 1, "true");
+  }
   if (parts.size() != fields || parts.back() != end_of_line) {
     throw ConfigError("a line that is no proposal");
   }
@@ -78,6 +72,7 @@ Proposal proposal_from(const std::string& line) {
   proposal.throughput = number_from<double>(parts[7]);
   proposal.memory = Bytes(number_from<std::uint64_t>(parts[8]));
   proposal.tiles = parts[9];
+  proposal.repeats = parts[10] == "true";
   return proposal;
 }
 

@@ -111,12 +111,13 @@ Proposal Simulator::run(sim::Experiment& experiment, Proposal proposal,
   const std::unique_ptr<comm::Communicator> alone = comm::make_in_process();
   sim::RunRequest run;
   run.hooks.stop_requested = stop_requested;
-  run.replay_trials = trials;
+  run.replay_trials = proposal.repeats ? trials : 0;
   const trace::Summary summary = sim::run_with_replay(experiment, *alone, run);
   proposal.status = summary.status;
   proposal.message = summary.message;
   proposal.iteration = SimTime::from_ps(summary.iteration_time_ps);
   proposal.throughput = summary.throughput_samples_per_s;
+  proposal.repeats = summary.replayed_micro_batches > 0;
   proposal.memory = Bytes(0);
   for (const trace::PeakMemory& peak : summary.peak_memory) {
     proposal.memory = std::max(proposal.memory, Bytes(peak.bytes));
@@ -190,11 +191,7 @@ Candidate own_candidate(const config::Value& strategy, const std::string& usual_
   own.micro_batch = count_in(strategy, "micro_batch");
   own.chunks = count_in(strategy, "chunks");
   own.schedule = text_in(strategy, "schedule", own.chunks > 1 ? "interleaved" : "1f1b");
-  const std::string recompute = text_in(strategy, "recompute", "none");
-  own.recompute = recompute == "full"        ? plan::Recompute::full
-                  : recompute == "selective" ? plan::Recompute::selective
-                  : recompute == "alternate" ? plan::Recompute::alternate
-                                             : plan::Recompute::none;
+  own.recompute = recompute_named(text_in(strategy, "recompute", "none"));
   own.zero = strategy.find("zero") == nullptr ? 0 : count_in(strategy, "zero");
   own.shard = strategy.find("shard") == nullptr ? 0 : count_in(strategy, "shard");
   own.overlap_gradients = text_in(strategy, "overlap_gradients", "false") == "true";

@@ -30,8 +30,8 @@ class GraphsJob final : public Job {
     described_peaks_ = std::move(described);
   }
   // Of the plan that the graphs are; "": nothing.
-  void keep_placement_note(std::string note) { placement_note_ = std::move(note); }
-  const std::string& placement_note() const { return placement_note_; }
+  void keep_plan_notes(std::vector<std::string> notes) { plan_notes_ = std::move(notes); }
+  const std::vector<std::string>& plan_notes() const { return plan_notes_; }
   const std::vector<StagePeak>& peaks() const { return peaks_; }
   // Of an iteration, of a plan of a language model.
   void keep_tokens(std::uint64_t tokens) { tokens_ = tokens; }
@@ -66,7 +66,7 @@ class GraphsJob final : public Job {
   std::vector<Bytes> in_channels_;
   std::vector<StagePeak> peaks_;
   std::vector<JobDescription::Peak> described_peaks_;
-  std::string placement_note_;
+  std::vector<std::string> plan_notes_;
 };
 
 }  // namespace tessera::sim

@@ -1,5 +1,6 @@
 // Work that is graphs.
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "graphs/experiment.hpp"
@@ -56,9 +57,8 @@ class GraphsWork final : public Work {
 
   std::vector<std::string> notes() const override {
     std::vector<std::string> notes;
-    if (!job_.placement_note().empty()) {
-      notes.push_back(job_.placement_note());
-    }
+    std::copy_if(job_.plan_notes().begin(), job_.plan_notes().end(), std::back_inserter(notes),
+                 [](const std::string& note) { return !note.empty(); });
     if (!graph_.look.is_issued && platform_.compute && platform_.compute->has_hosts()) {
       notes.push_back(no_hosts + "graphs: only of plans it is known what hosts issue, and when");
     }

@@ -152,11 +152,13 @@ void read(const Json& json, const Spot& spot, std::vector<Measured>& value) {
     take(item, spot, "tenant", of_job.tenant);
     for (const auto& [name, number] : item.members()) {
       if (number.is_whole_in(0, std::numeric_limits<std::uint64_t>::max())) {
-        read(number, spot.inner(name),
-             of_job.measures.emplace_back(name, std::uint64_t{0}).value.emplace<std::uint64_t>());
+        std::uint64_t count = 0;
+        read(number, spot.inner(name), count);
+        of_job.measures.push_back({name, count});
       } else if (number.is_number()) {
-        read(number, spot.inner(name),
-             of_job.measures.emplace_back(name, 0.0).value.emplace<double>());
+        double measure = 0;
+        read(number, spot.inner(name), measure);
+        of_job.measures.push_back({name, measure});
       }
     }
   }

@@ -49,6 +49,18 @@ TEST(Choice, SimulatesNothingLargeBesideWhatMayRuleItOut) {
   EXPECT_EQ(choice.next_of_large(4), (std::vector<std::size_t>{2}));
 }
 
+TEST(Choice, TriesNoRepetitionWhereAsManyMicroBatchesOfTheSameHadNone) {
+  const std::vector<Ranked> all{ranked(1, 1, 50, 100), ranked(1, 1, 50, 110), ranked(1, 2, 50, 120),
+                                ranked(2, 1, 50, 130)};
+  Choice choice(all);
+  choice.learn(2, ps(100), true);
+  EXPECT_TRUE(choice.may_repeat(0));
+  choice.learn(0, ps(100), false);
+  EXPECT_FALSE(choice.may_repeat(1));
+  EXPECT_TRUE(choice.may_repeat(2));
+  EXPECT_TRUE(choice.may_repeat(3));
+}
+
 TEST(Choice, CorrectsEstimatesOfTheSameDegrees) {
   const std::vector<Ranked> all{ranked(1, 1, 10, 100), ranked(1, 2, 10, 105),
                                 ranked(2, 1, 10, 160)};

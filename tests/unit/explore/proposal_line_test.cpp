@@ -19,7 +19,13 @@ TEST(ProposalLine, GivesBackWhatItWas) {
   proposal.candidate->schedule = "1f1b";
   proposal.candidate->async_tensor = true;
   proposal.candidate->layout = "line";
-  EXPECT_EQ(proposal_from(to_line(proposal)).candidate, proposal.candidate);
+  for (const auto& [name, recompute] : recomputations()) {
+    proposal.candidate->recompute = recompute;
+    proposal.repeats = !proposal.repeats;
+    const Proposal read = proposal_from(to_line(proposal));
+    EXPECT_EQ(read.candidate, proposal.candidate) << name;
+    EXPECT_EQ(read.repeats, proposal.repeats);
+  }
 }
 
 // Before `async_tensor` was varied, keys had a part less.
@@ -31,6 +37,7 @@ TEST(ProposalLine, IsReadAsEarlierSearchesWroteIt) {
   EXPECT_FALSE(old.candidate->async_tensor);
   EXPECT_TRUE(old.candidate->overlap_passes);
   EXPECT_EQ(old.candidate->layout, "linear");
+  EXPECT_TRUE(old.repeats);  // was not kept either
   EXPECT_THROW(proposal_from("8/2/32/1/1/true/1/2/dualpipe-v/none/1/0/false/linear" + rest),
                ConfigError);
 }

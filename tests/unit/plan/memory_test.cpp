@@ -94,5 +94,18 @@ TEST(Capacity, NamesTheChannelThatWouldHoldTooMuch) {
   EXPECT_EQ(complaint_of(machine_text("sram: 10 kB", dram + ", capacity: 1 GB")), "");
 }
 
+TEST(Capacity, SaysWhatAPassHasBesideAndIsNotChecked) {
+  const auto note = [](const std::string& tile, const std::string& more = "") {
+    const std::string machine = machine_text(tile, dram + ", capacity: 1450 kB");
+    const Planned work = planned(strategy + more, machine);
+    return note_of_peaks(work.machine, work.plan);
+  };
+  EXPECT_THAT(note("sram: 10 kB"), AllOf(HasSubstr("DRAM channel 8 at"), HasSubstr("1.45 MB"),
+                                         HasSubstr("stage "), HasSubstr("tile.operands: dram")));
+  EXPECT_EQ(note("sram: 10 MB"), "");
+  EXPECT_EQ(note("sram: 0 B"), "");  // no limit
+  EXPECT_EQ(note("sram: 10 kB", "capacity: ignore\n"), "");
+}
+
 }  // namespace
 }  // namespace tessera::plan::memory_test
