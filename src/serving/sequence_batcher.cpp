@@ -270,27 +270,31 @@ class SequenceBatcher final : public Batcher {
     return true;
   }
 
-  // Who came last of those behind `keep` that are in no step.
+  // In no step, or in the one that is put together.
+  bool is_free(const Sequence& sequence) const {
+    return sequence.step == no_step || sequence.step == step_;
+  }
+  // Who came last of those behind `keep` that are free.
   std::size_t last_behind(std::size_t keep) const {
     for (std::size_t i = running_.size(); i-- > keep + 1;) {
-      if (running_[i].step == no_step) {
+      if (is_free(running_[i])) {
         return i;
       }
     }
     return nobody;
   }
-  // By priority, of those that are in no step but this one. Who needs room does not give way itself
+  // By priority, of those that are free. Who needs room does not give way itself
   // while one behind it is in another step: that one is asked once it is back.
   std::size_t last_in_order(std::size_t needs) const {
     std::size_t last = nobody;
     bool goes_before_one = false;
     for (std::size_t i = 0; i < running_.size(); ++i) {
-      const bool is_free = running_[i].step == no_step || running_[i].step == step_;
-      if (is_free && (last == nobody || order_.before(running_[last], running_[i]))) {
+      const bool may_give_way = is_free(running_[i]);
+      if (may_give_way && (last == nobody || order_.before(running_[last], running_[i]))) {
         last = i;
       }
       goes_before_one =
-          goes_before_one || (!is_free && order_.before(running_[needs], running_[i]));
+          goes_before_one || (!may_give_way && order_.before(running_[needs], running_[i]));
     }
     return last == needs && goes_before_one ? nobody : last;
   }
@@ -325,7 +329,7 @@ class SequenceBatcher final : public Batcher {
     if (!options_.continuous && !filling_) {
       return;
     }
-    if (order_.by_priority() && lacks_room_) {
+    if (lacks_room_) {
       return;
     }
     filling_ = false;
@@ -338,6 +342,7 @@ class SequenceBatcher final : public Batcher {
       const bool waits = options_.chunk == 0 && picked_ > 0 && left > budget - tokens_;
       if (!has_come || waits || !use_adapter(sequence)) {
         cache_.release(sequence);
+        filling_ = waits;
         return;
       }
       if (!try_to_pick(sequence, queries_of_prompt(sequence, budget))) {
@@ -356,8 +361,9 @@ class SequenceBatcher final : public Batcher {
       --load_with(sequence).waiting;
       ++load_with(sequence).running;
       running_.push_back(sequence);
-      filling_ = true;
     }
+    // Who else is there goes in with the next step.
+    filling_ = !waiting_.empty() && running_.size() < options_.sequences;
   }
 
   Batch batch_of(std::uint32_t number, SimTime now) {
@@ -376,6 +382,7 @@ class SequenceBatcher final : public Batcher {
         adapters.insert(sequence.what.adapter);
         batch.adapted += sequence.queries;
       }
+      batch.drafts = std::max(batch.drafts, drafts_in(sequence));
       if (sequence.generates()) {
         batch.emitting += sequence.queries;
       } else if (sequence.cached + sequence.queries == sequence.goal) {

@@ -33,6 +33,7 @@ struct Batch {
   std::vector<SequenceGroup> groups;  // of language models
   std::uint32_t emitting = 0;         // sequences that give a token
   std::uint32_t samples = 0;          // of other models
+  std::uint32_t drafts = 0;           // the most that go in of a sequence that generates
   // Blocks of the cache that go to another memory before it, and that come from there.
   std::uint64_t blocks_out = 0;
   std::uint64_t blocks_in = 0;

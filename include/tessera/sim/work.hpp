@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tessera/core/data_type.hpp"
@@ -108,6 +109,9 @@ class Work {
   virtual std::vector<executor::Activity> activities() const = 0;
   // What its levels leave out, and what of it has no effect; for users.
   virtual std::vector<std::string> notes() const { return {}; }
+  // What is drawn at random, by a name for users and the seed that it follows from: what two have
+  // alike of these is the same.
+  virtual std::vector<std::pair<std::string, std::uint64_t>> draws() const { return {}; }
   // Names of what computing is for, by the numbers of plan::Phase.
   virtual std::vector<std::string> phases() const = 0;
   virtual std::vector<Part> parts() const = 0;

@@ -1,7 +1,10 @@
 // Work that is that of several jobs on one machine.
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "jobs/joint_work.hpp"
 #include "tessera/compute/compute.hpp"
@@ -150,6 +153,7 @@ class JointWork final : public Work {
         notes.push_back(experiment_.jobs[number].name + ": " + note);
       }
     }
+    note_equal_draws(notes);
     return notes;
   }
   std::vector<std::string> phases() const override { return phases_; }
@@ -355,6 +359,23 @@ class JointWork final : public Work {
   }
 
  private:
+  void note_equal_draws(std::vector<std::string>& notes) const {
+    std::map<std::uint64_t, std::vector<std::string>> alike;
+    for (std::size_t number = 0; number < works_.size(); ++number) {
+      for (const auto& [name, seed] : works_[number]->draws()) {
+        alike[seed].push_back(experiment_.jobs[number].name + "/" + name);
+      }
+    }
+    for (const auto& [seed, names] : alike) {
+      if (names.size() > 1) {
+        notes.push_back("requests of " + names[0] + " and " + names[1] +
+                        (names.size() > 2 ? ", and of others," : "") +
+                        " follow from the same random numbers, and come together: a 'seed' of "
+                        "its own for each job makes them independent");
+      }
+    }
+  }
+
   void add_names(const PlacedJob& tenant, const Work& work, TenantPlace& place) {
     for (const Part& part : work.parts()) {
       parts_.push_back({tenant.name + "/" + part.name, part.tiles});

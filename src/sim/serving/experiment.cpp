@@ -192,11 +192,12 @@ ServedTenant read_tenant(Section& section, const ServingWork& work,
     section.error("name", "a tenant's name has no comma, which separates names in traces");
   }
   tenant.background = served_keys().background.read(section);
+  tenant.drawn_from = mix64(seed + place);
   const std::vector<serving::RequestClass> classes = read_classes(section, of_language);
   const ServedAdapters adapters = read_adapters(section, of_language, work);
   const Section requests = section.section("requests");
   if (!of_language) {
-    tenant.requests = requests_of(requests, tenant, classes, adapters.draw, mix64(seed + place), 0);
+    tenant.requests = requests_of(requests, tenant, classes, adapters.draw, tenant.drawn_from, 0);
   }
   Section batching = section.section("batching");
   tenant.batching = read_batching(batching, of_language);
@@ -217,7 +218,7 @@ ServedTenant read_tenant(Section& section, const ServingWork& work,
                                        : nullptr;
   if (of_language) {  // how long they may be is known of the model
     tenant.requests =
-        requests_of(requests, tenant, classes, adapters.draw, mix64(seed + place), longest);
+        requests_of(requests, tenant, classes, adapters.draw, tenant.drawn_from, longest);
   }
   tenant.replicas = served_keys().replicas.read(section);
   tenant.router = served_keys().router.read(section);

@@ -132,8 +132,7 @@ struct ServedKeys {
   config::Key<std::uint32_t> pipeline{"pipeline", 1, "stages, each of that many NPUs",
                                       config::between(1U, 4096U)};
   config::Key<std::uint32_t> expert{
-      "expert", 1,
-      "NPUs that experts are spread over, each with sequences of its own; steps are walked",
+      "expert", 1, "NPUs that experts are spread over, each with sequences of its own",
       config::between(1U, 4096U)};
   config::Key<std::uint32_t> replicas{
       "replicas", 1,

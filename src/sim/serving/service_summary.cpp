@@ -49,7 +49,7 @@ std::vector<std::uint64_t*> numbers_of(trace::Service& service) {
 
 // And those that are not whole and always there.
 std::vector<double*> fractions_of(trace::Service& service) {
-  std::vector<double*> fractions{&service.on_s};
+  std::vector<double*> fractions{&service.on_s, &service.met_per_s};
   for (trace::ServiceWindow& window : service.windows) {
     for (double* const fraction :
          {&window.running, &window.waiting, &window.cache_blocks, &window.replicas}) {
@@ -76,7 +76,9 @@ trace::ServiceWindow window_of(const executor::ServiceWindow& window, SimTime wi
           quantiles_of(window.latency)};
 }
 
-trace::Service service_of(const executor::Service& one, SimTime end) {
+// `now`: to which the run has come.
+trace::Service service_of(const executor::Service& one, SimTime now) {
+  const double seconds = (std::min(now, one.end) - std::min(now, one.begin)).seconds();
   trace::Service service;
   service.served = one.served;
   service.samples = one.samples;
@@ -90,11 +92,12 @@ trace::Service service_of(const executor::Service& one, SimTime end) {
   // Time that replicas were off costs nothing.
   constexpr double hour = 3600;
   const auto replicas = static_cast<double>(one.replicas);
-  service.on_s = std::max(0.0, replicas * end.seconds() - one.off_s);
+  service.on_s = std::max(0.0, replicas * seconds - one.off_s);
   if (one.price > 0 && one.tokens > 0) {
     service.cost_a_million_tokens =
-        (one.price * end.seconds() - one.unpaid) / hour / static_cast<double>(one.tokens) * 1e6;
+        (one.price * seconds - one.unpaid) / hour / static_cast<double>(one.tokens) * 1e6;
   }
+  service.met_per_s = seconds > 0 ? static_cast<double>(one.met) / seconds : 0.0;
   service.first_token = quantiles_of(one.first_token);
   service.between_tokens = quantiles_of(one.between_tokens);
   service.latency = quantiles_of(one.latency);
@@ -108,11 +111,11 @@ trace::Service service_of(const executor::Service& one, SimTime end) {
 // One rank knows services, the others have zeros.
 std::vector<trace::Service> gathered(const RankModels& models,
                                      const std::vector<std::string>& names,
-                                     const std::vector<executor::Service>& known, SimTime end) {
+                                     const std::vector<executor::Service>& known, SimTime now) {
   std::vector<trace::Service> services(names.size());
   std::vector<std::uint64_t> windows(names.size());
   for (std::size_t i = 0; i < known.size(); ++i) {
-    services[i] = service_of(known[i], end);
+    services[i] = service_of(known[i], now);
     windows[i] = services[i].windows.size();
   }
   models.communicator.reduce_sum(windows);
@@ -142,8 +145,6 @@ std::vector<trace::Service> gathered(const RankModels& models,
     const bool has_cost = sums[at++] > 0;
     const auto cost = std::bit_cast<double>(sums[at++]);
     services[i].cost_a_million_tokens = has_cost ? std::optional(cost) : std::nullopt;
-    services[i].met_per_s =
-        end > SimTime::zero() ? static_cast<double>(services[i].met) / end.seconds() : 0.0;
   }
   return services;
 }

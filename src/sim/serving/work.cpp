@@ -138,11 +138,26 @@ class ServedWork final : public Work {
     for (const executor::ServedTenant& tenant : work_.tenants) {
       note_streams(tenant, notes);
     }
+    for (std::size_t number = 0; number < work_.tenants.size(); ++number) {
+      if (work_.tenants[number].lead == number) {
+        note_long_prompts(work_.tenants[number], notes);
+      }
+    }
     note_npus(work_, notes);
     if (!data_type()) {
       notes.emplace_back("no peak is stated, as served models compute in several types of numbers");
     }
     return notes;
+  }
+  std::vector<std::pair<std::string, std::uint64_t>> draws() const override {
+    std::vector<std::pair<std::string, std::uint64_t>> all;
+    for (std::size_t number = 0; number < work_.tenants.size(); ++number) {
+      const executor::ServedTenant& tenant = work_.tenants[number];
+      if (tenant.lead == number && tenant.requests->is_drawn()) {
+        all.emplace_back(model_name(tenant), tenant.drawn_from);
+      }
+    }
+    return all;
   }
   std::vector<std::string> phases() const override { return services(); }
   std::vector<std::string> services() const override {
@@ -168,8 +183,7 @@ class ServedWork final : public Work {
       if (tenant.lead != i) {
         continue;
       }
-      const std::string name =
-          tenant.replicas > 1 ? tenant.name.substr(0, tenant.name.rfind('.')) : tenant.name;
+      const std::string name = model_name(tenant);
       if (tenant.replicas > 1) {
         names.push_back(name);
       }
@@ -293,6 +307,22 @@ class ServedWork final : public Work {
       notes.push_back("keys and values of " + tenant.name + " do not fit whole in SRAM (" +
                       to_short_string(tile.sram) +
                       ") beside the weights: all of them come from DRAM in each step");
+    }
+  }
+  // Without the number of a replica.
+  static std::string model_name(const executor::ServedTenant& tenant) {
+    return tenant.replicas > 1 ? tenant.name.substr(0, tenant.name.rfind('.')) : tenant.name;
+  }
+  static void note_long_prompts(const executor::ServedTenant& tenant,
+                                std::vector<std::string>& notes) {
+    const serving::BatchOptions& batching = tenant.batching;
+    const std::uint32_t most = batching.chunk > 0 ? batching.chunk : batching.tokens;
+    if (tenant.of_language && most > serving::most_queries &&
+        tenant.requests->largest().prompt > serving::most_queries) {
+      notes.push_back("a step of " + model_name(tenant) + " takes " +
+                      std::to_string(serving::most_queries) +
+                      " tokens of one prompt at most, the rest with the steps behind it "
+                      "(batching.chunk, batching.tokens)");
     }
   }
   bool hands_over(bool by_layers) const {

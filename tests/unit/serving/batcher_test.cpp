@@ -67,21 +67,38 @@ TEST(SequenceBatcher, GoesBatchByBatchWhenNotContinuous) {
   batcher->end(0, at(10), heard);
   ASSERT_TRUE(batcher->next(1, at(10)));
   batcher->end(1, at(20), heard);
-  batcher->arrive(2, language(6, 1));
+  batcher->arrive(2, language(4, 1));  // behind the last one that was there
   const auto batch = batcher->next(2, at(20));
   ASSERT_TRUE(batch);
-  EXPECT_EQ(batch->tokens(), 6U);  // arrived before the batch was closed
+  EXPECT_EQ(batch->tokens(), 2U);
   batcher->end(2, at(30), heard);
-  ASSERT_TRUE(batcher->next(3, at(30)));  // nobody is waiting: it is closed, and generates
-  batcher->arrive(3, language(4, 1));
-  batcher->end(3, at(40), heard);
-  const auto last = batcher->next(4, at(40));
+  const auto last = batcher->next(3, at(30));
   ASSERT_TRUE(last);
   EXPECT_EQ(last->tokens(), 1U);
-  batcher->end(4, at(50), heard);
-  const auto other = batcher->next(5, at(50));
+  batcher->end(3, at(40), heard);
+  const auto other = batcher->next(4, at(40));
   ASSERT_TRUE(other);
   EXPECT_EQ(other->tokens(), 4U);
+}
+
+TEST(SequenceBatcher, HasClosedABatchWhoeverComesWithEachStep) {
+  for (const std::uint32_t chunk : {0U, 8U}) {
+    BatchOptions options;
+    options.block = 1;
+    options.continuous = false;
+    options.chunk = chunk;
+    const auto batcher = make_sequence_batcher(options);
+    Heard heard;
+    for (std::uint32_t step = 0; step < 4; ++step) {
+      batcher->arrive(step, language(6, 4));
+      const auto batch = batcher->next(step, at(step * 10));
+      ASSERT_TRUE(batch);
+      EXPECT_EQ(batch->tokens(), step == 0 ? 6U : 1U) << chunk;
+      batcher->end(step, at(step * 10 + 10), heard);
+    }
+    ASSERT_TRUE(batcher->next(4, at(40)));
+    EXPECT_EQ(batcher->load().running, chunk == 0 ? 3U : 2U);
+  }
 }
 
 TEST(SequenceBatcher, FillsChunksBesideGeneration) {
@@ -135,6 +152,32 @@ TEST(SequenceBatcher, ComputesAgainWhatLostItsCache) {
 }
 
 // Whatever comes when, all requests get all their tokens, within what is allowed.
+// Requests that came later, keep the cache full and generate have been picked when it is the turn
+// of a prompt that has begun: they give way all the same, and nobody is admitted before it goes on.
+TEST(SequenceBatcher, DoesNotLetAPromptWaitForThoseBehindIt) {
+  BatchOptions options;
+  options.block = 16;
+  options.chunk = 64;
+  options.blocks = 16;
+  const auto batcher = make_sequence_batcher(options);
+  Heard heard;
+  std::uint32_t number = 0;
+  const auto step = [&] {
+    ASSERT_TRUE(batcher->next(number, at(number * 10)));
+    batcher->end(number, at(number * 10 + 10), heard);
+    ++number;
+  };
+  batcher->arrive(0, language(200, 2));
+  step();
+  for (std::uint32_t request = 1; request < 100; ++request) {
+    batcher->arrive(request, language(16, 100));
+  }
+  while (heard.tokens[0] < 2 && number < 20) {
+    step();
+  }
+  EXPECT_EQ(number, 5U);  // 64 tokens in a step but for those that others generate, and one more
+}
+
 TEST(SequenceBatcher, ServesRandomRequests) {
   std::mt19937_64 random(1);
   const auto between = [&](std::uint32_t low, std::uint32_t high) {
@@ -254,6 +297,7 @@ TEST(SequenceBatcher, GivesWhatDraftsGain) {
   std::uint32_t steps = 0;
   while (const auto batch = batcher->next(steps, SimTime::from_ps(steps))) {
     computed += batch->tokens();
+    EXPECT_EQ(batch->drafts, steps == 0 ? 0U : batch->tokens() - 1);  // none for a prompt
     const bool is_last = batcher->is_last(steps);
     batcher->end(steps, SimTime::from_ps(steps), counter);
     EXPECT_EQ(is_last, counter.last.has_value()) << steps;

@@ -171,6 +171,9 @@ struct Service {
   double price = 0;                 // of these together, an hour; of shared ones its shares
   double off_s = 0;                 // that replicas were off, added up
   double unpaid = 0;                // of the price, for that time [price an hour x s]
+  // Of the work that it is in; never: that goes on.
+  SimTime begin;
+  SimTime end = SimTime::never();
   TimeDistribution first_token;
   TimeDistribution between_tokens;
   TimeDistribution latency;

@@ -87,6 +87,7 @@ struct ServedTenant {
   bool by_layers = false;          // they hand over each layer once it is computed
   bool experts_spread = false;     // over the units of the model
   std::optional<Scaling> scaling;  // none: all are on all the time
+  std::uint64_t drawn_from = 0;    // seed of the requests, where they are drawn
   double price = 0;                // of an NPU, an hour
   std::size_t section = 0;         // that it was read from
   bool of_language = false;

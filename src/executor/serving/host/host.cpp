@@ -94,8 +94,7 @@ void ServingHost::begin_step(pdes::Context& context, std::uint32_t tenant, const
     step.awaited.push_back(static_cast<std::uint32_t>(step.parts[part].after.size()));
   }
   const ServedTenant& served = work_.tenants[tenant];
-  const std::uint32_t drafts = batch.emitting > 0 ? served.batching.drafts : 0;
-  const SimTime host = served.host + served.draft * std::int64_t{drafts};
+  const SimTime host = served.host + served.draft * std::int64_t{batch.drafts};
   if (host > SimTime::zero()) {
     context.send_self(host, pdes::Port(setup_.slot, serving_call_kind), number,
                       static_cast<std::uint16_t>(HostCall::prepared));

@@ -51,6 +51,8 @@ void ServingHost::put_price(std::uint32_t tenant, Service& service) const {
       ++alone;
     }
   }
+  service.begin = begin_;
+  service.end = unserved_ == 0 ? last_ : SimTime::never();
   service.off_s += off_s;
   service.price += served.price * (static_cast<double>(alone) + shares);
   service.unpaid += served.price * static_cast<double>(alone) * off_s;
@@ -87,7 +89,10 @@ std::vector<Service> ServingHost::service_totals() const {
       all.push_back(total);
     }
     for (const Service& of_class : tenants_[tenant].classes) {
-      all.emplace_back(of_class).npus = total.npus;
+      Service& told = all.emplace_back(of_class);
+      told.npus = total.npus;
+      told.begin = total.begin;
+      told.end = total.end;
     }
   }
   return all;
