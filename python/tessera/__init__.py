@@ -23,7 +23,7 @@ from __future__ import annotations
 from . import (arrivals, computes, memories, networks, remote_memories, schedulers, topologies,
                workloads)
 from ._version import VERSION as __version__
-from .errors import (ConfigError, Diagnostic, ModelError, ProgramError, Stopped, TesseraError,
+from .errors import (ConfigError, Diagnostic, MissingError, ModelError, ProgramError, Stopped, TesseraError,
                      TraceError)
 from .experiment import Check, Experiment, load
 from .many import grid, run_many, summaries
@@ -35,7 +35,7 @@ from .runs import Run, in_seconds
 
 __all__ = [
     "Check", "Coherence", "ConfigError", "Diagnostic", "Dram", "Execution", "Experiment", "Faults",
-    "LanguageModel", "Machine", "ModelError", "Picture", "ProgramError", "Progress", "Run",
+    "LanguageModel", "Machine", "MissingError", "ModelError", "Picture", "ProgramError", "Progress", "Run",
     "RunOptions", "ServedOnnx", "ServedTenant", "Stopped", "Strategy", "Tenant", "TesseraError", "Tile",
     "TileType", "TraceError", "__version__", "arrivals", "computes", "find_program", "grid",
     "in_seconds", "load", "memories", "networks", "remote_memories", "run_many", "schedulers",

@@ -60,6 +60,15 @@ class TraceError(TesseraError, OSError):
     exit_code = 74
 
 
+class MissingError(TesseraError, KeyError):
+    """A run has no such table, or served no such model."""
+
+    exit_code = 2
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
 class ProgramError(TesseraError):
     """The program was not found, or failed in a way that is a defect of its own."""
 

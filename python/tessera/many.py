@@ -10,7 +10,7 @@ from typing import Any, Literal, overload
 
 import pandas
 
-from .errors import TesseraError
+from .errors import ConfigError, TesseraError
 from .experiment import Experiment
 from .program import Bar
 from .runs import Run
@@ -66,7 +66,7 @@ def run_many(experiments: Iterable[Experiment], folder: PathLike = "out", *,
     names = [one.name for one in todo]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise ValueError(f"two experiments are called '{twice[0]}', and would share a folder")
+        raise ConfigError(f"two experiments are called '{twice[0]}', and would share a folder")
     side_by_side = workers or max(1, (os.cpu_count() or 1) // ranks)
     bar = Bar("runs") if progress is True else None
 

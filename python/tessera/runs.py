@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import math
 import os
 from collections.abc import Sequence
 from typing import Any
@@ -14,7 +15,7 @@ import pandas
 import xarray
 
 from . import pictures, yaml_text
-from .errors import TraceError
+from .errors import MissingError, TraceError
 
 PathLike = str | os.PathLike[str]
 
@@ -39,7 +40,7 @@ def _flat(served: dict[str, Any]) -> dict[str, Any]:
         if isinstance(value, dict):
             what = key.removesuffix("_ps")
             row.update((f"{what}_{name}", number) if name == "count"
-                       else (f"{what}_{name}_s", number / 1e12)
+                       else (f"{what}_{name}_s", number / 1e12 if value.get("count", 1) else math.nan)
                        for name, number in value.items())
         elif not isinstance(value, list):
             row[key] = value
@@ -161,7 +162,7 @@ class Run:
                 return pandas.DataFrame([
                     {"begin_s": number * one["window_ps"] / 1e12, **_flat(window)}
                     for number, window in enumerate(one["windows"])])
-        raise KeyError(f"{self.folder}: no requests to {tenant} were served")
+        raise MissingError(f"{self.folder}: no requests to {tenant} were served")
 
     # ---- The traces
 
@@ -195,7 +196,7 @@ class Run:
     def _rows(self, name: str) -> np.ndarray[Any, Any]:
         if name not in self._schema:
             known = ", ".join(self.tables) or "none: the run kept no trace"
-            raise KeyError(f"there is no table '{name}'; there are {known}")
+            raise MissingError(f"there is no table '{name}'; there are {known}")
         parts = [trace.read(name) for trace in self._traces.traces]
         return np.concatenate([part for part in parts if part.dtype.names] or parts)
 
@@ -278,7 +279,7 @@ class Run:
         what, keys = _OVER_TIME[table]
         frame = self.table(table)
         if frame.empty:
-            raise KeyError(f"the trace holds no rows of table '{table}': its model keeps no account, "
+            raise MissingError(f"the trace holds no rows of table '{table}': its model keeps no account, "
                            "or the trace level is none")
         things = frame.drop_duplicates(list(keys[:3])).sort_values(list(keys[:3]))
         edges = np.unique(np.concatenate([frame["begin"], frame["end"]]))

@@ -87,7 +87,8 @@ std::vector<std::uint64_t> tensor_degrees(const CandidateLimits& limits) {
   std::vector<std::uint64_t> degrees = divisors_of(
       limits.head_counts.empty() ? limits.devices : limits.head_counts.front(), limits.devices);
   std::erase_if(degrees, [&](std::uint64_t degree) {
-    return std::any_of(limits.head_counts.begin(), limits.head_counts.end(),
+    return degree < limits.adapters ||
+           std::any_of(limits.head_counts.begin(), limits.head_counts.end(),
                        [&](std::uint64_t heads) { return heads % degree != 0; });
   });
   return free_or_own<std::uint64_t>(limits, "tensor", limits.own.degrees.tensor, degrees);
@@ -168,7 +169,7 @@ class Visits {
 
   std::vector<char> sequence_values() const {
     std::vector<char> values{0};
-    if (has_tensor_groups() && limits_.sequence > 1 &&
+    if (has_tensor_groups() && limits_.adapters == 0 && limits_.sequence > 1 &&
         limits_.sequence / now_.context % now_.degrees.tensor == 0) {
       values.push_back(1);
     }

@@ -66,6 +66,9 @@ CapacityOutcome find_capacity(const CapacityRequest& request, comm::Communicator
   for (const std::string& text : request.over) {
     over.push_back(over_key_of(text));
     outcome.keys.push_back(over.back().key);
+    if (over.back().key == request.key) {
+      throw ConfigError("--over " + request.key + ": is the rate that is searched");
+    }
     combinations *= over.back().values.size();
   }
   for (std::size_t begin = 0; begin < combinations && outcome.complete;

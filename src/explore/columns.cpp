@@ -18,9 +18,8 @@ struct PlanColumn {
 };
 
 constexpr std::array plan_columns{
-    PlanColumn{"memory_per_tile_bytes",
-               "weights, gradients, optimizer state and activations of the tile that needs most",
-               [](const plan::StageMemory& memory) { return memory.total(); }},
+    PlanColumn{"memory_per_tile_bytes", "of the tile that needs most, when it holds most",
+               [](const plan::StageMemory& memory) { return memory.peak.total(); }},
     PlanColumn{"weights_per_tile_bytes",
                "weights, gradients and optimizer state of the tile that needs most",
                [](const plan::StageMemory& memory) { return memory.weight_state(); }},

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <system_error>
 
+#include "whole_number.hpp"
+
 namespace tessera::explore {
 namespace {
 
@@ -20,13 +22,6 @@ bool has_own_target(const config::Value& part) {
 std::string text_at(const config::Value& root, const std::string& path) {
   const config::Value* const value = value_at(root, path);
   return value == nullptr ? "" : value->text;
-}
-
-std::optional<std::uint64_t> whole_number(const std::string& text) {
-  std::uint64_t number = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool whole = read.ec == std::errc() && read.ptr == text.data() + text.size();
-  return whole ? std::optional(number) : std::nullopt;
 }
 
 // The tenant of a class of requests, NAME [CLASS]; else its own name.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <iterator>
 #include <memory>
@@ -240,12 +239,18 @@ double RateSearches::first_rate() {
   const config::Value* const rate = value_at(root, request_.key);
   double first = 0;
   if (rate != nullptr) {
-    std::from_chars(rate->text.data(), rate->text.data() + rate->text.size(), first);
+    std::string problem;
+    first = config::parse_as<double>(rate->text, problem).value_or(0.0);
   }
   if (!(first > 0) || !std::isfinite(first)) {
     // What is no rate at all is refused where it stands.
     sim::read_experiment(request_.experiment, alone_and_untraced(request_.overrides), loader());
     throw ConfigError(request_.key + ": the experiment has no such rate to begin with");
+  }
+  if (!request_.key.ends_with(".requests.rate") && !request_.key.ends_with(".requests.speed")) {
+    throw ConfigError(request_.key +
+                      ": is no rate of requests, as workload.tenants.N.requests.rate or "
+                      "workload.tenants.N.requests.speed");
   }
   return first;
 }

@@ -148,7 +148,27 @@ std::string met_column(const config::Value& experiment) {
              : "";
 }
 
+namespace {
+
+// Quantiles of nothing are 0 in a summary, beside a count of 0: here they are not there.
+void leave_out_empty(std::map<std::string, std::string>& numbers) {
+  constexpr std::string_view count = "_ps.count";
+  std::erase_if(numbers, [&](const auto& number) {
+    const std::string& name = number.first;
+    const std::size_t dot = name.rfind('.');
+    if (dot == std::string::npos || name.ends_with(count) || !is_of_services(name) ||
+        !std::string_view(name).substr(0, dot).ends_with("_ps")) {
+      return false;
+    }
+    const auto of_all = numbers.find(name.substr(0, dot) + ".count");
+    return of_all != numbers.end() && of_all->second == "0";
+  });
+}
+
+}  // namespace
+
 void name_services(const trace::Summary& summary, std::map<std::string, std::string>& numbers) {
+  leave_out_empty(numbers);
   const auto copy = [&](const std::string& from, const std::string& name) {
     const std::string to = services_head + name + ".";
     for (auto at = numbers.lower_bound(from); at != numbers.end() && at->first.starts_with(from);

@@ -1,7 +1,6 @@
 #include "tessera/explore/service_plan.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <utility>
 
@@ -10,6 +9,7 @@
 #include "tessera/core/error.hpp"
 #include "tessera/machine/machine.hpp"
 #include "tessera/sim/experiment.hpp"
+#include "whole_number.hpp"
 
 namespace tessera::explore {
 namespace {
@@ -40,11 +40,7 @@ struct Layout {
 
 std::uint64_t whole_at(const config::Value& root, const std::string& path, std::uint64_t usual) {
   const config::Value* const value = value_at(root, path);
-  std::uint64_t number = usual;
-  if (value != nullptr) {
-    std::from_chars(value->text.data(), value->text.data() + value->text.size(), number);
-  }
-  return number;
+  return value == nullptr ? usual : whole_number(value->text).value_or(usual);
 }
 
 // That the experiment has.

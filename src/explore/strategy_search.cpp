@@ -61,6 +61,7 @@ class Search {
         simulator_(request, loader()),
         limits_(limits_of(parts_.machine, parts_.workload, request.devices, request.full)),
         forecaster_(simulator_.experiment(), parts_.workload, simulator_.base()) {
+    limits_.adapters = simulator_.base().has_adapters() ? simulator_.base().adapters : 0;
     find_kept();
     cache_.close();  // all files have been read, once on every rank
     ledger_.emplace(request, cache_.hash(request.overrides, simulator_.experiment().files),

@@ -68,11 +68,20 @@ Work read_work(Request& request) {
   const auto traces = given.get_optional<std::string>(workload_key.key());
   const auto groups = given.get_optional<std::string>(groups_key.key());
   const auto size = size_key.read(given);
+  if (given.has("collective") && !work.pattern) {
+    return work;  // refused already
+  }
+  for (const OtherKey* const key : {&workload_key, &groups_key}) {
+    if (given.has(key->key()) && given.raw(key->key()).text.empty()) {
+      given.error(key->key(), "names no file");
+      return work;
+    }
+  }
   if (traces.has_value() == work.pattern.has_value()) {
     given.error("",
                 "give what is to run: either workload=PREFIX, what the names of traces begin "
                 "with, or collective=NAME and size=SIZE, each behind a --with");
-  } else if (work.pattern.has_value() != size.has_value()) {
+  } else if (work.pattern.has_value() != given.has(size_key.key())) {
     given.error(size ? "size" : "", "collective and size go together");
   }
   if (!request.diagnostics.empty()) {

@@ -191,7 +191,7 @@ Operation Cutter::weight_gradient(const Operator& op) const {
   // The new gradient is read, the sum so far read and written (Megatron-LM's main_grad).
   operation.added +=
       (element_size(workload_.data_type) + workload_.gradient_bytes_per_parameter * 2) *
-      tile_parameters(op);
+      used(op, weights_of(op));
   if (op.is_matrix_product()) {
     const MatrixProduct product = cut_product(op);
     operation.product = {product.depth, product.columns, product.rows, product.count};
@@ -373,7 +373,7 @@ Operands Cutter::operands(const Operator& op) const {
   operands.weights = read_weights(op);
   operands.inputs = element * moved.inputs;
   operands.outputs = element * moved.outputs;
-  operands.gradients = workload_.gradient_bytes_per_parameter * tile_parameters(op);
+  operands.gradients = workload_.gradient_bytes_per_parameter * used(op, weights_of(op));
   return operands;
 }
 

@@ -40,7 +40,7 @@ class GraphWalk {
       for (std::size_t place = 0; place < phase.size(); ++place) {
         take(phase[place], scheduled.pass_of(phase[place]));
         if (phase[place].action == Action::execute) {
-          nodes_.back().issue = issue_of(phase, place, entry == 0);
+          nodes_.back().issue = issue_of(program, entry, place);
         }
       }
     }

@@ -4,10 +4,12 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <string_view>
 #include <utility>
 
 #include "tessera/config/without_effect.hpp"
+#include "tessera/plan/plan.hpp"
 
 namespace tessera::plan {
 namespace {
@@ -266,6 +268,19 @@ void note_keys_without_effect(Section& section, const workload::Workload& worklo
   note_software(section.section("software"), workload, strategy);
   note_wires_without_effect(section.section("wires"), workload, strategy);
   note_placement(section.section("placement"), strategy);
+}
+
+std::string note_of_recomputation(const workload::Workload& workload, const Strategy& strategy) {
+  const auto keeps = [](const workload::Layer& layer) {
+    return std::any_of(layer.operators.begin(), layer.operators.end(),
+                       [](const workload::Operator& op) { return op.kept_results > 0; });
+  };
+  if (!workload.training || strategy.recompute != Recompute::alternate ||
+      std::any_of(workload.layers.begin(), workload.layers.end(), keeps)) {
+    return "";
+  }
+  return "recompute: alternate keeps results in the layers of language models alone: here all is "
+         "computed again, as with full";
 }
 
 }  // namespace tessera::plan

@@ -67,6 +67,12 @@ def export_makes_folders(program):
     timeline = program.scratch / "an" / "other" / "t.json.gz"
     done = program.call("export", program.folder, "-o", timeline)
     expect(done.returncode == 0 and timeline.exists(), done.stderr_text)
+    done = program.call("export", program.folder, "-o", timeline)
+    expect(done.returncode == 0, done.stderr_text)
+    notes = program.scratch / "notes.yaml"
+    notes.write_text("name: mine\n", encoding="utf-8")
+    expect_refusal(program.call("export", program.folder, "-o", notes), 2, "did not write it")
+    expect(notes.read_text(encoding="utf-8") == "name: mine\n", "it is another file now")
     expect_refusal(program.call("export", program.folder, "-o", timeline / "below" / "t.json.gz"), 74,
                    "cannot make the folder")
     expect_refusal(program.call("export", program.folder, "--format", "chakra", "-o", prefix), 2,

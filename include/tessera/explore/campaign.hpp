@@ -79,6 +79,9 @@ struct CampaignFault {
 // what the closed form says.
 std::optional<CampaignFault> fault_of(const Campaign& campaign);
 
+// Of an iteration, some of which wait for slow devices [s].
+double mean_iteration_s(const Campaign& campaign);
+
 // Throws ConfigError where there is a fault.
 CampaignResult outlook_of(const Campaign& campaign);
 

@@ -77,6 +77,7 @@ struct CandidateLimits {
   bool cuts_tokens = true;           // else the context degree is 1: states go from token to token
   std::uint64_t experts = 0;         // expert degrees divide them; 0: there are none
   std::uint64_t near = 1;            // tiles that are close together (a server)
+  std::uint32_t adapters = 0;        // of tensor groups, which send whole tensors; 0: none
   bool selective = false;            // whether there is something to recompute selectively
   std::vector<std::string> layouts;  // names
   bool full = false;

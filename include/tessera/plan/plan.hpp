@@ -214,6 +214,9 @@ std::vector<Bytes> bytes_in_channels(const machine::Machine& machine, const Plan
 // channel have, when they hold most, which the check of capacity lets pass; "" where none do.
 std::string note_of_peaks(const machine::Machine& machine, const Plan& plan);
 
+// What is to be said where recomputation is not what its name says; "" elsewhere.
+std::string note_of_recomputation(const workload::Workload& workload, const Strategy& strategy);
+
 // Layers of each stage: consecutive, none empty, with the smallest possible largest cost and, among
 // those, the smallest sum of squared costs. `costs` [kinds][layers] of each layer on stages of a
 // kind, `kind_of` [stages]. Gives the first layer of each stage and the end, [stages + 1].

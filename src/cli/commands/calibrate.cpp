@@ -196,6 +196,12 @@ int calibrate_command(const Words& words, comm::Communicator& world) {
   if (request.constants.empty()) {
     throw ConfigError("--fit: no key of the machine file to fit");
   }
+  for (std::size_t i = 1; i < request.constants.size(); ++i) {
+    const auto before = request.constants.begin() + static_cast<std::ptrdiff_t>(i);
+    if (std::find(request.constants.begin(), before, *before) != before) {
+      throw ConfigError("--fit " + *before + ": asked for twice");
+    }
+  }
   if (options.has("output")) {
     check_output(
         options.text("output"),

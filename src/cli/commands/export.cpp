@@ -6,6 +6,7 @@
 #include "output_file.hpp"
 #include "tessera/cli/commands.hpp"
 #include "tessera/cli/options.hpp"
+#include "tessera/comm/first_rank.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/sim/simulation.hpp"
@@ -53,7 +54,6 @@ void export_chrome(const Options& options) {
   request.to = options.value<SimTime>("to").value_or(SimTime::never());
   request.limit = static_cast<std::uint64_t>(options.number("limit", 0, most));
   require_folder(request.folder);
-  make_folder_of(request.output);
   const trace::ChromeExport result = trace::export_chrome(request);
   std::cout << result.output << ": " << result.slices << " slices, " << result.messages
             << " messages, " << result.bins << " counter bins";
@@ -112,6 +112,10 @@ int export_command(const Words& words, comm::Communicator& world) {
   if (format != "chrome" && format != "chakra") {
     const std::vector<std::string> formats{"chrome", "chakra"};
     throw ConfigError("--format: " + unknown_name("format", format, formats));
+  }
+  if (format == "chrome" && options.has("output")) {
+    comm::on_first_rank(world, [&] { make_folder_of(options.text("output")); });
+    check_output(options.text("output"), trace::begins_as_chrome_export, "export", world);
   }
   if (world.rank() != 0) {
     return 0;

@@ -267,8 +267,7 @@ class ProgramExecutor final : public Executor {
 
   compute::Issue issue_now(const TileState& tile) const {
     const plan::Program& program = places_.program(tile);
-    return plan::issue_of(program.instructions(program.schedule[tile.entry]), tile.instruction,
-                          tile.entry == 0);
+    return plan::issue_of(program, tile.entry, tile.instruction);
   }
 
   // Starts an instruction; true when there is nothing to wait for.

@@ -138,7 +138,9 @@ std::string with_numbers(const std::string& text, const std::vector<NumberInFile
     const config::Place& other = numbers[b].place;
     return std::pair(one.line, one.column) > std::pair(other.line, other.column);
   });
-  for (const std::size_t i : order) {
+  std::vector<std::string> above;  // comments of the line, of what is on its right
+  for (std::size_t place = 0; place < order.size(); ++place) {
+    const std::size_t i = order[place];
     const NumberInFile& number = numbers[i];
     const auto at = static_cast<std::size_t>(number.place.line) - 1;
     ensure(at < lines.size(), "a number behind the end of its file");
@@ -152,8 +154,13 @@ std::string with_numbers(const std::string& text, const std::vector<NumberInFile
     line = line.substr(0, begin) + texts[i] + (is_alone ? "  # " + comments[i] + told : behind);
     if (!is_alone) {
       const std::string margin(std::min(line.find_first_not_of(' '), line.size()), ' ');
-      lines.insert(lines.begin() + static_cast<std::ptrdiff_t>(at),
-                   margin + "# " + number.key + ": " + comments[i]);
+      above.push_back(margin + "# " + number.key + ": " + comments[i]);
+    }
+    const bool is_first =
+        place + 1 == order.size() || numbers[order[place + 1]].place.line != number.place.line;
+    if (is_first) {
+      lines.insert(lines.begin() + static_cast<std::ptrdiff_t>(at), above.rbegin(), above.rend());
+      above.clear();
     }
   }
   std::string joined;

@@ -4,6 +4,8 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -61,7 +63,9 @@ class Reader {
       : path_(std::move(path)), diagnostics_(diagnostics) {}
 
   std::vector<Measurement> read(const std::string& text) {
-    for (std::size_t begin = 0; begin < text.size();) {
+    constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+    for (std::size_t begin = text.starts_with(byte_order_mark) ? byte_order_mark.size() : 0;
+         begin < text.size();) {
       const std::size_t end = std::min(text.find('\n', begin), text.size());
       ++line_;
       const std::string line = text.substr(begin, end - begin);

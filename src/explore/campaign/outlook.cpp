@@ -38,13 +38,23 @@ struct Parts {
   double last_s = 0;  // and one of this, if there is any
 };
 
+// Of iterations that wait for a slow device.
+double waiting_share(const Campaign& campaign) {
+  const double none_slow =
+      campaign.straggler_share < 1
+          ? portable_exp(campaign.devices * portable_log(1 - campaign.straggler_share))
+          : 0;
+  return 1 - none_slow;
+}
+
 Parts parts_of(const Campaign& campaign, double work_s) {
   Parts parts;
   const double between = campaign.failures_per_s > 0 ? 1 / campaign.failures_per_s : longest_s;
   parts.interval_s = campaign.interval_s.value_or(
       campaign.checkpoint_s > 0 ? best_interval(campaign.checkpoint_s, between)
-                                : campaign.iteration_s);
-  parts.interval_s = std::clamp(parts.interval_s, campaign.iteration_s, std::max(work_s, 1e-9));
+                                : mean_iteration_s(campaign));
+  parts.interval_s =
+      std::min(std::max(parts.interval_s, mean_iteration_s(campaign)), std::max(work_s, 1e-9));
   parts.whole = std::floor(work_s / parts.interval_s);
   parts.last_s = std::max(0.0, work_s - parts.whole * parts.interval_s);
   return parts;
@@ -142,12 +152,7 @@ Expected expected_of(const Campaign& campaign) {
   Expected expected;
   CampaignResult& result = expected.result;
   result.work_s = campaign.iteration_s * campaign.iterations;
-  const double none_slow =
-      campaign.straggler_share < 1
-          ? portable_exp(campaign.devices * portable_log(1 - campaign.straggler_share))
-          : 0;
-  const double waits = 1 - none_slow;
-  result.stragglers_s = result.work_s * waits * (campaign.straggler_slowdown - 1);
+  result.stragglers_s = result.work_s * waiting_share(campaign) * (campaign.straggler_slowdown - 1);
   const double busy_s = result.work_s + result.stragglers_s;
   const Parts& parts = expected.parts = parts_of(campaign, busy_s);
   result.interval_s = parts.interval_s;
@@ -200,6 +205,10 @@ std::optional<CampaignFault> fault_in(const Campaign& campaign, const Expected& 
 }
 
 }  // namespace
+
+double mean_iteration_s(const Campaign& campaign) {
+  return campaign.iteration_s * (1 + waiting_share(campaign) * (campaign.straggler_slowdown - 1));
+}
 
 std::optional<CampaignFault> fault_of(const Campaign& campaign) {
   return fault_in(campaign, expected_of(campaign));

@@ -1,9 +1,12 @@
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <optional>
 #include <string>
+#include <system_error>
 
 #include "tessera/config/key.hpp"
+#include "tessera/core/text.hpp"
 #include "tessera/explore/campaign.hpp"
 #include "tessera/trace/summary.hpp"
 
@@ -76,7 +79,16 @@ const Key<std::uint32_t> trials_key{"trials", 200, "that are drawn; 0: none",
 void read_iteration(config::Section& section, Campaign& campaign) {
   std::optional<trace::Summary> summary;
   if (const auto folder = run_key.read(section)) {
-    summary = trace::read_summary(*folder + "/summary.json");
+    const std::string path = *folder + "/summary.json";
+    if (std::error_code unknown; !std::filesystem::is_regular_file(path, unknown)) {
+      section.error("run", "there is no run in '" + *folder + "': it has no summary.json");
+      return;
+    }
+    summary = trace::read_summary(path);
+    if (!summary->services.empty()) {
+      section.error("run", "serves requests, and has no iterations of a training");
+      return;
+    }
   }
   config::Section part = section.section("iteration");
   const auto time = time_key.read(part);
@@ -84,7 +96,7 @@ void read_iteration(config::Section& section, Campaign& campaign) {
   const auto power = power_key.read(part);
   const auto idle = idle_power_key.read(part);
   const auto tokens = tokens_key.read(part);
-  if (!summary && (!time || !devices)) {
+  if (!summary && (!part.has("time") || !part.has("devices"))) {
     section.error("iteration", "needs time and devices, or `run` a run that has them");
     return;
   }
@@ -95,7 +107,7 @@ void read_iteration(config::Section& section, Campaign& campaign) {
   campaign.idle_power_w = idle.value_or(campaign.power_w);
   campaign.tokens_per_iteration =
       tokens.value_or(summary ? static_cast<double>(summary->tokens_per_iteration) : 0);
-  if (campaign.iteration_s <= 0 || campaign.devices < 1) {
+  if (summary && (campaign.iteration_s <= 0 || campaign.devices < 1)) {
     section.error("run", "has not finished an iteration");
   }
 }
@@ -156,7 +168,15 @@ Campaign read_campaign(config::Section& section) {
   campaign.power_usage = usage_key.read(prices);
   campaign.seed = campaign_seed_key.read(section);
   campaign.trials = trials_key.read(section);
-  if (campaign.iteration_s > 0 && campaign.iterations > 0) {  // else there are complaints already
+  if (campaign.iteration_s > 0 && campaign.devices > 0 && campaign.iterations > 0) {
+    // Else there are complaints already.
+    if (const double least = mean_iteration_s(campaign);
+        campaign.interval_s && *campaign.interval_s < least) {
+      section.section("checkpoint")
+          .error("interval",
+                 "is shorter than an iteration, which takes " + format_number(least) + " s");
+      return campaign;
+    }
     if (const auto fault = fault_of(campaign)) {
       section.error(fault->key, fault->message);
     }

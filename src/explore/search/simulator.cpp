@@ -1,7 +1,6 @@
 #include "search/simulator.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <new>
 #include <utility>
 #include <vector>
@@ -12,6 +11,7 @@
 #include "tessera/sim/programs/use_strategy.hpp"
 #include "tessera/sim/simulation.hpp"
 #include "usual_settings.hpp"
+#include "whole_number.hpp"
 
 namespace tessera::explore {
 namespace {
@@ -27,11 +27,7 @@ const config::Value* member_of(const config::Value& mapping, const char* key) {
 
 std::uint32_t count_in(const config::Value& mapping, const char* key) {
   const config::Value* const value = member_of(mapping, key);
-  std::uint32_t count = 1;
-  if (value != nullptr) {
-    std::from_chars(value->text.data(), value->text.data() + value->text.size(), count);
-  }
-  return count;
+  return value == nullptr ? 1 : static_cast<std::uint32_t>(whole_number(value->text).value_or(1));
 }
 
 std::string text_in(const config::Value& mapping, const char* key, const std::string& usual) {

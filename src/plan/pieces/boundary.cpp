@@ -21,7 +21,7 @@ void PieceWriter::transfer(Action action, Side side, Traffic traffic, std::uint6
   const Peer peer = onward ? Peer::next_stage : Peer::previous_stage;
   const Bytes whole = cutter_.tensor_bytes(elements);
   if (strategy_.has_adapters() && tensor_parallel()) {
-    transfer_by_adapters(action, peer, traffic, whole);
+    transfer_by_adapters(action, peer, traffic, elements);
     return;
   }
   const bool scatter = strategy_.boundary == Boundary::scattered && tensor_parallel() &&
@@ -35,19 +35,22 @@ void PieceWriter::transfer(Action action, Side side, Traffic traffic, std::uint6
 }
 
 // PALM, equations (7) and (8); the all-reduce of (7) stands before the boundary.
-void PieceWriter::transfer_by_adapters(Action action, Peer peer, Traffic traffic, Bytes whole) {
+void PieceWriter::transfer_by_adapters(Action action, Peer peer, Traffic traffic,
+                                       std::uint64_t elements) {
   const GroupShape parts{strategy_.degrees.tensor, 1, 1, strategy_.adapters};
   GroupShape adapters = parts;
   adapters.among_leaders = true;
   const Group group = tables_.group_of(parts);
   const bool sums = strategy_.boundary == Boundary::reduced && traffic == Traffic::activation;
+  const Bytes whole = cutter_.tensor_bytes(elements);
+  const Bytes parted = sums ? cutter_.partial_sums(elements) : whole;
   if (sums && action == Action::send) {
-    collective(Action::collective, Kind::reduce, group, whole);
+    collective(Action::collective, Kind::reduce, group, parted);
   }
-  move(action, peer, traffic, group, whole);
+  move(action, peer, traffic, group, parted);
   if (action == Action::receive) {
     if (sums) {
-      collective(Action::collective, Kind::all_reduce, tables_.group_of(adapters), whole);
+      collective(Action::collective, Kind::all_reduce, tables_.group_of(adapters), parted);
     }
     collective(Action::collective, Kind::broadcast, group, whole);
   }

@@ -102,7 +102,7 @@ class PieceWriter {
   // Throws ConfigError where partial sums are wanted and there are none.
   void check_sums() const;
   bool leaves_sum(std::size_t index, const workload::Operator& op) const;
-  void transfer_by_adapters(Action action, Peer peer, Traffic traffic, Bytes whole);
+  void transfer_by_adapters(Action action, Peer peer, Traffic traffic, std::uint64_t elements);
   void move(Action action, Peer peer, Traffic traffic, Group senders, Bytes bytes);
   void access(Action action, const std::string& name, std::uint8_t slot, Bytes bytes);
   void wait_accesses(std::uint64_t mask);

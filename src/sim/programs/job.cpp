@@ -332,8 +332,9 @@ std::vector<JobDescription::Peak> described_peaks(const plan::Plan& plan) {
 void ProgramsReader::use_graphs(GraphsJob& job, plan::Plan plan, std::vector<Bytes> in_channels) {
   job.keep_peaks(peaks_of(setup_.platform.machine, plan), described_peaks(plan));
   job.keep_in_channels(std::move(in_channels));
-  job.keep_plan_notes(
-      {note_of_placement(placed_by_), plan::note_of_peaks(setup_.platform.machine, plan)});
+  job.keep_plan_notes({note_of_placement(placed_by_),
+                       plan::note_of_peaks(setup_.platform.machine, plan),
+                       plan::note_of_recomputation(workload_, plan.strategy)});
   Section workload = setup_.section.section("workload");
   add_source(
       job.graph(),

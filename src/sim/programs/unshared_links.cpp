@@ -48,13 +48,11 @@ void note_unshared_links(const Platform& platform, const workload::Workload& wor
   const SimTime own = time_of(platform, workload, plan, sharing);
   const SimTime shared = time_of(platform, workload, plan, plan::Sharing::links);
   if (own > SimTime::zero() && (shared - own) * 100 >= own) {
-    const double percent =
-        100.0 * static_cast<double>((shared - own).ps()) / static_cast<double>(own.ps());
     notes.push_back(
         "messages do not share all links of their way: had those of collectives and "
         "between stages, an iteration would take about " +
-        rounded(shared - own) + " longer, " + format_number(std::round(percent)) +
-        " % (machine.network.model: packet or flow)");
+        rounded(shared - own) + " longer, " + rounded(shared) + " in place of " + rounded(own) +
+        " in closed form (machine.network.model: packet or flow)");
   }
 }
 

@@ -141,8 +141,9 @@ void read_npus_of(Section& section, ServedTenant& tenant, std::size_t npus) {
 // Steps whose times are sums share nothing with others.
 void check_whole_steps(const ServingWork& work, Section& workload, std::vector<Section>& sections) {
   std::set<std::uint32_t> taken;
-  for (const ServedTenant& tenant : work.tenants) {
-    if (tenant.model->stages() > 1) {
+  for (std::size_t number = 0; number < work.tenants.size(); ++number) {
+    const ServedTenant& tenant = work.tenants[number];
+    if (tenant.model->stages() > 1 && tenant.lead == number) {
       sections[tenant.section].error("pipeline",
                                      "steps of several stages go beside each other; 'steps' of "
                                      "the workload must be walked");

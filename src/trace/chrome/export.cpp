@@ -301,4 +301,8 @@ ChromeExport export_chrome(const ChromeExportOptions& options) {
   return Exporter(options).run();
 }
 
+bool begins_as_chrome_export(std::string_view beginning) {
+  return begin_of_gzip(beginning, chrome_head.size()) == chrome_head;
+}
+
 }  // namespace tessera::trace

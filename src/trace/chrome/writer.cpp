@@ -49,7 +49,7 @@ std::string microseconds(std::int64_t ps) {
 }
 
 ChromeWriter::ChromeWriter(const std::string& path) : file_(path) {
-  file_.write("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
+  file_.write(chrome_head);
 }
 
 void ChromeWriter::event(const JsonObject& object) {

@@ -10,6 +10,9 @@
 
 namespace tessera::trace {
 
+// What such a file begins with.
+inline constexpr std::string_view chrome_head = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[";
+
 // A JSON object in the making. Keys are plain names without anything to escape.
 class JsonObject {
  public:

@@ -61,4 +61,22 @@ void GzFile::finish() {
   finished_ = true;
 }
 
+std::string begin_of_gzip(std::string_view beginning, std::size_t most) {
+  constexpr int of_gzip = 16 + MAX_WBITS;
+  std::string bytes(beginning);
+  std::string text(most, ' ');
+  z_stream stream{};
+  if (inflateInit2(&stream, of_gzip) != Z_OK) {
+    return "";
+  }
+  stream.next_in = reinterpret_cast<Bytef*>(bytes.data());
+  stream.avail_in = static_cast<uInt>(bytes.size());
+  stream.next_out = reinterpret_cast<Bytef*>(text.data());
+  stream.avail_out = static_cast<uInt>(text.size());
+  inflate(&stream, Z_SYNC_FLUSH);
+  text.resize(text.size() - stream.avail_out);
+  inflateEnd(&stream);
+  return text;
+}
+
 }  // namespace tessera::trace

@@ -3,6 +3,7 @@
 
 #include <zlib.h>
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -32,5 +33,9 @@ class GzFile {
   gzFile file_ = nullptr;
   bool finished_ = false;
 };
+
+// The first `most` bytes of the text of which `beginning` is the beginning as a gzip file; less
+// where that does not say so many, or is of no gzip file.
+std::string begin_of_gzip(std::string_view beginning, std::size_t most);
 
 }  // namespace tessera::trace

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "calibrate/constants.hpp"
 #include "calibrate/least_squares.hpp"
 #include "files.hpp"
 
@@ -150,6 +151,19 @@ TEST(Calibrate, NamesConstantsThatTimesDoNotTellApart) {
   EXPECT_NEAR(found.confusions[0].powers[0] * found.confusions[0].powers[1], -1, 0.01);
   EXPECT_FALSE(std::isfinite(found.constants[0].standard_error));
   EXPECT_LT(found.after.mean_absolute, 0.002);  // met all the same
+}
+
+// A comment of one stood where the number of the other was looked for.
+TEST(Calibrate, WritesSeveralNumbersOfALine) {
+  const std::string line = "dram: {bandwidth: 100 GB/s, latency: 100 ns}";
+  const std::string text = "name: m\n" + line + "\n";
+  config::Diagnostics diagnostics;
+  const auto numbers =
+      find_numbers("m.yaml", text, {"dram.latency", "dram.bandwidth"}, diagnostics);
+  ASSERT_EQ(numbers.size(), 2U);
+  EXPECT_EQ(with_numbers(text, numbers, {"441.4 ns", "112 GB/s"}, {"one", "two"}),
+            "name: m\n# dram.bandwidth: two\n# dram.latency: one\n"
+            "dram: {bandwidth: 112 GB/s, latency: 441.4 ns}\n");
 }
 
 TEST(Calibrate, NamesConstantsWithoutEffect) {

@@ -192,6 +192,31 @@ TEST(Campaign, ReadsItsFile) {
             std::string::npos);
   EXPECT_NE(complaint_of(iteration + "work: {days: 1}\nrestart: -1\n").find("restart"),
             std::string::npos);
+  EXPECT_NE(complaint_of("run: none/such\nwork: {days: 1}\n")
+                .find("c.yaml:1:1: error: run: there is no run in 'none/such'"),
+            std::string::npos);
+  const std::string zero = complaint_of("iteration: {time: 0, devices: 8}\nwork: {days: 1}\n");
+  EXPECT_EQ(zero.find("needs time"), std::string::npos) << zero;
+}
+
+// Checkpoints are written between iterations, some of which wait for a slow device.
+TEST(Campaign, HasNoMoreCheckpointsThanIterations) {
+  const std::string slow =
+      "iteration: {time: 10, devices: 20}\nwork: {iterations: 100}\n"
+      "stragglers: {share: 0.01, slowdown: 1.5}\n";
+  EXPECT_NE(complaint_of(slow + "checkpoint: {interval: 10.5, cost: 1}\n")
+                .find("4:14: error: checkpoint.interval: is shorter than an iteration, which takes "
+                      "10.9"),
+            std::string::npos);
+  Campaign campaign;
+  campaign.iteration_s = 10;
+  campaign.devices = 20;
+  campaign.iterations = 100;
+  campaign.checkpoint_s = 1e-6;  // for which the best interval is short
+  campaign.failures_per_s = 1e-3;
+  campaign.straggler_share = 0.01;
+  campaign.straggler_slowdown = 1.5;
+  EXPECT_NEAR(outlook_of(campaign).interval_s, 10 * (1 + 0.5 * (1 - std::pow(0.99, 20))), 1e-9);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "chrome_runs.hpp"
+#include "store/gz_file.hpp"
 #include "tessera/trace/records.hpp"
 #include "tessera/trace/run_folder.hpp"
 #include "trace_test_support.hpp"
@@ -334,6 +335,22 @@ TEST(ChromeExport, StandsInTheRunFolder) {
   EXPECT_THAT(verify_run_folder(folder.path()), IsEmpty());
   prepare_run_folder(folder.path(), 1);
   EXPECT_TRUE(std::filesystem::exists(folder.file("trace.json.gz")));
+}
+
+TEST(ChromeExport, KnowsItsOwnFiles) {
+  const TempFolder folder;
+  write_run(folder, small_run());
+  ChromeExportOptions options;
+  options.folder = folder.path();
+  const std::string written = contents_of(export_chrome(options).output);
+  EXPECT_TRUE(begins_as_chrome_export(std::string_view(written).substr(0, 512)));
+  EXPECT_FALSE(begins_as_chrome_export(""));
+  EXPECT_FALSE(begins_as_chrome_export("name: x\n"));
+  const std::string other = folder.file("other.gz");
+  GzFile file(other);
+  file.write("{\"displayTimeUnit\":\"ms\"}");
+  file.finish();
+  EXPECT_FALSE(begins_as_chrome_export(contents_of(other)));
 }
 
 }  // namespace

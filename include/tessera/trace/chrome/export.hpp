@@ -17,6 +17,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tessera/core/time.hpp"
@@ -53,5 +54,8 @@ struct ChromeExport {
 // IoError when the folder is no complete run with traces or the output cannot be written,
 // ConfigError for an unknown stage or tile, a time span without an instant, or a limit of zero.
 ChromeExport export_chrome(const ChromeExportOptions& options);
+
+// Whether a file that begins so may be such an export.
+bool begins_as_chrome_export(std::string_view beginning);
 
 }  // namespace tessera::trace
