@@ -355,7 +355,7 @@ class ServedTenant(Section):
     pipeline: int | None
     """stages, each of that many NPUs; integer, 1 to 4096; default: 1"""
     expert: int | None
-    """NPUs that experts are spread over, each with sequences of its own; steps are walked; integer, 1 to 4096; default: 1"""
+    """NPUs that experts are spread over, each with sequences of its own; integer, 1 to 4096; default: 1"""
     replicas: int | None
     """of the model, each on NPUs of its own, for the same requests; where steps are walked, 64 of all models; integer, 1 to 4096; default: 1"""
     router: Literal["round-robin", "least-work", "prefix"] | None

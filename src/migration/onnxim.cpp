@@ -150,6 +150,9 @@ Interconnect read_interconnect(Source& config, std::int64_t cores, Migrated& mig
 
 std::string read_type(Source& config, std::int64_t& bytes) {
   bytes = config.take<std::int64_t>("precision", {1, 4}).value_or(2);
+  if (bytes == 3) {
+    config.error("precision", "expected 1, 2 or 4 bytes");
+  }
   return bytes == 1 ? "int8" : bytes == 2 ? "fp16" : "fp32";
 }
 

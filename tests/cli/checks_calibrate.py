@@ -1,7 +1,7 @@
 """Constants of a machine file from measured times."""
 import json
 
-from program import HERE, check, expect, fits
+from program import HERE, check, expect, expect_refusal, fits
 
 CONFIGS = HERE.parent.parent / "configs"
 # Llama-2-7B's products on A100, 512 to 4096 tokens: tests/validation/reference/operators_a100.csv (Vidur).
@@ -71,6 +71,12 @@ def calibrate_refuses_with_place(program):
     expect(done.returncode == 2, done.stderr_text)
     expect("bad.csv:2:9: error: '64x64' is no product" in done.stderr_text, done.stderr_text)
     expect("bad.csv:3:18: error: '5' has no unit" in done.stderr_text, done.stderr_text)
+    for head, row, complaint in (
+            ("experiment,time", "none.yaml,5 us", "line.csv:2:1: error: .*none.yaml"),
+            ("collective,size,ranks,time", "all-reduce,1 MB,999,5 us", "line.csv:2:1: error: .*tiles")):
+        line = write(program, "line.csv", "\ufeff%s\n%s\n" % (head, row))
+        expect_refusal(calibrate(program, line, ["compute.matrix_efficiency"]), 2, complaint)
+    expect_refusal(calibrate(program, data, ["compute.matrix_efficiency"] * 2), 2, "asked for twice")
     done = calibrate(program, data, [])
     expect(done.returncode == 2 and "--fit" in done.stderr_text, done.stderr_text)
     done = calibrate(program, program.scratch / "none.csv", ["compute.matrix_efficiency"])

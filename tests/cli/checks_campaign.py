@@ -55,4 +55,4 @@ def campaign_refuses(program):
     expect_refusal(program.call("campaign", path), 2, r"bad.yaml:6:1: error: trials: would draw .* failures, at most 1e\+09; "
                    r"expected are .* days with a goodput of .* %")
     path.write_text("run: nowhere\nwork: {days: 1}\n")
-    expect_refusal(program.call("campaign", path), 74, "nowhere")
+    expect_refusal(program.call("campaign", path), 2, "bad.yaml:1:1: error: run: there is no run in 'nowhere'")

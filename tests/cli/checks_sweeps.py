@@ -35,6 +35,7 @@ def sweep_and_its_table(program):
     expect(left == ["points", "sweep.csv", "sweep.h5", "sweep.json", "sweep.resolved.yaml"], left)
     rows = csv_of(program.folder).splitlines()
     expect(len(rows) == 21 and rows[0].startswith("point,strategy.pipeline,strategy.tensor,"), rows[0])
+    expect_refusal(program.call("show", program.folder), 2, "is a sweep; tessera report shows its points")
     # The same folder may be used again; --set reaches every point.
     again = program.call("sweep", sweep, "-o", program.folder, "-q", "--set", "strategy.data=0")
     expect(again.returncode == 3, again.stderr_text)

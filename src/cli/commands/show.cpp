@@ -7,6 +7,7 @@
 #include "tessera/cli/options.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/drawing/drawing.hpp"
+#include "tessera/explore/table/table.hpp"
 #include "tessera/sim/machine_file.hpp"
 #include "tessera/trace/run_folder.hpp"
 #include "tessera/trace/summary.hpp"
@@ -82,8 +83,11 @@ int show_command(const Words& words, comm::Communicator& world) {
     return 0;
   }
   require_folder(folder);
-  const trace::Summary summary =
-      trace::read_summary((std::filesystem::path(folder) / "summary.json").string());
+  const std::filesystem::path path = std::filesystem::path(folder) / "summary.json";
+  if (!std::filesystem::exists(path) && explore::holds_sweep(folder)) {
+    throw ConfigError({folder, 0, 0, "is a sweep; tessera report shows its points"});
+  }
+  const trace::Summary summary = trace::read_summary(path.string());
   std::cout << (options.flag("json") ? trace::to_json(summary) : trace::to_table(summary));
   int code = 0;
   if (summary.status != "running") {

@@ -41,28 +41,46 @@ class Model {
     std::vector<SimTime> times;
     std::unique_ptr<sim::Experiment> alone;  // for operators
     for (const Measurement& measured : measurements_) {
-      switch (measured.what) {
-        case Measurement::What::operation:
-          if (!alone) {
-            alone = std::make_unique<sim::Experiment>(inline_experiment(
-                "{kind: collective, collective: all-reduce, size: 1 kB}", settings));
-          }
-          times.push_back(
-              alone->compute->duration(alone->machine, alone->machine.tile, measured.operation));
-          break;
-        case Measurement::What::collective:
-          times.push_back(
-              time_of(inline_experiment(collective_text(measured), settings), measured));
-          break;
-        case Measurement::What::iteration:
-          times.push_back(time_of(experiment_of(measured, settings), measured));
-          break;
+      try {
+        times.push_back(time_of(measured, settings, alone));
+      } catch (const ConfigError& error) {
+        throw at_its_line(error, measured.place);
       }
     }
     return times;
   }
 
  private:
+  static constexpr const char* inline_name = "(measurement)";
+
+  // What is of no file of the user's is of the line with the measurement.
+  static ConfigError at_its_line(const ConfigError& error, const config::Place& place) {
+    std::vector<Diagnostic> all = error.diagnostics();
+    for (Diagnostic& one : all) {
+      if (one.file.empty() || one.file.ends_with(inline_name)) {
+        one = {place.file, place.line, 1, one.message};
+      }
+    }
+    return ConfigError(std::move(all));
+  }
+
+  SimTime time_of(const Measurement& measured, const std::vector<std::string>& settings,
+                  std::unique_ptr<sim::Experiment>& alone) const {
+    switch (measured.what) {
+      case Measurement::What::operation:
+        if (!alone) {
+          alone = std::make_unique<sim::Experiment>(inline_experiment(
+              "{kind: collective, collective: all-reduce, size: 1 kB}", settings));
+        }
+        return alone->compute->duration(alone->machine, alone->machine.tile, measured.operation);
+      case Measurement::What::collective:
+        return time_of(inline_experiment(collective_text(measured), settings), measured);
+      case Measurement::What::iteration:
+        return time_of(experiment_of(measured, settings), measured);
+    }
+    throw InternalError("a measurement outside its list");
+  }
+
   static std::string collective_text(const Measurement& measured) {
     return "{kind: tenants, tenants: [{name: measured, tiles: 0-" +
            std::to_string(measured.ranks - 1) +
@@ -78,7 +96,7 @@ class Model {
   sim::Experiment inline_experiment(const std::string& workload,
                                     const std::vector<std::string>& settings) const {
     const std::string around =
-        (std::filesystem::path(request_.machine).parent_path() / "(measurement)").string();
+        (std::filesystem::path(request_.machine).parent_path() / inline_name).string();
     config::Value name;
     name.kind = config::Value::Kind::scalar;
     name.text = std::filesystem::path(request_.machine).filename().string();
@@ -103,9 +121,8 @@ class Model {
     const std::unique_ptr<comm::Communicator> alone = comm::make_in_process();
     const trace::Summary summary = sim::run_with_replay(experiment, *alone, {});
     if (summary.status != "finished") {
-      throw ConfigError(measured.place.file + ":" + std::to_string(measured.place.line) +
-                        ":1: error: " + measured.title + ": " + summary.status + ": " +
-                        summary.message);
+      throw ConfigError({measured.place.file, measured.place.line, 1,
+                         measured.title + ": " + summary.status + ": " + summary.message});
     }
     const bool iterates =
         measured.what == Measurement::What::iteration && summary.iteration_time_ps > 0;

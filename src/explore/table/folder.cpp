@@ -124,6 +124,11 @@ std::string sweep_log_path(const std::string& folder, int rank) {
   return folder + "/" + points_folder + "/" + name.data() + log_suffix;
 }
 
+bool holds_sweep(const std::string& folder) {
+  std::error_code unknown;
+  return fs::is_regular_file(fs::path(folder) / sweep_state_name, unknown);
+}
+
 std::vector<SweepRow> read_sweep_logs(const std::string& folder) {
   std::map<std::uint64_t, SweepRow> rows;
   try {

@@ -204,9 +204,10 @@ void write_file_atomically(const std::string& path, const std::string& text) {
   try {
     write_new(aside, text);
     sync_and_rename(aside, path);
-  } catch (const IoError&) {
+  } catch (const IoError& error) {
     ::unlink(aside.c_str());
-    throw;
+    const std::string told = error.what();
+    throw IoError(told.starts_with(aside) ? path + told.substr(aside.size()) : told);
   }
 }
 
