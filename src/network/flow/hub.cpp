@@ -107,6 +107,7 @@ std::uint32_t FlowHub::add_flow(const Message& message, SimTime since) {
     number = static_cast<std::uint32_t>(messages_.size());
     messages_.push_back(message);
   } else {
+    std::pop_heap(free_.begin(), free_.end(), std::greater<>());
     number = free_.back();
     free_.pop_back();
     messages_[number] = message;
@@ -252,6 +253,7 @@ void FlowHub::end_flows(pdes::Context& context) {
 void FlowHub::free_flow(std::uint32_t number) {
   messages_[number].active = false;
   free_.push_back(number);
+  std::push_heap(free_.begin(), free_.end(), std::greater<>());
   if (shared_.outlook != nullptr) {
     ++watches_[number].generation;
   }
@@ -314,6 +316,7 @@ void FlowHub::restore(pdes::StateReader& reader) {
   account_.restore(reader);
   messages_ = reader.get_all<Message>();
   free_ = reader.get_all<std::uint32_t>();
+  std::make_heap(free_.begin(), free_.end(), std::greater<>());
   woken_at_ = reader.get<SimTime>();
   to_share_ = reader.get<SimTime>();
   asked_ = reader.get_all<SimTime>();
