@@ -57,8 +57,9 @@ def by_kind_and_dimension(run):
             begin, end = _spans(rows[keys == key])
             busy, open_ = sums.get(key, (0, 0))
             sums[key] = (busy + covered(begin, end), open_ + exposed(begin, end, *hides))
+    count = len(tiles.keys() | _by_node(run.read("operators")).keys())
     return [(kinds[key // 256] if key // 256 < len(kinds) else f"kind {key // 256}", key % 256,
-             busy / len(tiles), open_ / len(tiles)) for key, (busy, open_) in sorted(sums.items())]
+             busy / count, open_ / count) for key, (busy, open_) in sorted(sums.items())]
 
 
 def tile_times(run):

@@ -124,9 +124,12 @@ class RunFolder:
         return any(trace.rows("requests") for trace in self.traces)
 
     def end_ps(self):
-        """End of what is known of the run."""
+        """End of what is known of the run: of its traces, where its summary goes on evenly (run.replay)."""
+        traced = max((trace.committed_ps for trace in self.traces), default=0)
         simulated = self.summary.get("simulated_time_ps") if self.complete else None
-        return int(simulated or max((trace.committed_ps for trace in self.traces), default=0))
+        if traced and self.summary.get("replayed_micro_batches"):
+            return int(traced)
+        return int(simulated or traced)
 
     def nodes(self):
         nodes = self.read("nodes")

@@ -4,7 +4,7 @@ import numpy as np
 
 from .errors import NothingToDraw
 
-COMMUNICATION = ("tensor", "data", "context", "expert", "pipeline")
+COMMUNICATION = ("tensor", "data", "context", "expert", "pipeline", "collective", "message")
 
 
 def from_summary(run):

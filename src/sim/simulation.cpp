@@ -220,7 +220,10 @@ class RankRun {
            std::to_string(partition.ranks) + " regions, " + std::to_string(partition.cut_links) +
            " directed links cut, imbalance " + format_number(partition.imbalance));
     detail("lookahead " + to_string(experiment_.lookahead) + ", synchronization " +
-           experiment_.options.synchronization);
+           experiment_.options.synchronization +
+           (experiment_.options.synchronization == "promise" && !models_promise(experiment_)
+                ? ": as window, since work of this kind promises nothing"
+                : ""));
   }
 
   void pause_watch(bool pause) const {

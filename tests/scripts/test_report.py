@@ -129,7 +129,25 @@ class Reports(unittest.TestCase):
                 self.assertEqual(len(one[name]) + 1, len(one["edges"]), name)
             self.assertGreater(max(one["running"]), 0)
             self.assertEqual((one["running"][-1], one["waiting"][-1]), (0, 0), "all are served")
+        # Of jobs that train, stages by the names of their jobs.
+        memory = report["runs"][0]["memory"]
+        peaks = {row[0]: row[-1] for row in memory["table"]["rows"]}
+        self.assertEqual([one["stage"] for one in memory["over_time"]], ["train/0", "train/1"])
+        for one in memory["over_time"]:
+            self.assertEqual(max(map(sum, zip(*one["parts"].values()))), peaks[one["stage"]])
         self.browse("run", self.base / "served.html", served / "summary.json")
+
+    def test_shares_are_of_what_was_simulated(self):
+        words = ("--set", "run.iterations=2", "--set", "strategy.micro_batch=1", "--set", "workload.batch=64")
+        experiment = REPOSITORY / "configs" / "experiments" / "quickstart.yaml"
+        busy = {}
+        for replay in ("none", "exact"):
+            folder = self.run_of(experiment, f"replay {replay}", *words, "--set", f"run.replay={replay}")
+            _, report = self.report(folder)
+            table = report["runs"][0]["operators"]
+            shares = [row[-1] for row in table["rows"]]
+            busy[replay] = sum(share for share in shares if isinstance(share, (int, float)))
+        self.assertAlmostEqual(busy["exact"] / busy["none"], 1, delta=0.05)
 
     def test_sections_agree_with_the_summary(self):
         _, report = self.report(self.small)

@@ -10,6 +10,7 @@
 // lookup reads the rows it takes.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <variant>
@@ -53,19 +54,28 @@ struct Attention {
   std::uint64_t keys = 0;  // those of a cache included
   std::uint64_t key_width = 0;
   std::uint64_t value_width = 0;
-  bool causal = false;  // a query does not see the keys of later ones
+  bool causal = false;       // a query does not see the keys of later ones
+  std::uint64_t past = 0;    // of the keys, those before the one that comes with the first query
+  std::uint64_t window = 0;  // keys that a causal query sees at most; 0: all
   // Of the projections of its input that the operator does itself [FLOP].
   std::uint64_t projection_flops = 0;
 
-  // Twice the keys that a query sees in the mean: with a causal mask half of those that come with
-  // the queries, as flash attention of transformers counts them, and all before them; a query alone
-  // sees all.
-  std::uint64_t twice_keys() const {
-    const bool hides = causal && queries > 1 && queries <= keys;
-    return 2 * keys - (hides ? queries : 0);
+  // Twice the keys that the queries of a head see, added up: with a causal mask half of those that
+  // come with the queries, as flash attention of transformers counts them, and all before them, of
+  // which a window leaves the last ones; a query alone sees all. With K the keys that one sees at
+  // most, the integral of 2 min(x, K) from the past to that and the queries.
+  std::uint64_t twice_seen() const {
+    const std::uint64_t most = causal && window > 0 ? std::min(keys, window) : keys;
+    if (!causal || queries <= 1 || past >= most) {
+      return 2 * most * queries;
+    }
+    const std::uint64_t rising = std::min(past + queries, most);
+    return rising * rising - past * past + 2 * most * (past + queries - rising);
   }
+  // In the mean of queries.
+  std::uint64_t twice_keys() const { return queries > 0 ? twice_seen() / queries : 2 * keys; }
   // Twice the pairs of queries and keys of all heads.
-  std::uint64_t twice_pairs() const { return batch * heads * queries * twice_keys(); }
+  std::uint64_t twice_pairs() const { return batch * heads * twice_seen(); }
 };
 
 // LSTM (4 gates), GRU (3), RNN (1).

@@ -73,20 +73,27 @@ _SERIES = 400  # points of a stage over time, each the most of its span
 
 
 def _over_time(run, names):
-    """[{stage, edges [ps], parts: {name: bytes}}] by the table `memory` of the trace; none without one."""
+    """[{stage ("3", of a tenant "chat/3"), edges [ps], parts: {name: bytes}}] by the table `memory` of the trace; none without one."""
     try:
         rows, nodes = run.read("memory"), run.nodes()
     except (KeyError, NothingToDraw):  # of a run without a trace, or by an older program
         return []
-    stage_of = {int(node): int(stage) for node, stage in zip(nodes["node"], nodes["stage"])}
+    tenants = run.names("tenants")
+    place_of = {int(node): (int(tenant), int(stage))
+                for node, tenant, stage in zip(nodes["node"], nodes["tenant"], nodes["stage"])}
+
+    def named(place):
+        tenant, stage = place
+        return f"{tenants[tenant]}/{stage}" if 0 <= tenant < len(tenants) else str(stage)
+
     found = []
-    for node in sorted({int(node) for node in rows["node"]}, key=lambda one: stage_of.get(one, -1)):
+    for node in sorted({int(node) for node in rows["node"]}, key=lambda one: place_of.get(one, (-1, -1))):
         own = rows[rows["node"] == node]
         own = own[own["end"].argsort(kind="stable")]
         step = -(-len(own) // _SERIES)
         spans = [own[first:first + step] for first in range(0, len(own), step)]
         fullest = [span[sum(span[name].astype("u8") for name in names).argmax()] for span in spans]
-        found.append({"stage": stage_of.get(node, -1), "end_ps": [int(span["end"][-1]) for span in spans],
+        found.append({"stage": named(place_of.get(node, (-1, -1))), "end_ps": [int(span["end"][-1]) for span in spans],
                       "parts": {name: [int(row[name]) for row in fullest] for name in names}})
     return found
 

@@ -3,6 +3,7 @@
 //
 // Source: Operators.md of ONNX and onnxruntime's ContribOperators.md for inputs, attributes and
 // shapes. With a cache the keys are those before and the new ones.
+#include <algorithm>
 #include <array>
 
 #include "operators.hpp"
@@ -62,6 +63,7 @@ std::int64_t past_of(const Operands& node, std::size_t at, std::size_t axis) {
 Plan multi_head(const Operands& node) {
   const Shape& query = node.shape(0);
   Attention work;
+  work.causal = node.flag("unidirectional");
   require(node, query.size() == 3 || query.size() == 5, 0);
   work.batch = count(query[0]);
   work.queries = count(query[1]);
@@ -78,6 +80,7 @@ Plan multi_head(const Operands& node) {
   require(node, key.size() >= 3 && key.size() <= 5, 1);
   const std::int64_t past = past_of(node, 6, 2);
   work.keys = count((key.size() == 4 ? key[2] : key[1]) + past);
+  work.past = count(past);
   if (key.size() != 5) {
     const Shape& value = node.shape(2);
     require(node, value.size() == 3 || value.size() == 4, 2);
@@ -109,9 +112,22 @@ Plan grouped(const Operands& node) {
   work.kv_heads = count(kv_heads);
   work.queries = count(query[1]);
   work.key_width = work.value_width = count(query[2] / (packed ? heads + 2 * kv_heads : heads));
-  work.keys = count(query[1] + past_of(node, 3, 2));
+  work.past = count(past_of(node, 3, 2));
+  work.keys = work.queries + work.past;
   work.causal = true;
-  return plan_of(node, work);
+  const std::int64_t window = node.integer("local_window_size", -1);
+  if (window == 0 || window < -1) {
+    node.fail("attribute 'local_window_size' should be above 0, or -1; got " +
+              std::to_string(window));
+  }
+  work.window = window > 0 ? count(window) : 0;
+  Plan plan = plan_of(node, work);
+  if (work.window > 0 && work.keys > work.window - 1 + work.queries) {
+    // Earlier keys are in the cache, and seen by none.
+    plan.work.keys = work.window - 1 + work.queries;
+    plan.work.past = work.window - 1;
+  }
+  return plan;
 }
 
 void set_plan(Operands& node, const Plan& plan) {
@@ -185,11 +201,15 @@ Plan standard(const Operands& node) {
   work.key_width = count(key.width);
   work.value_width = count(value.width);
   work.causal = node.flag("is_causal");
+  work.past = count(past_of(node, 4, 2));
   Plan plan = plan_of(node, work);
   if (node.shape(0).size() == 4) {
     plan.output = {node.shape(0)[0], query.heads, query.length, value.width};
   }
   plan.work.keys = keys_there(node, work);
+  if (node.has(6)) {  // the new ones are the last of those that are there
+    plan.work.past = plan.work.keys - std::min(plan.work.keys, work.queries);
+  }
   return plan;
 }
 
@@ -228,7 +248,8 @@ Plan with_projection(const Operands& node, std::size_t past_at) {
   work.batch = count(input[0]);
   work.heads = work.kv_heads = count(heads);
   work.queries = count(input[1]);
-  work.keys = count(input[1] + past_of(node, past_at, 3));
+  work.past = count(past_of(node, past_at, 3));
+  work.keys = work.queries + work.past;
   work.key_width = count(widths[0] / heads);
   work.value_width = count(widths[2] / heads);
   work.projection_flops =

@@ -11,8 +11,10 @@
 namespace tessera::onnx {
 namespace {
 
+// In the numbers of the scales, as ONNX's own shapes: 10 times 0.7 are 7 in fp32.
 std::int64_t scaled(const Operands& node, std::int64_t side, double scale) {
-  const double result = std::floor(static_cast<double>(side) * scale);
+  const auto result =
+      static_cast<double>(std::floor(static_cast<float>(side) * static_cast<float>(scale)));
   if (!(scale > 0) || !(result <= static_cast<double>(most_elements))) {
     node.fail("a side of " + std::to_string(side) + " cannot be scaled by that factor");
   }

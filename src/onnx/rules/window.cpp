@@ -45,7 +45,12 @@ Shape positions(const Operands& node, const Shape& image, Window& window) {
       node.fail("a window that reaches over " + std::to_string(reach) + " on a side of " +
                 std::to_string(side) + " with padding");
     }
-    output.push_back((room + (round_up ? stride - 1 : 0)) / stride + 1);
+    std::int64_t places = (room + (round_up ? stride - 1 : 0)) / stride + 1;
+    // A window that would begin in the padding behind is none (ONNX, MaxPool: ceil_mode).
+    if (round_up && (places - 1) * stride >= side + window.pads[i]) {
+      --places;
+    }
+    output.push_back(places);
   }
   return output;
 }

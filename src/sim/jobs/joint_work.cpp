@@ -36,6 +36,12 @@ class Renaming final : public executor::Observer {
     observer_.on_operator(here);
   }
   void on_message(const executor::MessageRecord& record) override { observer_.on_message(record); }
+  void on_memory(const executor::MemoryRecord& record) override {
+    executor::MemoryRecord here = record;
+    here.pass.phase =
+        static_cast<plan::Phase>(place_.phases[static_cast<std::size_t>(record.pass.phase)]);
+    observer_.on_memory(here);
+  }
   bool hears_messages_of_graphs() const override { return observer_.hears_messages_of_graphs(); }
   void on_collective_phase(const executor::CollectivePhaseRecord& record) override {
     executor::CollectivePhaseRecord here = record;

@@ -86,6 +86,10 @@ class ScalingRun {
     report.synchronization = experiment_.options.synchronization;
     report.by_rounds = std::find(round_policies.begin(), round_policies.end(),
                                  report.synchronization) != round_policies.end();
+    if (!report.by_rounds && !models_promise(experiment_)) {
+      report.by_rounds = true;
+      note("work of this kind promises nothing: its ranks meet in rounds, as with window");
+    }
     report.nodes = experiment_.machine.topology->nodes();
     report.costs = request_.costs;
     report.version = version();

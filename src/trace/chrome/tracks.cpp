@@ -28,7 +28,9 @@ Lane lane_of(std::string_view activity) {
   if (activity == "compute") {
     return Lane::compute;
   }
-  if (activity == "tensor" || activity == "data" || activity == "pipeline") {
+  constexpr std::array<std::string_view, 7> communication{
+      "tensor", "data", "context", "expert", "pipeline", "collective", "message"};
+  if (std::find(communication.begin(), communication.end(), activity) != communication.end()) {
     return Lane::communication;
   }
   if (activity == "memory") {

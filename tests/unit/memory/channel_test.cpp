@@ -104,6 +104,30 @@ TEST(ChannelMemory, EndsWithTheLastBurstOnAnyNetwork) {
   }
 }
 
+// Bursts of one size that are over at one instant come in the order in which they were sent, also
+// where others have been there before.
+TEST(ChannelMemory, EndsWithTheLastBurstOfEachOfManyWrites) {
+  for (const std::string network : {"model: packet", "model: analytical", "model: flow"}) {
+    for (const char* const bursts : {"2", "3", "4", "8"}) {
+      const Described machine =
+          row(2, std::string("burst: 100 B, request: 0 B, max_bursts: ") + bursts, network);
+      constexpr std::int64_t apart = 1'000'000'000;
+      constexpr std::uint64_t bytes = 10'000;
+      std::vector<Access> accesses;
+      for (std::uint16_t number = 0; number < 9; ++number) {
+        accesses.push_back({number * apart, 1, bytes, true, number});
+      }
+      const Outcome outcome = run(machine, accesses);
+      ASSERT_EQ(outcome.done.size(), accesses.size());
+      for (std::size_t i = 0; i < accesses.size(); ++i) {
+        EXPECT_GE(outcome.done[i].at_ps - accesses[i].at_ps,
+                  2 * hop_ps + static_cast<std::int64_t>(bytes) * 2000 + response_ps)
+            << network << ' ' << bursts << ' ' << i;
+      }
+    }
+  }
+}
+
 TEST(ChannelMemory, SplitsSmallAccessesIntoNoEmptyBursts) {
   // 17 bytes in 16 bursts of two bytes at most: 16 acknowledged parts, none empty.
   const Outcome outcome =

@@ -140,8 +140,8 @@ TEST(Operators, EinsumIsAProduct) {
 
 // Four sequences of 32 heads of 16 over 8 heads of keys, `past` of which are there; asks for
 // `queries` more.
-void add_grouped_queries(ModelMaker& model, std::int64_t queries, std::int64_t past,
-                         const std::vector<std::string>& more = {}) {
+::onnx::NodeProto* add_grouped_queries(ModelMaker& model, std::int64_t queries, std::int64_t past,
+                                       const std::vector<std::string>& more = {}) {
   model.add_opset("com.microsoft", 1);
   model.input("q", {4, queries, 32 * 16});
   model.input("k", {4, queries, 8 * 16});
@@ -154,6 +154,7 @@ void add_grouped_queries(ModelMaker& model, std::int64_t queries, std::int64_t p
   node->set_domain("com.microsoft");
   set(node, "num_heads", 32);
   set(node, "kv_num_heads", 8);
+  return node;
 }
 
 TEST(Operators, GroupedQueriesReadFewKeys) {
@@ -163,6 +164,69 @@ TEST(Operators, GroupedQueriesReadFewKeys) {
   EXPECT_EQ(shape_of(import.graph, "present_k"), (Shape{4, 8, 100, 16}));
   EXPECT_EQ(cost_of(import.graph, import.graph.nodes[0]).matrix,
             Flops(2ULL * 4 * 32 * 1 * 100 * 32));
+}
+
+// Of a window queries see the last keys alone, and of a cache that is longer none see the others.
+TEST(Operators, GroupedQueriesOfAWindowSeeItsKeys) {
+  const auto pairs = [](std::int64_t queries, std::int64_t past, std::int64_t window) {
+    ModelMaker model;
+    set(add_grouped_queries(model, queries, past), "local_window_size", window);
+    const Import import = model.read();
+    EXPECT_EQ(shape_of(import.graph, "present_k"), (Shape{4, 8, past + queries, 16}));
+    const std::uint64_t of_pair = 2ULL * 32 * 4 * 32;  // a product each, 4 sequences of 32 heads
+    return static_cast<double>(cost_of(import.graph, import.graph.nodes[0]).matrix.count()) /
+           static_cast<double>(of_pair);
+  };
+  EXPECT_EQ(pairs(1, 99, -1), 100);
+  EXPECT_EQ(pairs(1, 99, 40), 40);
+  EXPECT_EQ(pairs(64, 0, -1), 64 * 64 / 2.0);
+  EXPECT_EQ(pairs(64, 0, 100), 64 * 64 / 2.0);
+  EXPECT_EQ(pairs(64, 0, 16), 16 * 16 / 2.0 + 16 * (64 - 16));
+  EXPECT_NEAR(pairs(64, 100, 16), 16 * 64, 1);
+}
+
+TEST(Operators, AttentionOfSeveralHeadsMayBeCausal) {
+  const auto matrix = [](std::int64_t causal) {
+    ModelMaker model;
+    model.add_opset("com.microsoft", 1);
+    for (const char* name : {"q", "k", "v"}) {
+      model.input(name, {1, 64, 32});
+    }
+    auto* const node = model.node("MultiHeadAttention", {"q", "k", "v"}, {"y"});
+    node->set_domain("com.microsoft");
+    set(node, "num_heads", 4);
+    set(node, "unidirectional", causal);
+    const Import import = model.read();
+    return cost_of(import.graph, import.graph.nodes[0]).matrix.count();
+  };
+  EXPECT_EQ(matrix(0), 2 * matrix(1));
+}
+
+// Keys that do not come from a cache and that no query comes to are hidden.
+TEST(Operators, StandardCausalAttentionHidesFromTheUpperLeftOn) {
+  const auto matrix = [](std::int64_t queries, std::int64_t keys) {
+    ModelMaker model(23);
+    model.input("q", {1, 1, queries, 1});
+    model.input("k", {1, 1, keys, 1});
+    auto* const node = model.node("Attention", {"q", "k", "k"}, {"y"});
+    set(node, "is_causal", 1);
+    const Import import = model.read();
+    return cost_of(import.graph, import.graph.nodes[0]).matrix;
+  };
+  EXPECT_EQ(matrix(64, 64), Flops(2 * 64 * 64));
+  EXPECT_EQ(matrix(64, 128), Flops(2 * 64 * 64));
+  EXPECT_EQ(matrix(128, 64), Flops(2 * 64 * 64 + 4 * 64 * 64));
+}
+
+TEST(Operators, NoWindowBeginsInThePaddingBehind) {
+  ModelMaker model(22);
+  model.input("x", {1, 8, 3, 3});
+  auto* const node = model.node("MaxPool", {"x"}, {"y"});
+  set(node, "kernel_shape", {2, 2});
+  set(node, "strides", {2, 2});
+  set(node, "pads", {1, 1, 1, 1});
+  set(node, "ceil_mode", 1);
+  EXPECT_EQ(shape_of(model.read().graph, "y"), (Shape{1, 8, 2, 2}));
 }
 
 // The tables of rotary positions are as long as the longest context; a token reads a row of each.

@@ -42,6 +42,8 @@ function memorySection(run, most = 0) {
       format(bytes, "bytes")}${lines.some(([other]) => other === name) ? " (upright line)"
       : ", beyond the right end"}.`).join(" ")),
     el("div", { class: "bars scroll", tabindex: "0", role: "region", "aria-label": "Memory" }, ...bars),
+    memory.over_time.length > MOST_MEMORY_CHARTS ? note(`Over time: the first ${MOST_MEMORY_CHARTS} of ${
+      memory.over_time.length} stages.`) : null,
     ...memory.over_time.slice(0, MOST_MEMORY_CHARTS).map((one) => memoryChart(memory, one, lines)),
     el("details", {}, el("summary", {}, "Numbers"), tableOf(memory.table)));
 }
