@@ -62,12 +62,15 @@ struct Attention {
 
   // Twice the keys that the queries of a head see, added up: with a causal mask half of those that
   // come with the queries, as flash attention of transformers counts them, and all before them, of
-  // which a window leaves the last ones; a query alone sees all. With K the keys that one sees at
-  // most, the integral of 2 min(x, K) from the past to that and the queries.
+  // which a window leaves the last ones; a query alone sees its own. With K the keys that one sees
+  // at most, the integral of 2 min(x, K) from the past to that and the queries.
   std::uint64_t twice_seen() const {
     const std::uint64_t most = causal && window > 0 ? std::min(keys, window) : keys;
-    if (!causal || queries <= 1 || past >= most) {
+    if (!causal || past >= most) {
       return 2 * most * queries;
+    }
+    if (queries <= 1) {
+      return 2 * std::min(past + 1, most) * queries;
     }
     const std::uint64_t rising = std::min(past + queries, most);
     return rising * rising - past * past + 2 * most * (past + queries - rising);

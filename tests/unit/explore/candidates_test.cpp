@@ -57,6 +57,28 @@ std::set<Value> values_of(const std::vector<Candidate>& list, Value Candidate::*
   return values;
 }
 
+// A boundary with adapters sends whole tensors of groups that have as many tiles at least.
+TEST(Candidates, KeepTensorsWholeForAdapters) {
+  CandidateLimits given = limits(64);
+  given.sequence = 64;
+  EXPECT_EQ(values_of(candidates(given), &Candidate::sequence_parallel).count(true), 1U);
+  given.adapters = 2;
+  const std::vector<Candidate> list = candidates(given);
+  EXPECT_EQ(values_of(list, &Candidate::sequence_parallel).count(true), 0U);
+  ASSERT_FALSE(list.empty());
+  for (const Candidate& candidate : list) {
+    EXPECT_GE(candidate.degrees.tensor, 2U);
+  }
+}
+
+TEST(Candidates, RecomputeAsIsAskedFor) {
+  CandidateLimits given = limits(64);
+  using plan::Recompute;
+  EXPECT_EQ(values_of(candidates(given), &Candidate::recompute).count(Recompute::alternate), 0U);
+  given.given["recompute"] = {"alternate"};
+  EXPECT_EQ(values_of(candidates(given), &Candidate::recompute), std::set{Recompute::alternate});
+}
+
 TEST(Candidates, RespectEveryLimit) {
   CandidateLimits wide = limits(48);
   wide.full = true;

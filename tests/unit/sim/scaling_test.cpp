@@ -242,6 +242,20 @@ TEST(Scaling, TheBoundIsAboveThePrediction) {
   }
 }
 
+// What promises nothing runs in rounds, whatever the policy is called.
+TEST(Scaling, IsByRoundsWhereNothingIsPromised) {
+  Experiment promising = read(small_experiment());
+  EXPECT_FALSE(predicted(promising, {2}).by_rounds);
+  Experiment fair =
+      read(small_experiment(), {"machine.memory={model: channel, arbitration: fair}"});
+  const trace::ScalingReport report = predicted(fair, {2});
+  EXPECT_EQ(report.synchronization, "promise");
+  EXPECT_TRUE(report.by_rounds);
+  for (const trace::ScalingPrediction& row : report.predictions) {
+    EXPECT_DOUBLE_EQ(row.speed_up, row.rounds_speed_up);
+  }
+}
+
 // Columns for one or two ranks.
 const Registration two_at_most(machine::partitioners(), {"two-at-most", "for tests", {}},
                                [](const machine::Topology& topology, int ranks,

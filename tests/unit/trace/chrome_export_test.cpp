@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "chrome/tracks.hpp"
 #include "chrome_runs.hpp"
 #include "store/gz_file.hpp"
 #include "tessera/trace/records.hpp"
@@ -335,6 +336,16 @@ TEST(ChromeExport, StandsInTheRunFolder) {
   EXPECT_THAT(verify_run_folder(folder.path()), IsEmpty());
   prepare_run_folder(folder.path(), 1);
   EXPECT_TRUE(std::filesystem::exists(folder.file("trace.json.gz")));
+}
+
+TEST(ChromeExport, HasAllWaitsForOthersInOneLane) {
+  for (const char* const activity :
+       {"tensor", "data", "context", "expert", "pipeline", "collective", "message"}) {
+    EXPECT_EQ(lane_of(activity), Lane::communication) << activity;
+  }
+  EXPECT_EQ(lane_of("compute"), Lane::compute);
+  EXPECT_EQ(lane_of("memory"), Lane::memory);
+  EXPECT_EQ(lane_of("bubble"), Lane::idle);
 }
 
 TEST(ChromeExport, KnowsItsOwnFiles) {
