@@ -488,13 +488,6 @@ class SequenceBatcher final : public Batcher {
 
 }  // namespace
 
-std::uint64_t most_blocks_of(const BatchOptions& options, std::uint64_t tokens,
-                             std::optional<std::uint32_t> piece) {
-  const std::uint64_t of_step = options.chunk > 0 ? options.chunk : options.tokens;
-  return options.layout.most_of(tokens, std::min({tokens, of_step, std::uint64_t{most_queries}}),
-                                options.block, piece);
-}
-
 std::unique_ptr<Batcher> make_sequence_batcher(const BatchOptions& options,
                                                const RequestSource* requests) {
   return std::make_unique<SequenceBatcher>(options, requests);

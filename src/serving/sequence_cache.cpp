@@ -5,6 +5,7 @@
 
 #include "tessera/core/error.hpp"
 #include "tessera/core/quotient.hpp"
+#include "tessera/serving/language_model.hpp"
 
 namespace tessera::serving {
 namespace {
@@ -364,6 +365,13 @@ void SequenceCache::restore(pdes::StateReader& reader) {
   for (std::uint64_t* const count : {&swapped_out_, &swapped_in_, &out_, &in_}) {
     *count = reader.get<std::uint64_t>();
   }
+}
+
+std::uint64_t most_blocks_of(const BatchOptions& options, std::uint64_t tokens,
+                             std::optional<std::uint32_t> piece) {
+  const std::uint64_t of_step = options.chunk > 0 ? options.chunk : options.tokens;
+  return options.layout.most_of(tokens, std::min({tokens, of_step, std::uint64_t{most_queries}}),
+                                options.block, piece);
 }
 
 }  // namespace tessera::serving

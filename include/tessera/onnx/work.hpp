@@ -73,7 +73,7 @@ struct Attention {
       return 2 * std::min(past + 1, most) * queries;
     }
     const std::uint64_t rising = std::min(past + queries, most);
-    return rising * rising - past * past + 2 * most * (past + queries - rising);
+    return (rising - past) * (rising + past) + 2 * most * (past + queries - rising);
   }
   // In the mean of queries.
   std::uint64_t twice_keys() const { return queries > 0 ? twice_seen() / queries : 2 * keys; }

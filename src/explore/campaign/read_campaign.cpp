@@ -78,16 +78,18 @@ const Key<std::uint32_t> trials_key{"trials", 200, "that are drawn; 0: none",
 
 void read_iteration(config::Section& section, Campaign& campaign) {
   std::optional<trace::Summary> summary;
+  bool is_refused = false;
   if (const auto folder = run_key.read(section)) {
     const std::string path = *folder + "/summary.json";
     if (std::error_code unknown; !std::filesystem::is_regular_file(path, unknown)) {
       section.error("run", "there is no run in '" + *folder + "': it has no summary.json");
-      return;
+      is_refused = true;
+    } else {
+      summary = trace::read_summary(path);
     }
-    summary = trace::read_summary(path);
-    if (!summary->services.empty()) {
+    if (summary && !summary->services.empty()) {
       section.error("run", "serves requests, and has no iterations of a training");
-      return;
+      is_refused = true;
     }
   }
   config::Section part = section.section("iteration");
@@ -96,6 +98,9 @@ void read_iteration(config::Section& section, Campaign& campaign) {
   const auto power = power_key.read(part);
   const auto idle = idle_power_key.read(part);
   const auto tokens = tokens_key.read(part);
+  if (is_refused) {
+    return;
+  }
   if (!summary && (!part.has("time") || !part.has("devices"))) {
     section.error("iteration", "needs time and devices, or `run` a run that has them");
     return;

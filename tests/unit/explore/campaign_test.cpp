@@ -195,6 +195,8 @@ TEST(Campaign, ReadsItsFile) {
   EXPECT_NE(complaint_of("run: none/such\nwork: {days: 1}\n")
                 .find("c.yaml:1:1: error: run: there is no run in 'none/such'"),
             std::string::npos);
+  EXPECT_EQ(complaint_of("run: none/such\niteration: {power: 5}\nwork: {days: 1}\n"),
+            "c.yaml:1:1: error: run: there is no run in 'none/such': it has no summary.json");
   const std::string zero = complaint_of("iteration: {time: 0, devices: 8}\nwork: {days: 1}\n");
   EXPECT_EQ(zero.find("needs time"), std::string::npos) << zero;
 }

@@ -124,9 +124,9 @@ void prepare_sweep_folder(const std::string& folder, const SweepState& state,
                           const std::string& resolved);
 // Throws ConfigError when the folder is of no sweep; IoError when its state cannot be read.
 SweepState read_sweep_state(const std::string& folder);
-// Rows of all ranks' logs in the folder, each point once. Throws IoError.
 // Whether a sweep has written there.
 bool holds_sweep(const std::string& folder);
+// Rows of all ranks' logs in the folder, each point once. Throws IoError.
 std::vector<SweepRow> read_sweep_logs(const std::string& folder);
 std::string sweep_log_path(const std::string& folder, int rank);
 // Writes sweep.csv and sweep.h5 of the table. Throws IoError.
