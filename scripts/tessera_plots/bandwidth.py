@@ -49,16 +49,17 @@ def _messages(run):
     rows = run.read("messages")
     kinds = run.names("traffic")
     edges = np.linspace(0, max(run.end_ps(), int(rows["arrived"].max())), _MOST_BINS // 2 + 1)
-    colours = {"activation": "#56b4e9", "gradient": "#0072b2", "tensor": figure.COLOURS["tensor"],
-               "data": figure.COLOURS["data"]}
+    numbers = np.unique(rows["traffic"])
+    names = [kinds[number] if number < len(kinds) else f"kind {number}" for number in numbers]
+    own = {"activation": "forward", "gradient": "backward"}  # a pass and what it sends are alike
+    colours = figure.colours_of([own.get(name, name) for name in names])
     series = []
-    for number in np.unique(rows["traffic"]):
-        name = kinds[number] if number < len(kinds) else f"kind {number}"
+    for number, name in zip(numbers, names):
         kind = rows[rows["traffic"] == number]
         # A message that took no time would have no rate.
         arrived = np.maximum(kind["arrived"], kind["sent"] + 1)
         series.append((name, _rates(edges, kind["sent"], arrived, kind["bytes"]),
-                       colours.get(name, figure.colour_of(name, int(number)))))
+                       colours[own.get(name, name)]))
     return "messages under way by kind, each spread from sending to arrival (stacked)", edges, series, None
 
 

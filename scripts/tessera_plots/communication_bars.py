@@ -5,6 +5,7 @@ import numpy as np
 from . import figure
 from .shares import COMMUNICATION, from_operators, from_summary
 
+_LETTER = 0.09  # inches of a letter of a label
 _MOST_BARS = 400  # thousands are narrower than a pixel, and take long to draw
 
 
@@ -37,21 +38,26 @@ def draw(run, directory):
     bar[0] = max(0.85, 0.025 * len(groups))
     place[0] = -1.1 - bar[0]
     bottom = np.zeros(len(groups))
-    for index, name in enumerate(order):
+    colours = figure.colours_of(order)
+    for name in order:
         share = 100 * np.array([shares.get(name, 0.0) for _, shares in groups])
-        _draw_share(ax, place, bar, bottom, share, color=figure.colour_of(name, index), label=figure.label_of(name))
+        _draw_share(ax, place, bar, bottom, share, color=colours[name], label=figure.label_of(name))
         if len(groups) <= 24:
             for x, y, height in zip(place, bottom, share):
                 if height >= 4:
                     ax.text(x, y + height / 2, f"{height:.0f}", ha="center", va="center",
-                            fontsize=8, color="white" if name == "compute" else "black")
+                            fontsize=8, color=figure.text_colour(colours[name]))
         bottom += share
     exposed = 100 * sum(groups[0][1].get(name, 0.0) for name in COMMUNICATION)
     most_labels = 36 if max(len(name) for name, _ in groups[1:] or groups) <= 5 else 20
     step = max(1, -(-(len(groups) - 1) // most_labels))
     shown = [0, *range(1, len(groups), step)]
-    ax.set_xticks(place[shown], [groups[index][0] for index in shown],
-                  fontsize=10 if len(groups) <= 40 else 8)
+    labels = [groups[index][0] for index in shown]
+    ax.set_xticks(place[shown], labels, fontsize=10 if len(groups) <= 40 else 8)
+    if max(len(label) for label in labels) * _LETTER > (width - 1.2) / len(groups) * step:
+        ax.tick_params(axis="x", labelrotation=30)
+        for label in ax.get_xticklabels():
+            label.set(ha="right", rotation_mode="anchor")
     ax.set_xlim(place[0] - 0.7 * bar[0], place[-1] + 0.7)
     ax.set_ylim(0, 100)
     ax.set_ylabel("share of time [%]")

@@ -71,9 +71,9 @@ def _draw_shares(runs, labels, directory):
                                         ", ".join(labels), 11, 2.6 + 1.0 * len(runs), rows=2)
     bars, times = axes[:, 0]
     left = np.zeros(len(runs))
-    for index, name in enumerate(names):
+    for name, colour in figure.colours_of(names).items():
         part = np.array([100 * of[0][1].get(name, 0.0) for of in groups])
-        bars.barh(labels, part, left=left, color=figure.colour_of(name, index),
+        bars.barh(labels, part, left=left, color=colour,
                   label=figure.label_of(name))
         left += part
     bars.set_xlim(0, 100)

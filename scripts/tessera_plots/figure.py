@@ -1,5 +1,6 @@
 """What all pictures share: palette, titles, units, saving."""
 
+import itertools
 import os
 import textwrap
 
@@ -8,12 +9,12 @@ import matplotlib
 matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt  # after the choice of its backend
-from matplotlib.colors import to_rgb
+from matplotlib.colors import hsv_to_rgb, to_hex, to_rgb
 
 from .errors import PlotError
 
 # Okabe and Ito's palette, which readers of every kind of colour vision tell apart, and more. All differ
-# but `compute` and `backward`: computing is shown either whole or by passes.
+# but `compute` and `backward`: computing is most often shown either whole or by passes.
 COLOURS = {
     "forward": "#56b4e9",
     "backward": "#0072b2",
@@ -54,12 +55,52 @@ matplotlib.rcParams.update({
 })
 
 
-def colour_of(name, position=0):
-    return COLOURS.get(name, OTHER_COLOURS[position % len(OTHER_COLOURS)])
+_GOLDEN = 0.6180339887  # steps of the hue by it leave no two alike
+
+
+def _free_colours():
+    """Those without a meaning; after the first few of any hue, in three shades."""
+    yield from OTHER_COLOURS
+    for number in range(300):
+        yield to_hex(hsv_to_rgb((number * _GOLDEN % 1, (0.9, 0.45, 0.7)[number % 3], (0.8, 0.95, 0.5)[number % 3])))
+
+
+def _near(colour, other):
+    return sum(abs(one - another) for one, another in zip(to_rgb(colour), to_rgb(other))) < 0.35
+
+
+def colours_of(names):
+    """{name: colour} in the order of `names`: of each its own, or one that no other of them has."""
+    found = {}
+    for name in names:
+        if name in COLOURS and COLOURS[name] not in found.values():
+            found[name] = COLOURS[name]
+    free = list(_free_colours())
+    for name in names:
+        if name not in found:
+            unlike = [colour for colour in free if colour not in found.values()]
+            found[name] = next((colour for colour in unlike if not any(_near(colour, one) for one in found.values())),
+                               unlike[0])
+    return {name: found[name] for name in names}
+
+
+_SERIES = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#f0e442",
+           *itertools.islice(_free_colours(), 200)]
+
+
+def series_colour(number):
+    """Of what has a number and no colour of its own, as services."""
+    return _SERIES[number % len(_SERIES)]
 
 
 def rgb_of(name):
-    return to_rgb(colour_of(name))
+    return to_rgb(COLOURS[name])
+
+
+def text_colour(colour):
+    """Black or white, by the brightness behind it (ITU-R BT.601)."""
+    red, green, blue = to_rgb(colour)
+    return "black" if 0.299 * red + 0.587 * green + 0.114 * blue > 0.45 else "white"
 
 
 def label_of(name):

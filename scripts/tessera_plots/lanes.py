@@ -63,12 +63,6 @@ def _shade(lane, number):
     return tuple(1 - (1 - part) * lighter for part in colour)
 
 
-def _text_colour(colour):
-    """Black or white, by the brightness behind it (ITU-R BT.601)."""
-    red, green, blue = colour
-    return "black" if 0.299 * red + 0.587 * green + 0.114 * blue > 0.45 else "white"
-
-
 def _label(ax, start, length, row, name, inches, colour):
     """Along the bar where it has room, else upright, else not at all."""
     if inches > len(name) * _LETTER:
@@ -78,7 +72,7 @@ def _label(ax, start, length, row, name, inches, colour):
     else:
         return
     ax.text(start + length / 2, row, name, fontsize=6.5, rotation=rotation, ha="center",
-            va="center", clip_on=True, color=_text_colour(colour))
+            va="center", clip_on=True, color=figure.text_colour(colour))
 
 
 def _draw_lanes(ax, lanes, factor, width_ps):

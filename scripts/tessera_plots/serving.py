@@ -8,7 +8,6 @@ from .errors import NothingToDraw
 
 _MOST_CORES = 64
 _BINS = 300
-_TENANT_COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#f0e442"]
 
 
 def tenant_name(run, number):
@@ -20,10 +19,6 @@ def _served(run):
     """Numbers of those whose requests were served; beside other tenants they are 'TENANT/name'."""
     names = run.names("phases")
     return [number for number, name in enumerate(names) if not run.names("tenants") or "/" in name]
-
-
-def _colour(number):
-    return _TENANT_COLOURS[number % len(_TENANT_COLOURS)]
 
 
 def _times(run):
@@ -62,9 +57,9 @@ def draw_times(run, directory):
             times = np.sort(times)
             share = np.arange(1, times.size + 1) / times.size * 100
             ax.step(np.concatenate(([times[0]], times)) / factor, np.concatenate(([0], share)), where="post",
-                    color=_colour(number), label=f"{tenant_name(run, number)} ({times.size})")
+                    color=figure.series_colour(number), label=f"{tenant_name(run, number)} ({times.size})")
             ax.plot([_quantile(times, part) / factor for part in (0.5, 0.95, 0.99)], [50, 95, 99], "o",
-                    color=_colour(number), markersize=4)
+                    color=figure.series_colour(number), markersize=4)
         ax.set_title(what, loc="left")
         ax.set_xlabel(f"time [{unit}]")
         ax.set_ylim(0, 100)
@@ -118,7 +113,8 @@ def draw_over_time(run, directory):
         edges = np.arange(len(service["windows"]) + 1) * width / factor
         for ax, (title, of, lines) in zip(column, _panels(width)):
             for number, (name, value) in enumerate(lines.items()):
-                ax.stairs([value(one) for one in service["windows"]], edges, color=_colour(number), label=name)
+                ax.stairs([value(one) for one in service["windows"]], edges, color=figure.series_colour(number),
+                          label=name)
             ax.set_title(title, loc="left")
             ax.set_ylabel(of)
             ax.set_ylim(bottom=0)
@@ -149,7 +145,7 @@ def _stripes(ax, run, end_ps, factor):
             share = np.minimum(busy / np.diff(edges), 1)
             height = 0.84 / tenants.size
             low = place - 0.42 + lane * height
-            ax.stairs(low + share * height, edges / factor, baseline=low, fill=True, color=_colour(number),
+            ax.stairs(low + share * height, edges / factor, baseline=low, fill=True, color=figure.series_colour(number),
                       label=None if number in labelled else tenant_name(run, number))
             labelled.add(number)
     ax.set_yticks(range(cores.size), [str(core) for core in cores])

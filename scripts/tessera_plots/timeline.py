@@ -29,11 +29,13 @@ def _tiles_of_tenants(run, nodes):
     if not first:
         raise NothingToDraw("no tile did anything")
     drawn = np.concatenate(first)
-    return drawn["tenant"], drawn["node"]
+    what = (f"the first {_MOST_TILES} tiles in the trace at most of each" if drawn.size < seen.size else
+            "a row is a tile in the trace")
+    return f"Timeline of tenants ({what})", drawn["tenant"], drawn["node"]
 
 
 def _drawn_tiles(run):
-    """Number of the row and node of the tiles drawn: by stage, or of graphs the first in the trace."""
+    """Title, number of the row and node of the tiles drawn: by stage, or of graphs the first in the trace."""
     nodes = run.nodes()
     if run.names("tenants"):
         return _tiles_of_tenants(run, nodes)
@@ -42,12 +44,12 @@ def _drawn_tiles(run):
         tiles = np.sort(nodes["node"][seen & (nodes["stage"] >= 0)])[:_MOST_NPUS]
         if tiles.size == 0:
             raise NothingToDraw("no NPU did anything")
-        return tiles, tiles
+        return "Timeline of the first NPUs in the trace", tiles, tiles
     tiles = nodes[(nodes["stage"] >= 0) & (nodes["replica"] == 0) & (nodes["shard"] == 0)]
     if tiles.size == 0:
         raise NothingToDraw("no tile belongs to a pipeline stage")
     stages, first = np.unique(tiles["stage"], return_index=True)
-    return stages, tiles["node"][first]
+    return "Pipeline timeline (tile of replica 0, shard 0 of each stage)", stages, tiles["node"][first]
 
 
 def _name(names, number, what):
@@ -98,13 +100,12 @@ def _mark_tenants(ax, numbers, names):
 
 
 def draw(run, directory):
-    stages, tiles = _drawn_tiles(run)
+    title, stages, tiles = _drawn_tiles(run)
     tenants = run.names("tenants")
     of_graphs = stages is tiles
     rows = run.read("operators", keep=lambda block: np.isin(block["node"], tiles))
     categories, codes = _codes(run, rows)
-    colours = np.array([to_rgb(figure.colour_of(name, index))
-                        for index, name in enumerate(categories)])
+    colours = np.array([to_rgb(colour) for colour in figure.colours_of(categories).values()])
     end_ps = max(run.end_ps(), int(rows["end"].max()))
     edges = np.linspace(0, end_ps, _COLUMNS + 1)
 
@@ -119,9 +120,6 @@ def draw(run, directory):
         image[top:top + height - gap] = _stripe(shares, colours, height - gap)
 
     inches = image.shape[0] / figure.DPI
-    title = ("Timeline of tenants (a row is a tile in the trace)" if tenants else
-             "Timeline of the first NPUs in the trace" if of_graphs else
-             "Pipeline timeline (tile of replica 0, shard 0 of each stage)")
     fig, axes = figure.new_figure(run, title, _COLUMNS / figure.DPI + 1.2, inches + 2.2)
     ax = axes[0, 0]
     factor, unit = figure.time_unit(end_ps)

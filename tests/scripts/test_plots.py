@@ -359,9 +359,20 @@ class Plots(unittest.TestCase):
         for colours in (json.loads(done.stdout), dict(re.findall(r'(\w+): "(#\w{6})"', activities))):
             self.assertGreater(len(colours), 14)
             for one, other in itertools.combinations(colours, 2):
-                if {one, other} != {"compute", "backward"}:  # never beside each other
+                if {one, other} != {"compute", "backward"}:  # another is chosen for one of two beside each other
                     apart = math.dist(lab_of(colours[one]), lab_of(colours[other]))
                     self.assertGreaterEqual(apart, 25, f"{one} and {other}")
+
+    def test_no_two_of_a_picture_have_the_same_colour(self):
+        code = ("import json; from tessera_plots.figure import colours_of, series_colour; "
+                "names = ['memory', 'chat/long', 'compute', 'backward', *(f'service {i}' for i in range(40))]; "
+                "print(json.dumps([names, colours_of(names), [series_colour(i) for i in range(60)]]))")
+        done = PREPARED.python(code)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        names, colours, series = json.loads(done.stdout)
+        self.assertEqual(list(colours), names)
+        self.assertEqual(len(set(colours.values())), len(names))
+        self.assertEqual(len(set(series)), 60)
 
     def test_ranks_do_not_change_what_is_drawn(self):
         """Of each kind of table that a picture is of: rows of operators, and bins of links."""

@@ -38,11 +38,11 @@ class ServiceReports(unittest.TestCase):
         cls.addClassCleanup(scratch.cleanup)
         cls.base = pathlib.Path(scratch.name)
 
-    def served(self, name, *settings):
+    def served(self, name, *settings, experiment=APART):
         """The folder of a run, and the report's JSON of it."""
         folder = self.base / name
         words = [word for setting in settings for word in ("--set", setting)]
-        done = run(TESSERA, "run", APART, "-q", "-o", folder, *words)
+        done = run(TESSERA, "run", experiment, "-q", "-o", folder, *words)
         self.assertEqual(done.returncode, 0, done.stderr)
         done = run(TESSERA, "report", folder, "-o", self.base / f"{name}.html")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
@@ -137,6 +137,14 @@ class ServiceReports(unittest.TestCase):
         limit = next(entry for entry in report["advice"] if entry["bound"] == "memory")
         self.assertGreater(limit["share"], 0.02)
         self.assertIn("`batching.cache_type: fp8`", " ".join(limit["lines"]))
+
+    def test_advice_beside_other_tenants_knows_the_keys_of_a_service(self):
+        experiment = REPOSITORY / "configs" / "experiments" / "tenants_serving.yaml"
+        _, report = self.served("beside others", experiment=experiment)
+        told = json.dumps(report["advice"])
+        self.assertNotIn("(now ?)", told)
+        self.assertIn("chat/long: does not keep up", report["advice"][0]["title"])
+        self.assertIn("`tensor` (now 2)", told)
 
     def test_a_table_of_many_columns_fits_paper(self):
         (self.base / "sweep.yaml").write_text(

@@ -15,15 +15,26 @@ def _time(picoseconds):
     return text_of(float(picoseconds), "time")
 
 
+def _prefix(values, name):
+    """Of the keys of a service; beside other tenants, where it is 'TENANT/name', of that tenant's."""
+    prefix = ""
+    *tenants, service = name.split("/")
+    for part, below in (*((tenant, "workload.") for tenant in tenants), (service, "requests.")):
+        prefix = next((key[:-len("name")] for key, value in values.items()
+                       if key.startswith(prefix) and key.endswith(".name") and value == part
+                       and any(other.startswith(key[:-len("name")] + below) for other in values)), None)
+        if prefix is None:
+            return ""
+    return prefix
+
+
 class _Service:
     """One service, with its replicas."""
 
     def __init__(self, service, values):
         self.service, self.values = service, values
         self.name = service["tenant"]
-        self.prefix = next((key[:-len("name")] for key, value in values.items()
-                            if key.endswith(".name") and value == self.name
-                            and any(other.startswith(key[:-len("name")] + "requests.") for other in values)), "")
+        self.prefix = _prefix(values, self.name)
         self.served = max(1, service["served"])
         self.windows = service.get("windows") or []
 

@@ -2,10 +2,11 @@
 "use strict";
 
 function shareBar(activities, shares) {
+  const colours = activityColours(activities);
   return el("div", { class: "stack", role: "img", "aria-label": activities.map((name, i) =>
     `${activityLabel(name)} ${format(shares[i], "share")}`).join(", ") },
   ...activities.map((name, i) => {
-    const colour = activityColour(name, i);
+    const colour = colours.get(name);
     const piece = el("span", {
       title: `${activityLabel(name)}: ${format(shares[i], "share")}`,
       style: `width:${100 * shares[i]}%;background:${name === "bubble" ? "var(--idle)" : colour};`
@@ -16,8 +17,8 @@ function shareBar(activities, shares) {
 }
 
 function activityLegend(activities) {
-  return legend(activities.map((name, i) => [activityLabel(name),
-    name === "bubble" ? "var(--idle)" : activityColour(name, i)]));
+  return legend([...activityColours(activities)].map(([name, colour]) => [activityLabel(name),
+    name === "bubble" ? "var(--idle)" : colour]));
 }
 
 function breakdownBars(groups) {

@@ -39,9 +39,38 @@ const ACTIVITY_LABELS = {
 const SERIES = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c564b",
   "#7b3294", "#7f7f7f", "#9a8f00", "#1b9e77", "#a6611a"];
 
-function activityColour(name, position = 0) {
-  if (name === "bubble") return THEME.colour("idle");
-  return ACTIVITY[name] || SERIES[(position + 6) % SERIES.length];
+// Colours without a meaning: those of series that are no activity's, then hues a golden section apart.
+function freeColour(number) {
+  const few = SERIES.slice(6);
+  if (number < few.length) return few[number];
+  const part = (at) => {
+    const shade = (at + (number * 0.6180339887 % 1) * 12) % 12;
+    const level = 0.45 - 0.35 * Math.max(-1, Math.min(shade - 3, 9 - shade, 1));
+    return Math.round(255 * level).toString(16).padStart(2, "0");
+  };
+  return `#${part(0)}${part(8)}${part(4)}`;
+}
+
+// In the order of `names`: of each its own, or one that no other of them has.
+function activityColours(names) {
+  const found = new Map();
+  const channels = (colour) => [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
+  // Whether one that has a name is as near as that, in steps of red, green and blue together.
+  const taken = (colour, near = 1) => [...found.values()].some((other) =>
+    channels(other).reduce((sum, value, i) => sum + Math.abs(value - channels(colour)[i]), 0) < near);
+  for (const name of names) {
+    const own = name === "bubble" ? THEME.colour("idle") : ACTIVITY[name];
+    if (own && !taken(own)) found.set(name, own);
+  }
+  let number = 0;
+  for (const name of names) {
+    while (!found.has(name)) {
+      const colour = freeColour(number);
+      number += 1;
+      if (!taken(colour, number < 200 ? 90 : 1)) found.set(name, colour);
+    }
+  }
+  return new Map(names.map((name) => [name, found.get(name)]));
 }
 
 function activityLabel(name) {

@@ -110,7 +110,7 @@ class Timeline {
   }
 
   colour(name) {
-    return activityColour(name, this.data.categories.indexOf(name));
+    return activityColours(this.data.categories).get(name);
   }
 
   filter() {
@@ -161,7 +161,7 @@ class Timeline {
     if (width <= this.left) return;
     const top = PRINTING.ratio ? 0 : this.scroll.scrollTop;
     const bottom = PRINTING.ratio ? Infinity : top + this.scroll.clientHeight;
-    this.colours = this.data.categories.map((name) => this.colour(name));
+    this.colours = [...activityColours(this.data.categories).values()];
     this.idle = THEME.colour("idle");
     this.rgb = [...this.colours, THEME.colour("idle"), THEME.colour("dimmed")].map((colour) =>
       [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16)));
