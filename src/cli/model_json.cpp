@@ -76,7 +76,7 @@ std::string model_json(const onnx::Import& model, const std::vector<LevelTotals>
     }
   }
   JsonText notices = JsonText::list();
-  for (const std::string& notice : model.notices) {
+  for (const std::string& notice : model.all_notices()) {
     notices.add(notice);
   }
   const onnx::ConstantCount constants = onnx::constants_of(model.graph);

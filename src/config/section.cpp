@@ -285,6 +285,10 @@ void Section::leave_keys_of_others(const std::vector<PartInfo>& parts, std::stri
   }
 }
 
+void Section::tell(std::string text) {
+  state_->diagnostics->note(std::move(text));
+}
+
 Value Section::raw(std::string_view key) {
   const Value::Member* member = state_->ask(key);
   if (member == nullptr) {

@@ -144,6 +144,8 @@ void add_machine(YamlLines& lines, const Network& network, const System& system,
   }
   if (!work.pattern) {
     add_tiles(lines, system, migrated);
+  } else if (system.peak) {
+    migrated.assumed.push_back("peak-perf has no effect: a collective alone computes nothing");
   }
   lines.add(2, network_line(work.is_aware),
             std::string("--with backend: ") + (work.is_aware ? "aware" : "unaware"));

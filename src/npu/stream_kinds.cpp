@@ -22,7 +22,14 @@ StreamInput row_for_all(std::string name, std::uint64_t columns) {
 }
 
 const auto elements_key = extent_key("elements", "of the output");
-const config::NameKey operation_key{"operation", vector_names, "",
+// Those that work on rows, as norms, are operators of their own.
+std::vector<std::string> names_of_elements() {
+  std::vector<std::string> names = vector_names();
+  std::erase_if(names, [](const std::string& name) { return vector_work(name).trees > 0; });
+  return names;
+}
+
+const config::NameKey operation_key{"operation", names_of_elements, "",
                                     "add, mul, relu, gelu, silu, tanh, …"};
 const config::Key<std::uint64_t> inputs_key{"inputs", 1, "of as many elements each",
                                             config::between<std::uint64_t>(1, most_operands - 1)};
@@ -40,10 +47,6 @@ Made make_elementwise(config::Section& section, const Target& target) {
     spec.inputs.push_back(whole("input " + std::to_string(i), elements));
   }
   spec.work = vector_work(name);
-  if (spec.work.trees > 0) {
-    section.error("operation", "works on rows; it is an operator of its own");
-    return nullptr;
-  }
   return lower(spec, target);
 }
 

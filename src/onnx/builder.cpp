@@ -233,6 +233,7 @@ void Builder::add_operator(Step& step) {
     define(step, at, {node.outputs.back(), nullptr});
   }
   infer(node, step);
+  compare_declared(node, step);
   split_fused(node);
   graph_.nodes.push_back(std::move(node));
 }
@@ -317,6 +318,29 @@ void Builder::take_declared(const Node& node, const Step& step) {
   }
 }
 
+// Sides that stand in the file beside those found. Names of bodies of loops and functions are their
+// own.
+void Builder::compare_declared(const Node& node, const Step& step) {
+  for (std::size_t at = 0; at < node.outputs.size() && step.prefix.empty(); ++at) {
+    const auto found =
+        node.outputs[at] == no_tensor ? declared_.end() : declared_.find(step.node.outputs[at]);
+    if (found == declared_.end() || !found->second->has_shape ||
+        !graph_.tensor(node.outputs[at]).shape) {
+      continue;
+    }
+    const Declared& declared = *found->second;
+    const Shape& shape = *graph_.tensor(node.outputs[at]).shape;
+    bool equal = shape.size() == declared.sides.size();
+    for (std::size_t i = 0; i < shape.size() && equal; ++i) {
+      equal = declared.sides[i] < 0 || declared.sides[i] == shape[i];
+    }
+    if (!equal && other_shapes_++ == 0) {
+      first_other_shape_ = "'" + declared.name + "' (" + to_string(declared.sides) + ", found " +
+                           to_string(shape) + ")";
+    }
+  }
+}
+
 // FusedConv and FusedGemm come with an activation, FusedConv with a skip.
 void Builder::split_fused(Node& node) {
   if (node.domain != "com.microsoft" || node.outputs.empty() || node.outputs[0] == no_tensor) {
@@ -371,6 +395,11 @@ std::vector<std::string> Builder::unused_choices() const {
 void Builder::finish_notices() {
   for (const auto& [what, times] : notes_) {
     result_.notices.push_back(what + (times > 1 ? " (" + std::to_string(times) + " times)" : ""));
+  }
+  if (other_shapes_ > 0) {
+    result_.notices.push_back("the file states other shapes than follow from its inputs, of " +
+                              std::to_string(other_shapes_) + " tensors, as " + first_other_shape_ +
+                              ": those that follow are taken");
   }
 }
 

@@ -64,6 +64,7 @@ class Builder {
   void add_operator(Step& step);
   void infer(Node& node, const Step& step);
   void take_declared(const Node& node, const Step& step);
+  void compare_declared(const Node& node, const Step& step);
   void evaluate_outputs(const Node& node, const Operands& operands);
   void split_fused(Node& node);
   // An operator that the file does not have: makes one tensor.
@@ -105,6 +106,8 @@ class Builder {
   std::map<std::string, const Declared*> declared_;
   mutable std::set<std::string> used_choices_;
   std::map<std::string, std::uint64_t> notes_;
+  std::uint64_t other_shapes_ = 0;  // of tensors of which the file states another one
+  std::string first_other_shape_;
   std::uint64_t spent_ = 0;
   std::uint64_t value_elements_ = 0;
 };

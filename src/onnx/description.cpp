@@ -94,6 +94,13 @@ Description read_description(config::Section& section) {
   return description;
 }
 
+void tell_notices(config::Section& section, const Description& description,
+                  const std::vector<std::string>& notices) {
+  for (const std::string& notice : notices) {
+    section.tell("of " + description.path + ": " + notice);
+  }
+}
+
 std::vector<ParameterInfo> description_parameters() {
   const DescriptionKeys& all = keys();
   return {all.model,    all.dimensions, all.shapes, all.values,

@@ -190,6 +190,15 @@ void add_inputs(const ModelFile& file, const ImportOptions& options, Builder& bu
 
 }  // namespace
 
+std::vector<std::string> Import::all_notices() const {
+  std::vector<std::string> all;
+  if (without_data > 0) {
+    all.push_back(std::to_string(without_data) + " constants have no data: shapes only");
+  }
+  all.insert(all.end(), notices.begin(), notices.end());
+  return all;
+}
+
 Import import_model(const std::string& bytes, const std::string& path,
                     const ImportOptions& options) {
   const ModelFile file = read_model(bytes, path);
@@ -221,10 +230,7 @@ Import import_model(const std::string& bytes, const std::string& path,
   for (const std::string& choice : builder.unused_choices()) {
     throw ConfigError(Diagnostic{path, 0, 0, "--" + choice + ": there is no such node"});
   }
-  if (file.without_data > 0) {
-    result.notices.push_back(std::to_string(file.without_data) +
-                             " constants have no data: shapes only");
-  }
+  result.without_data = file.without_data;
   builder.finish_notices();
   check_order(result.graph);
   total_cost(result.graph);  // work beyond 64 bits is found here, not later

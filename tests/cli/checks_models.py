@@ -1,4 +1,5 @@
 """What `tessera import` says of ONNX models."""
+import json
 import re
 
 from program import HERE, check, expect, expect_refusal
@@ -47,3 +48,17 @@ def import_refuses_a_cut_file_with_node_and_byte(program):
     expect_refusal(program.call("import", program.scratch / "none.onnx"), 2, "cannot be read")
     expect_refusal(program.call("import", VOICE, *SIDES), 2, "choose a branch with --branch")
     expect_refusal(program.call("import", VOICE, "--dim", "x"), 2, "--dim: expected NAME=VALUE")
+
+
+@check
+def what_a_file_left_out_is_said_of_a_run(program):
+    """Of NPU cores, where operators that are not understood cost traffic alone."""
+    odd = program.scratch / "odd.onnx"
+    odd.write_bytes((MODELS / "pp_ocr_v2_cls.onnx").read_bytes().replace(b"Softmax", b"Softmux"))
+    words = ["check", HERE.parent.parent / "configs" / "experiments" / "onnx_ocr.yaml", "--json",
+             "--set", "workload.model=%s" % odd]
+    expect_refusal(program.call(*words), 2, "Softmux is not known")
+    done = program.call(*words, "--set", "workload.unknown=traffic")
+    expect(done.returncode == 0, done.stderr_text)
+    notes = json.loads(done.stdout_text)["notes"]
+    expect(any("odd.onnx: not understood: Softmux" in note for note in notes), notes)

@@ -309,3 +309,32 @@ def summary_of_a_service_has_the_bytes_that_its_units_sent(program):
     expect(sent == (2 * 8 * 256, 0), "caches that are handed over: %s" % (sent,))
     sent = bytes_of(program, SERVICE)
     expect(sent == (None, None), "whole steps: %s" % (sent,))
+
+
+@check
+def jobs_that_draw_alike_are_named(program):
+    """Two jobs of equal seeds get their requests together; with seeds of their own they do not."""
+    of_one = SERVICE[SERVICE.index("workload:"):].replace("\n", "\n      ").rstrip() + "\n"
+
+    def said(*seeds):
+        jobs = "".join("    - name: %s\n      tiles: [%d]\n      %s" % (name, tile, of_one.replace(
+            "kind: serving", "kind: serving\n        seed: %d" % seed)) for name, tile, seed in zip("ab", (0, 3), seeds))
+        text = SERVICE[:SERVICE.index("workload:")] + "workload:\n  kind: tenants\n  tenants:\n" + jobs
+        done = program.call("check", service(program, text), "--json")
+        expect(done.returncode == 0, done.stderr_text)
+        return "\n".join(json.loads(done.stdout_text)["notes"])
+
+    expect("requests of a/chat and b/chat follow from the same random numbers" in said(1, 1), said(1, 1))
+    expect("random numbers" not in said(1, 2), said(1, 2))
+
+
+@check
+def a_long_prompt_takes_several_steps_and_a_note_says_so(program):
+    prompt = SERVICE.replace("prompt: 8", "prompt: 9000").replace("sequence: 256", "sequence: 16384")
+    for batching, more in (("sequences: 2, tokens: 16384", True), ("sequences: 2, tokens: 4096, chunk: 4096", False)):
+        text = prompt.replace("batching: {sequences: 2}", "batching: {%s}" % batching).replace(
+            "capacity: 4 MB", "capacity: 64 MB")
+        done = program.call("check", service(program, text), "--json")
+        expect(done.returncode == 0, done.stderr_text)
+        notes = json.loads(done.stdout_text)["notes"]
+        expect(any("tokens of one prompt at most" in note for note in notes) == more, notes)

@@ -188,6 +188,8 @@ class Section {
   void error(std::string_view key, const std::string& message);
   // About a part of the raw value of `key`, at the place of that part.
   void error(std::string_view key, const Value& part, const std::string& message);
+  // No complaint, but to be said in the notes of a run.
+  void tell(std::string text);
   const std::string& path() const;
   bool is_mapping() const;
 

@@ -26,6 +26,10 @@ struct Description {
 //   branches {NODE: then or else}, loops {NODE: iterations}, where NODE may be "*"
 Description read_description(config::Section& section);
 
+// Puts what reading left out or took in another way (Import::notices) into the notes of a run.
+void tell_notices(config::Section& section, const Description& description,
+                  const std::vector<std::string>& notices);
+
 // The same as `tessera list` shows them.
 std::vector<ParameterInfo> description_parameters();
 

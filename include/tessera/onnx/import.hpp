@@ -42,8 +42,12 @@ struct Import {
   std::map<std::string, std::int64_t> opsets;
   std::uint64_t file_nodes = 0;       // in all graphs of the file, Constant nodes included
   std::uint64_t file_parameters = 0;  // elements of all constants of the file that count as such
-  // What was assumed or left out, one sentence each.
+  std::uint64_t without_data = 0;     // constants whose data is not there: shapes only
+  // What was assumed or left out of the work, one sentence each.
   std::vector<std::string> notices;
+
+  // With what changes no work.
+  std::vector<std::string> all_notices() const;
 };
 
 // Throws ConfigError with the node and the byte at which it begins, where there is one: for a file

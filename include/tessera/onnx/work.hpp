@@ -75,6 +75,7 @@ struct Attention {
     const std::uint64_t rising = std::min(past + queries, most);
     return (rising - past) * (rising + past) + 2 * most * (past + queries - rising);
   }
+  bool is_masked() const { return twice_seen() < 2 * keys * queries; }
   // In the mean of queries.
   std::uint64_t twice_keys() const { return queries > 0 ? twice_seen() / queries : 2 * keys; }
   // Twice the pairs of queries and keys of all heads.

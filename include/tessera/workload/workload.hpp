@@ -189,6 +189,8 @@ struct Workload {
   Bytes update_bytes_per_parameter{};
   // Whether the optimizer's state has weights of its own, wider than the data type.
   bool has_master = true;
+  // Of the file that it is from: what was left out or taken in another way. For the notes of a run.
+  std::vector<std::string> notices;
 
   // As it is sent in a type: what products take has their scales.
   NumberFormat sent_format(DataType type) const;

@@ -176,7 +176,7 @@ int describe_model(const Options& options, comm::Communicator& world) {
     std::cout << level_table(levels) << "\n";
   }
   std::cout << totals(model, levels.back());
-  for (const std::string& notice : model.notices) {
+  for (const std::string& notice : model.all_notices()) {
     std::cout << "notice: " << notice << "\n";
   }
   std::cout << std::flush;

@@ -28,7 +28,6 @@ struct ModelLook {
   Flops vector;
   Bytes traffic;                     // each tensor once for each node that reads or writes it
   std::vector<std::string> unknown;  // nodes that cost memory traffic alone
-  std::vector<std::string> notices;
 };
 
 // Machine and core, as all such workloads have them, and the key `message`; without operators.

@@ -59,9 +59,6 @@ void add_model(const ModelLook& look, JobDescription& text) {
   if (!look.unknown.empty()) {
     add("not understood, memory traffic alone", join(look.unknown));
   }
-  for (const std::string& notice : look.notices) {
-    add("notice", notice);
-  }
 }
 
 compute::WorkTraits traits_of(const executor::ChipWork& work) {

@@ -59,14 +59,14 @@ void refuse_cut_tokens(Section strategy) {
   }
 }
 
-onnx::Graph read_graph(const onnx::Description& description, const std::string& batch) {
+onnx::Import read_import(const onnx::Description& description, const std::string& batch) {
   onnx::ImportOptions options = description.options;
   if (!batch.empty()) {
     options.dimensions[batch] = 1;
   }
   onnx::Import import = onnx::import_model(description.path, options);
   onnx::optimize(import.graph, description.level);
-  return std::move(import.graph);
+  return import;
 }
 
 // For one sample, and without a name. Complains; nothing after that.
@@ -74,13 +74,15 @@ std::optional<workload::Workload> layers_of_file(Section& section,
                                                  const onnx::Description& description,
                                                  const std::string& batch,
                                                  const std::optional<DataType>& format) {
-  const onnx::Graph graph = read_graph(description, batch);
-  const std::optional<DataType> own = data_type_of(graph);
+  onnx::Import import = read_import(description, batch);
+  const std::optional<DataType> own = data_type_of(import.graph);
   if (!format && !own) {
     section.error("data_type", "the model has no floating-point numbers; name a format");
     return std::nullopt;
   }
-  return layers_of(graph, format ? *format : *own);
+  workload::Workload workload = layers_of(import.graph, format ? *format : *own);
+  workload.notices = std::move(import.notices);
+  return workload;
 }
 
 // `whole` is the section as it stands, where `models` keeps what has been read.
@@ -110,6 +112,7 @@ std::optional<workload::Workload> read(Section& section, ModelCache* models,
     if (workload) {
       workload->name = name;
       workload->samples = samples;
+      onnx::tell_notices(section, description, workload->notices);
     }
     return workload;
   } catch (const ConfigError& error) {

@@ -2,7 +2,9 @@
 // and some of onnx/keys.hpp and chip/keys.hpp.
 #include "chip/experiment.hpp"
 
+#include <algorithm>
 #include <set>
+#include <variant>
 
 #include "chip/keys.hpp"
 #include "onnx/keys.hpp"
@@ -31,7 +33,6 @@ ModelLook look_at(const onnx::Import& model, const onnx::Description& descriptio
   look.matrix = cost.matrix;
   look.vector = cost.vector;
   look.traffic = cost.traffic();
-  look.notices = model.notices;
   for (const onnx::Node& node : graph.nodes) {
     look.views += std::holds_alternative<onnx::View>(onnx::work_of(graph, node)) ? 1 : 0;
     if (!node.unknown.empty()) {
@@ -39,6 +40,14 @@ ModelLook look_at(const onnx::Import& model, const onnx::Description& descriptio
     }
   }
   return look;
+}
+
+bool masks_attention(const onnx::Graph& graph) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const onnx::Node& node) {
+    const onnx::Work work = onnx::work_of(graph, node);
+    const auto* const attention = std::get_if<onnx::Attention>(&work);
+    return attention != nullptr && attention->is_masked();
+  });
 }
 
 void refuse_missing_types(Section& workload, const onnx::Graph& graph,
@@ -77,6 +86,10 @@ std::unique_ptr<executor::ChipWork> read_model(Section& workload, ChipStart star
     onnx::Import model = onnx::import_model(description.path, description.options);
     onnx::optimize(model.graph, description.level);
     look = look_at(model, description);
+    onnx::tell_notices(workload, description, model.notices);
+    if (masks_attention(model.graph)) {
+      workload.tell("NPU cores compute what attention masks, too");
+    }
     refuse_missing_types(workload, model.graph, free);
     work.data_type = data_type.value_or(DataType::fp32);
     work.operators = lower_graph(

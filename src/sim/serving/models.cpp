@@ -292,14 +292,15 @@ struct Described {
   std::string batch;
   onnx::Description model;
 
-  onnx::Graph graph_of(std::uint32_t samples) const {
+  onnx::Graph graph_of(std::uint32_t samples) const { return std::move(import_of(samples).graph); }
+  onnx::Import import_of(std::uint32_t samples) const {
     onnx::ImportOptions options = model.options;
     if (!batch.empty()) {
       options.dimensions[batch] = samples;
     }
     onnx::Import import = onnx::import_model(model.path, options);
     onnx::optimize(import.graph, model.level);
-    return std::move(import.graph);
+    return import;
   }
 };
 
@@ -374,9 +375,9 @@ std::set<DataType> types_of(const serving::ServedModel& served, std::uint32_t sa
 std::unique_ptr<serving::ServedModel> layers_on_tiles(const Described& described, Section& model,
                                                       ServedLayersSetup setup, const Tiles& tiles,
                                                       ServedTenant& made) {
-  const std::optional<DataType> type = described.data_type
-                                           ? described.data_type
-                                           : data_type_of(described.graph_of(setup.samples.back()));
+  const std::optional<DataType> type =
+      described.data_type ? described.data_type
+                          : data_type_of(described.import_of(setup.samples.back()).graph);
   if (!type) {
     model.error("data_type", "the model has no floating-point numbers; name a format");
     return nullptr;
@@ -417,6 +418,7 @@ std::unique_ptr<serving::ServedModel> read_onnx(Section& tenant, ServedTenant& m
   }
   const auto graph_of = [described](std::uint32_t samples) { return described.graph_of(samples); };
   return complaining(tenant, model, [&]() -> std::unique_ptr<serving::ServedModel> {
+    onnx::tell_notices(model, described.model, described.import_of(totals.back()).notices);
     if (work.on_tiles) {
       return layers_on_tiles(described, model,
                              {graph_of, std::move(totals), DataType::fp16, tensor, pipeline}, tiles,

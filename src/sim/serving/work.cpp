@@ -106,6 +106,9 @@ class ServedWork final : public Work {
           "attention of a step is timed by sums over its prompts and over its sequences that "
           "generate");
     }
+    if (!work_.on_tiles && serves(true)) {
+      notes.emplace_back("NPU cores compute what attention masks in prompts, too");
+    }
     if (hands_over(false)) {
       notes.emplace_back(
           "keys and values are handed over once a prompt is computed, those of all layers "

@@ -42,6 +42,9 @@ class GraphMaker {
     }
   }
   void output(const std::string& name) { graph_->add_output()->set_name(name); }
+  void output(const std::string& name, const Numbers& sides) {
+    add_value(graph_->add_output(), name, sides, 1);
+  }
 
   // A float constant without data.
   void weight(const std::string& name, const Numbers& sides, int type = 1) {
