@@ -12,6 +12,7 @@
 
 #include "planning.hpp"
 #include "program_builder.hpp"
+#include "tessera/plan/cutter.hpp"
 
 namespace tessera::plan::program_test {
 namespace {
@@ -423,6 +424,21 @@ TEST(Program, ATiedHeadReadsItsWeightsOnAnyNumberOfStages) {
   EXPECT_EQ(traffic_of_head(1, true), traffic_of_head(8, true));
   EXPECT_GE(traffic_of_head(8, false).second, weights);
   EXPECT_EQ(traffic_of_head(1, false), traffic_of_head(8, false));
+}
+
+// A head that shares the embedding's weights has gradients to add up all the same.
+TEST(Plan, GradientsOfATiedHeadAreAddedUp) {
+  const auto added = [](const char* tied) {
+    const Planned work =
+        planned("", machine_text(), testing::workload_text() + "tie_embeddings: " + tied + "\n");
+    const Cutter cutter(work.workload, work.plan.strategy);
+    const auto& operators = work.workload.layers.back().operators;
+    const auto head = std::find_if(operators.begin(), operators.end(),
+                                   [](const auto& op) { return op.is_matrix_product(); });
+    return cutter.weight_gradient(*head).added;
+  };
+  EXPECT_GE(added("false"), Bytes(100 * 64 * (2 + 2 * 2)));
+  EXPECT_EQ(added("true"), added("false"));
 }
 
 std::string complaint_of(const std::string& strategy) {

@@ -151,5 +151,17 @@ TEST(Wires, TensorGroupsGatherAndAddUpInTheirOwnTypes) {
   }
 }
 
+// Where stages end in partial sums, these are added up behind them in the same type.
+TEST(Wires, PartialSumsOfABoundaryAreAddedUpInTheTypeOfSums) {
+  const std::string strategy = "pipeline: 8\ntensor: 2\nboundary: reduced\n";
+  const auto summed = [&](const std::string& wires) {
+    Planned work = planned(strategy + wires);
+    work.plan.stages[0] = std::move(work.plan.stages[3]);
+    return sent_in(work, Phase::forward, Group::tensor, Kind::all_reduce);
+  };
+  EXPECT_FALSE(summed("").empty());
+  EXPECT_EQ(summed("wires: {tensor_sums: fp32}\n"), scaled(summed(""), 2, 1));
+}
+
 }  // namespace
 }  // namespace tessera::plan::wires_test

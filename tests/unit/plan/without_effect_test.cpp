@@ -48,6 +48,19 @@ TEST(WithoutEffect, OfKernelsThatWorkDoesNotHave) {
                           "layout_copies has no effect with attention: flash"));
 }
 
+TEST(WithoutEffect, OfResultsKeptInLayersThatHaveNone) {
+  const std::string none =
+      "kind: layers\ninput: [32, 64]\nbatch: 16\ndata_type: fp16\nlayers:\n"
+      "  - {name: l, repeat: 4, operators: [{kind: linear, outputs: 64, then: [relu]}]}\n";
+  const auto note_of = [](const testing::Planned& work) {
+    return note_of_recomputation(work.workload, work.plan.strategy);
+  };
+  EXPECT_EQ(note_of(testing::planned("recompute: alternate\n")), "");
+  EXPECT_EQ(note_of(testing::planned("", machine_text(), none)), "");
+  EXPECT_THAT(note_of(testing::planned("recompute: alternate\n", machine_text(), none)),
+              ::testing::HasSubstr("all is computed again, as with full"));
+}
+
 TEST(WithoutEffect, OfLayersGatheredAhead) {
   EXPECT_THAT(notes_of("data: 2\nzero: 2\nprefetch_layers: 2\n"),
               ElementsAre("strategy.prefetch_layers has no effect with less than zero: 3"));
