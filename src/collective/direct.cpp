@@ -24,6 +24,7 @@ class Direct final : public Algorithm {
     return (kind == Kind::all_reduce ? 2 : 1) * (size - 1);
   }
   bool turns_round() const override { return true; }
+  bool has_window() const override { return true; }
   bool in_step() const override { return window_ == 1; }
 
   Step step(Kind kind, std::uint32_t size, Member member, Bytes bytes, std::uint32_t step,

@@ -170,4 +170,22 @@ SimTime phase_time(const Algorithm& algorithm, Kind kind, std::uint32_t size, By
   return end;
 }
 
+SimTime barrier_time(const Algorithm& algorithm, std::uint32_t size, const MessageTime& message) {
+  std::vector<SimTime> reached(size);
+  const std::uint32_t steps = algorithm.steps(Kind::barrier, size);
+  for (std::uint32_t number = 0; number < steps; ++number) {
+    std::vector<SimTime> next = reached;
+    for (Member member = 0; member < size; ++member) {
+      const Step step = algorithm.step(Kind::barrier, size, member, Bytes(0), number, 0);
+      if (step.receive_from != nobody) {
+        const SimTime there =
+            reached[step.receive_from] + message(step.receive_from, member, Bytes(0));
+        next[member] = std::max(next[member], there);
+      }
+    }
+    reached = std::move(next);
+  }
+  return *std::max_element(reached.begin(), reached.end());
+}
+
 }  // namespace tessera::collective

@@ -132,29 +132,43 @@ std::optional<std::string> note_of_peak(const machine::Tile& tile, const Compute
          " of the array with its clock (compute.macs_per_pe)";
 }
 
+// What takes the share of a tile's peak.
+enum class ShareOfPeak : std::uint8_t { none, no_products, all };
+
+ShareOfPeak use_of_share(const machine::Tile& tile, const ComputeModel& compute) {
+  if (tile.efficiency == machine::Tile().efficiency) {
+    return ShareOfPeak::all;
+  }
+  const bool has_clock = std::ranges::any_of(
+      tile.peak, [&](const auto& peak) { return compute.clocked_rate(peak.first).has_value(); });
+  if (!compute.uses_peaks()) {
+    return ShareOfPeak::none;
+  }
+  return has_clock ? ShareOfPeak::no_products : ShareOfPeak::all;
+}
+
 // Shares of the peak, of types and of all tiles that have none of their own.
 void note_shares_of_peaks(config::Section& machine_section, const machine::Machine& machine,
                           const ComputeModel& compute) {
-  const auto note = [](config::Section section) {
-    config::note_without_effect(section, "efficiency",
-                                "a compute model whose array has a clock of its own");
+  const auto note = [](config::Section section, ShareOfPeak use) {
+    const std::string clock = "a compute model whose array has a clock of its own";
+    if (use != ShareOfPeak::all) {
+      config::note_without_effect(
+          section, "efficiency",
+          use == ShareOfPeak::none ? clock : clock + ", but for work without products");
+    }
   };
-  bool others_use_it = false;
+  ShareOfPeak others = ShareOfPeak::none;
   for (const machine::Tile& tile : machine.tiles()) {
-    const bool is_used =
-        compute.of(tile).uses_peaks() || tile.efficiency == machine::Tile().efficiency;
+    const ShareOfPeak use = use_of_share(tile, compute.of(tile));
     if (!tile.name.empty() &&
         machine_section.section("types").section(tile.name).has("efficiency")) {
-      if (!is_used) {
-        note(machine_section.section("types").section(tile.name));
-      }
+      note(machine_section.section("types").section(tile.name), use);
     } else {
-      others_use_it = others_use_it || is_used;
+      others = std::max(others, use);
     }
   }
-  if (!others_use_it) {
-    note(machine_section.section("tile"));
-  }
+  note(machine_section.section("tile"), others);
 }
 
 }  // namespace

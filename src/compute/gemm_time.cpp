@@ -93,9 +93,9 @@ bool is_aligned(const workload::Operation& operation) {
 
 SimTime attention_time(FlopRate rate, std::uint64_t fill, Bandwidth memory,
                        const workload::Operation& operation) {
-  // Two products over the keys in one: the depth forward, the columns backward.
-  const std::uint64_t keys =
-      std::max<std::uint64_t>(std::max(operation.product.depth, operation.product.columns) / 2, 1);
+  const std::uint64_t of_shape = std::max(operation.product.depth, operation.product.columns);
+  const std::uint64_t twice = operation.twice_keys > 0 ? operation.twice_keys : of_shape;
+  const std::uint64_t keys = std::max<std::uint64_t>(twice / 2, 1);
   const SimTime full = execution_time(operation.flops, rate);
   const SimTime start =
       execution_time(Flops(product_of({operation.flops.count() / keys, fill})), rate);

@@ -1,7 +1,13 @@
 // One strategy among candidates, as settings, words and a plan have it.
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+
 #include "tessera/core/error.hpp"
 #include "tessera/explore/candidates.hpp"
 #include "tessera/plan/schedule/schedule.hpp"
+#include "whole_number.hpp"
 
 namespace tessera::explore {
 
@@ -32,7 +38,48 @@ plan::Recompute recompute_named(const std::string& name) {
   throw ConfigError("'" + name + "' is no recomputation");
 }
 
-std::vector<std::string> Candidate::settings() const {
+KeptPlacement::KeptPlacement(const config::Value& placement) {
+  for (const config::Value::Member& member : placement.members) {
+    if (member.key == "layout" || member.key == "tiles") {
+      continue;
+    }
+    keys_.emplace_back(member.key, config::to_inline_yaml(member.value));
+    if (member.value.kind == config::Value::Kind::sequence) {
+      std::uint64_t& tiles = tiles_[member.key] = 1;
+      for (const config::Value& side : member.value.items) {
+        tiles *= whole_number(side.text).value_or(0);
+      }
+    }
+  }
+}
+
+std::string KeptPlacement::with(const std::string& layout, std::uint64_t stage_tiles,
+                                std::uint64_t tensor) const {
+  const auto means_something = [&](const std::string& key) {
+    if (const auto shape = tiles_.find(key); shape != tiles_.end()) {
+      return layout != "linear" && shape->second == (key == "group" ? stage_tiles : tensor);
+    }
+    if (key == "band" || key == "replica_order") {
+      return layout == "replicas";
+    }
+    return key == "tensor_members" ? layout != "linear" : layout == "optimized";
+  };
+  std::string text = "{layout: " + layout;
+  for (const auto& [key, value] : keys_) {
+    text += means_something(key) ? ", " + key + ": " + value : "";
+  }
+  return text + "}";
+}
+
+std::string KeptPlacement::all_with(const std::string& layout) const {
+  std::string text = "{layout: " + layout;
+  for (const auto& [key, value] : keys_) {
+    text += ", " + key + ": " + value;
+  }
+  return text + "}";
+}
+
+std::vector<std::string> Candidate::settings(const KeptPlacement& placement) const {
   const auto number = [](const char* key, std::uint64_t value) {
     return std::string("strategy.") + key + "=" + std::to_string(value);
   };
@@ -55,7 +102,8 @@ std::vector<std::string> Candidate::settings() const {
           flag("overlap_tensor", overlap_tensor),
           flag("async_tensor", async_tensor),
           flag("overlap_passes", overlap_passes),
-          "strategy.placement={layout: " + layout + "}"};
+          "strategy.placement=" +
+              placement.with(layout, degrees.data * context * degrees.tensor, degrees.tensor)};
 }
 
 std::string Candidate::key() const {
@@ -122,10 +170,18 @@ plan::Strategy Candidate::strategy(const plan::Strategy& base, std::uint64_t sam
   strategy.async_tensor = async_tensor;
   strategy.overlap_passes = overlap_passes && strategy.has_pairs();
   strategy.layout = layout;
-  plan::PlacementRequest placement;
+  plan::PlacementRequest& placement = strategy.placement;
   placement.degrees = strategy.degrees;
-  placement.nodes = base.placement.nodes;
-  strategy.placement = placement;
+  placement.tiles.clear();
+  placement.first_layers.clear();
+  const auto leave_other = [](std::optional<std::array<std::uint32_t, 2>>& shape,
+                              std::uint64_t tiles) {
+    if (shape && std::uint64_t{(*shape)[0]} * (*shape)[1] != tiles) {
+      shape.reset();
+    }
+  };
+  leave_other(placement.group, std::uint64_t{strategy.degrees.data} * degrees.tensor);
+  leave_other(placement.tensor_group, degrees.tensor);
   return strategy;
 }
 

@@ -127,6 +127,7 @@ class Search {
         sim::read_single_job(request_.experiment, request_.overrides, {}, cache_.loader());
     const config::Value::Member* const strategy = root.find("strategy");
     has_own_ = strategy != nullptr;
+    outcome_.placement = kept_placement(has_own_ ? &strategy->value : nullptr);
     limits_.own = own_candidate(strategy == nullptr ? config::Value() : strategy->value,
                                 limits_.layouts.front());
     const std::string& schedule = limits_.own.schedule;
@@ -195,8 +196,10 @@ class Search {
     for (std::size_t i = 0; i < std::min(at_a_time, ranking_.fastest.size()); ++i) {
       events = std::max(events, events_of(ranking_.fastest[i], limits_.batch));
     }
-    outcome_.by_stages = simulator_.can_aggregate() && events > most_events;
-    simulator_.by_stages(outcome_.by_stages);
+    if (simulator_.can_aggregate() && events > most_events) {
+      simulator_.aggregate_by_stages();
+    }
+    outcome_.aggregation = simulator_.aggregation();
   }
 
   void simulate_own() {
@@ -266,8 +269,8 @@ class Search {
     while (outcome_.complete) {
       const std::size_t left = left_of(done, events);
       const std::vector<std::size_t> numbers =
-          outcome_.by_stages ? choice.next_of_large(std::min(at_a_time_of_large, left))
-                             : choice.next(std::min(at_a_time, left));
+          outcome_.by_stages() ? choice.next_of_large(std::min(at_a_time_of_large, left))
+                               : choice.next(std::min(at_a_time, left));
       if (numbers.empty()) {
         break;
       }
@@ -333,7 +336,7 @@ class Search {
   void lay_out() {
     const bool looks = !limits_.kept.contains("placement") &&
                        !limits_.given.contains("placement") &&
-                       !parts_.machine.topology->cluster() && !outcome_.by_stages;
+                       !parts_.machine.topology->cluster() && !outcome_.by_stages();
     std::set<std::string> tried;
     std::vector<Proposal> jobs;
     for (const Proposal& proposal : outcome_.proposals) {
@@ -430,39 +433,43 @@ class Search {
   }
 
   std::string best_strategy(bool has_ended) {
-    for (const Proposal& proposal : outcome_.proposals) {
-      if (proposal.candidate) {
-        const std::string key = proposal.candidate->key();
-        if (key != written_key_) {
-          written_ = strategy_of(proposal);
-          written_key_ = key;
-        }
-        return std::string(heading) +
-               (has_ended ? "" : "# The search had not ended: " + outcome_.how_far() + ".\n") +
-               written_;
-      }
+    if (outcome_.proposals.empty()) {
+      return "";
     }
-    return "";
+    const Proposal& best = outcome_.proposals.front();
+    const std::string key = best.candidate ? best.candidate->key() : "own";
+    if (key != written_key_) {
+      written_ = strategy_of(best);
+      written_key_ = key;
+    }
+    return std::string(heading) +
+           (has_ended ? "" : "# The search had not ended: " + outcome_.how_far() + ".\n") +
+           written_;
   }
 
   // With all its defaults, below the heading. Where its roles lie is given when it was looked for.
   std::string strategy_of(const Proposal& proposal) {
-    const std::vector<std::string> own = proposal.candidate->settings();
-    std::vector<std::string> settings = own;
+    std::vector<std::string> own;
+    std::vector<std::string> settings{"run.trace=none", "run.weights=none"};
+    std::string name = "the experiment's own, which is the fastest";
+    if (proposal.candidate) {
+      own = proposal.candidate->settings(outcome_.placement);
+      settings.insert(settings.end(), own.begin(), own.end());
+      settings.emplace_back("strategy.order=[]");
+      name = proposal.title() + ", " + proposal.candidate->layout;
+    }
     if (!proposal.tiles.empty()) {
       settings.push_back("strategy.placement={layout: given, tiles: " + proposal.tiles + "}");
     }
-    settings.insert(settings.end(), {"strategy.order=[]", "run.trace=none", "run.weights=none"});
     const sim::Experiment best = sim::read_single_job_experiment(
         request_.experiment, request_.overrides, settings, loader());
     written_notes_ = notes_about_others(best.notes, own);
     config::Diagnostics diagnostics;
     const config::Value root = config::parse("resolved", best.resolved, diagnostics);
     diagnostics.throw_if_any();
-    return "# " + proposal.title() + ", " + proposal.candidate->layout + ".\n# For " +
-           parts_.workload.name + " on " + parts_.machine.name + ": an iteration takes " +
-           to_string(proposal.iteration) +
-           (outcome_.by_stages ? ", simulated with one tile for each stage" : "") + ".\n" +
+    return "# " + name + ".\n# For " + parts_.workload.name + " on " + parts_.machine.name +
+           ": an iteration takes " + to_string(proposal.iteration) +
+           (outcome_.by_stages() ? ", simulated with one tile for each stage" : "") + ".\n" +
            config::to_yaml(root.find("strategy")->value);
   }
 

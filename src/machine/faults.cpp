@@ -1,6 +1,7 @@
 #include "faults.hpp"
 
 #include <algorithm>
+#include <set>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "tessera/core/text.hpp"
 #include "tessera/machine/node_finder.hpp"
 #include "tessera/machine/parameters.hpp"
+#include "tessera/machine/routings.hpp"
 
 namespace tessera::machine {
 namespace {
@@ -48,10 +50,15 @@ class FaultyTopology final : public Topology {
   const GivenRoutes* given_routes() const override { return sound_->given_routes(); }
   bool has_dead_links() const override { return dead_; }
   WayRule way_rule() const override { return sound_->way_rule(); }
+  // Where the usual one would cross dead links or go by distances that are no more: on grids one
+  // way for each pair as before, elsewhere spread over the equal ways that are left.
   std::string default_routing() const override {
-    const std::string usual = sound_->default_routing();
-    return dead_ || (usual == "hierarchy" && changes_distances()) ? "shortest" : usual;
+    const std::string usual = sound_routing();
+    const bool holds = dead_ ? routings().at(usual).avoids_dead_links
+                             : usual != "hierarchy" || !changes_distances();
+    return holds ? usual : grid() ? "shortest" : "ecmp";
   }
+  std::string sound_routing() const override { return sound_->default_routing(); }
   std::size_t resident_bytes() const override {
     return sound_->resident_bytes() + Topology::resident_bytes() +
            faulty_.size() * (sizeof(std::uint64_t) + sizeof(Link) + 2 * sizeof(void*));
@@ -150,8 +157,10 @@ std::optional<EntityId> read_node(config::Section& section, const RequiredKey<st
   return node;
 }
 
-// All links from one node to another.
-void read_link(config::Section& fault, NodeFinder& find, FaultyTopology& topology) {
+using Ways = std::set<std::pair<EntityId, EntityId>>;  // from a node to a neighbour
+
+// All links from one node to another, which `listed` has from then on.
+void read_link(config::Section& fault, NodeFinder& find, Ways& listed, FaultyTopology& topology) {
   const std::optional<EntityId> from = read_node(fault, from_key, find, topology);
   const std::optional<EntityId> to = read_node(fault, to_key, find, topology);
   const bool dead = dead_key.read(fault);
@@ -165,7 +174,11 @@ void read_link(config::Section& fault, NodeFinder& find, FaultyTopology& topolog
     return;
   }
   bool any = false;
+  std::optional<Ways::value_type> repeated;
   const auto change = [&](EntityId here, EntityId there) {
+    if (!repeated && !listed.emplace(here, there).second) {
+      repeated = {here, there};
+    }
     for (unsigned port = 0; port < topology.ports(here); ++port) {
       if (topology.link(here, port).to == there) {
         any = true;
@@ -184,6 +197,9 @@ void read_link(config::Section& fault, NodeFinder& find, FaultyTopology& topolog
   if (!any) {
     fault.error("to",
                 "no link joins " + topology.node_name(*from) + " and " + topology.node_name(*to));
+  } else if (repeated) {
+    fault.error("to", "the link from " + topology.node_name(repeated->first) + " to " +
+                          topology.node_name(repeated->second) + " is listed twice");
   }
 }
 
@@ -236,15 +252,19 @@ std::unique_ptr<Topology> apply_faults(config::Section& machine, std::unique_ptr
   config::Section section = machine.section("faults");
   auto faulty = std::make_unique<FaultyTopology>(std::move(topology));
   NodeFinder find(*faulty);
+  Ways listed;
   for (config::Section fault : section.sections("links")) {
-    read_link(fault, find, *faulty);
+    read_link(fault, find, listed, *faulty);
   }
   draw_slow_nodes(section, *faulty, speeds);  // those that are named come after, and count
+  std::set<EntityId> named;
   for (config::Section fault : section.sections("nodes")) {
     const std::optional<EntityId> node = read_node(fault, node_key, find, *faulty);
     const Fraction speed = speed_key.read(fault);
     if (node && !faulty->computes(*node)) {
       fault.error("node", faulty->node_name(*node) + " does not compute");
+    } else if (node && !named.insert(*node).second) {
+      fault.error("node", faulty->node_name(*node) + " is listed twice");
     } else if (node) {
       speeds[*node] = speed;
     }

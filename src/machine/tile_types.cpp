@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "dram.hpp"
@@ -232,18 +233,37 @@ void state_usual_channel(Machine& machine) {
   machine.tile.channel = machine.tile.channel.value_or(usual);
 }
 
+// Of types with tiles; `at_types`: of those that have some channel at a tile.
+void note_unused_channels(config::Section& section, const Machine& machine,
+                          const std::set<std::string>& at_types) {
+  for (const Tile& tile : machine.tiles()) {
+    if (!tile.name.empty() && !at_types.contains(tile.name)) {
+      config::Section type = section.section("types").section(tile.name);
+      config::note_without_effect(type, channel_key.key(),
+                                  "no channel at a tile of this type (machine.dram.at: each has "
+                                  "one at every tile)");
+    }
+  }
+}
+
 }  // namespace
 
 void adjust_channels(config::Section& section, Machine& machine) {
   state_usual_channel(machine);
+  std::set<std::string> at_types;
   for (MemoryChannel& channel : machine.channels) {
-    const std::optional<MemoryChannel>& own = machine.tile_of(channel.node).channel;
-    if (own && machine.topology->computes(channel.node)) {
+    if (!machine.topology->computes(channel.node)) {
+      continue;
+    }
+    const Tile& tile = machine.tile_of(channel.node);
+    at_types.insert(tile.name);
+    if (tile.channel) {
       const EntityId node = channel.node;
-      channel = *own;
+      channel = *tile.channel;
       channel.node = node;
     }
   }
+  note_unused_channels(section, machine, at_types);
   if (section.has("dram") && section.section("dram").raw("at").text == "memories") {
     // Channels are in the order of the memories.
     const std::vector<MemoryNode>& memories = machine.topology->memory_nodes();

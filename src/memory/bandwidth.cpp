@@ -78,6 +78,7 @@ class BandwidthModel final : public MemoryModel {
     return serialization_time(bytes, channel.bandwidth) + channel.latency;
   }
   Account account() const override { return Account::none; }
+  bool shares_channels() const override { return false; }
   std::vector<std::string> notes(const machine::Machine& machine) const override {
     if (machine.channels.empty()) {
       return {};

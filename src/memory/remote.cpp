@@ -52,6 +52,10 @@ class Behind final : public RemoteMemory {
   SimTime access_time(Bytes tensor, InSwitch) const override {
     return latency_ + serialization_time(tensor * sharers_, bandwidth_);
   }
+  std::optional<std::uint64_t> npus() const override {
+    return sharers_ == 1 ? std::nullopt : std::optional<std::uint64_t>(sharers_);
+  }
+  bool is_repeated() const override { return true; }
 
  private:
   std::uint32_t sharers_;
@@ -80,10 +84,13 @@ class Hierarchical final : public RemoteMemory {
  public:
   explicit Hierarchical(const HierarchicalShape& shape) : shape_(shape) {}
   bool gathers() const override { return true; }
+  std::optional<std::uint64_t> npus() const override {
+    return std::uint64_t{shape_.nodes} * shape_.npus;
+  }
 
   SimTime access_time(Bytes tensor, InSwitch in_switch) const override {
     const HierarchicalShape& shape = shape_;
-    const std::uint64_t npus = std::uint64_t{shape.nodes} * shape.npus;
+    const std::uint64_t npus = *this->npus();
     const std::uint64_t into_node = std::uint64_t{shape.groups} * shape.switches;
     const Wide of_link = static_cast<Wide>(tensor.count()) * npus / into_node;
     const Bytes chunk =
@@ -108,14 +115,16 @@ class Hierarchical final : public RemoteMemory {
 // (load / load_of), on ways of up to `hops` links.
 class Uniform final : public RemoteMemory {
  public:
-  Uniform(std::uint64_t load, std::uint64_t load_of, std::uint32_t hops, Bandwidth bandwidth,
-          Bytes chunk, SimTime latency)
-      : load_(load),
+  Uniform(std::uint64_t npus, std::uint64_t load, std::uint64_t load_of, std::uint32_t hops,
+          Bandwidth bandwidth, Bytes chunk, SimTime latency)
+      : npus_(npus),
+        load_(load),
         load_of_(load_of),
         hops_(hops),
         bandwidth_(bandwidth),
         chunk_(chunk),
         latency_(latency) {}
+  std::optional<std::uint64_t> npus() const override { return npus_; }
 
   SimTime access_time(Bytes tensor, InSwitch) const override {
     const Wide of_link = (static_cast<Wide>(tensor.count()) * load_ + load_of_ - 1) / load_of_;
@@ -130,6 +139,7 @@ class Uniform final : public RemoteMemory {
   }
 
  private:
+  std::uint64_t npus_;
   std::uint64_t load_;
   std::uint64_t load_of_;
   std::uint32_t hops_;
@@ -148,16 +158,19 @@ class Switches final : public RemoteMemory {
   Switches(std::vector<SwitchLevel> levels, Bytes chunk, SimTime latency)
       : levels_(std::move(levels)), chunk_(chunk), latency_(latency) {}
   bool gathers() const override { return true; }
+  std::optional<std::uint64_t> npus() const override {
+    std::uint64_t npus = 1;
+    for (const SwitchLevel& level : levels_) {
+      npus *= level.members;
+    }
+    return npus;
+  }
 
   // In a stage an NPU gets one chunk. Gathered, all NPUs get the same, so that every link carries
   // the same chunks; else a link carries one for each NPU below it.
   SimTime access_time(Bytes tensor, InSwitch in_switch) const override {
     const bool gathered = in_switch == InSwitch::collective;
-    std::uint64_t npus = 1;
-    for (const SwitchLevel& level : levels_) {
-      npus *= level.members;
-    }
-    const Wide to_npu = static_cast<Wide>(tensor.count()) * (gathered ? npus : 1);
+    const Wide to_npu = static_cast<Wide>(tensor.count()) * (gathered ? *npus() : 1);
     if (to_npu == 0) {
       return latency_;
     }
@@ -258,7 +271,7 @@ const Registration ring(remote_memories(),
                           const std::uint64_t half = npus / 2;
                           const Bandwidth bandwidth = read_bandwidth(section, bandwidth_of_link);
                           const Bytes piece = chunk.read(section);
-                          return std::make_unique<Uniform>(half * (half + 1) / 2, npus,
+                          return std::make_unique<Uniform>(npus, half * (half + 1) / 2, npus,
                                                            static_cast<std::uint32_t>(half),
                                                            bandwidth, piece, latency.read(section));
                         });
@@ -281,7 +294,7 @@ const Registration mesh(remote_memories(),
                           // rows, and so on.
                           const std::uint64_t longest = std::max(rows, columns);
                           return std::make_unique<Uniform>(
-                              (longest / 2) * ((longest + 1) / 2), longest,
+                              rows * columns, (longest / 2) * ((longest + 1) / 2), longest,
                               static_cast<std::uint32_t>(rows + columns - 2), bandwidth, piece,
                               latency.read(section));
                         });

@@ -184,6 +184,7 @@ class AnalyticalModel final : public NetworkModel, public StatesSharing {
     return shares_ports_ ? plan::Sharing::ports : plan::Sharing::nothing;
   }
   bool limits_rates() const override { return true; }
+  bool keeps_bins() const override { return false; }
   bool promises() const override { return true; }
   // What servers share beyond the ports of their accelerators, as far as the machine tells.
   std::vector<std::string> notes(const machine::Machine& machine) const override {

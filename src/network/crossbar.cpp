@@ -178,6 +178,7 @@ class CrossbarModel final : public NetworkModel {
   Overheads overheads() const override { return settings_.overheads; }
   bool promises() const override { return true; }
   bool uses_links() const override { return false; }
+  bool keeps_bins() const override { return false; }
   SimTime idle_time(const machine::Path&, Bytes bytes) const override {
     return settings_.overheads.message + settings_.port.latency +
            serialization_time(bytes, settings_.port.bandwidth);

@@ -1,11 +1,14 @@
 // What each directed link did until the last time bin ended.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
+
+#include "tessera/core/wide.hpp"
 
 namespace tessera::network {
 
@@ -15,6 +18,21 @@ struct BinState {
   std::uint64_t bytes = 0;
   float longest_wait_ps = 0;
 };
+
+// What of `booked` lies before a time, beyond which a link is busy for `beyond_ps` without a gap,
+// given what lay before an earlier one. Bytes booked since the earlier time count as spread evenly
+// over the time booked since.
+inline BinState without(std::int64_t beyond_ps, BinState booked, const BinState& before) {
+  const std::int64_t since_ps = booked.busy_ps - before.busy_ps;
+  const std::int64_t to_come_ps = std::min(beyond_ps, since_ps);
+  if (to_come_ps > 0) {
+    booked.bytes -= static_cast<std::uint64_t>(static_cast<Wide>(booked.bytes - before.bytes) *
+                                               static_cast<std::uint64_t>(to_come_ps) /
+                                               static_cast<std::uint64_t>(since_ps));
+    booked.busy_ps -= to_come_ps;
+  }
+  return booked;
+}
 
 // Bins of links in pages, made when a link of the page is first used: idle routers need none.
 class BinTable {

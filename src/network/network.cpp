@@ -183,7 +183,17 @@ std::string read_routing(config::Section& section, const machine::Machine& machi
     section.error("routing", problem);
     name = usual;
   }
+  tell_of_detours(section, name, *machine.topology);
   return name;
+}
+
+void tell_of_detours(config::Section& section, const std::string& routing,
+                     const machine::Topology& topology) {
+  const std::string sound = topology.sound_routing();
+  if (routing == topology.default_routing() && routing != sound) {
+    section.tell("routes are by '" + routing + "' in place of '" + sound +
+                 "', because of machine.faults.links (" + section.path() + ".routing)");
+  }
 }
 
 std::unique_ptr<NetworkModel> read_network(config::Section section,

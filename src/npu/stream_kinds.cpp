@@ -31,8 +31,14 @@ std::vector<std::string> names_of_elements() {
 
 const config::NameKey operation_key{"operation", names_of_elements, "",
                                     "add, mul, relu, gelu, silu, tanh, …"};
-const config::Key<std::uint64_t> inputs_key{"inputs", 1, "of as many elements each",
-                                            config::between<std::uint64_t>(1, most_operands - 1)};
+const config::Key<std::uint64_t> inputs_key{
+    "inputs", 1,
+    "of as many elements each: several for add, mul and div, one operation less than these",
+    config::between<std::uint64_t>(1, most_operands - 1)};
+
+bool joins_inputs(const std::string& operation) {
+  return operation == "add" || operation == "mul" || operation == "div";
+}
 
 Made make_elementwise(config::Section& section, const Target& target) {
   const std::uint64_t elements = elements_key.read(section);
@@ -41,12 +47,20 @@ Made make_elementwise(config::Section& section, const Target& target) {
   if (!is_countable(section, {elements, inputs}) || name.empty()) {
     return nullptr;
   }
+  if (inputs > 1 && !joins_inputs(name)) {
+    section.error(inputs_key.key(),
+                  "'" + name + "' has one input; several are for add, mul and div");
+    return nullptr;
+  }
   StreamSpec spec;
   spec.columns = elements;
   for (std::uint64_t i = 0; i < inputs; ++i) {
     spec.inputs.push_back(whole("input " + std::to_string(i), elements));
   }
   spec.work = vector_work(name);
+  for (std::uint64_t joined = 2; joined < inputs; ++joined) {
+    spec.work = spec.work + vector_work(name);
+  }
   return lower(spec, target);
 }
 

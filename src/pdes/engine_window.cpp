@@ -294,6 +294,7 @@ void Engine::leave(std::uint32_t index) {
   }
   processes_[index].sequence = context_.sequence_;
   last_time_ = std::max(last_time_, context_.counted_);
+  last_handled_ = std::max(last_handled_, context_.now_);
 }
 
 void Engine::run_lone(const Event& event) {

@@ -30,6 +30,11 @@ std::uint32_t tensors_alike(const Operator& op) {
   return op.kernel == workload::Kernel::norm && op.kind != "rms_norm" ? 2 : 1;
 }
 
+// Of an operator's product forward, see Operation.
+std::uint64_t twice_keys(const Operator& op, const MatrixProduct& forward) {
+  return op.kernel == workload::Kernel::fused_attention ? forward.depth : 0;
+}
+
 // What an operator has of weights, in elements or in bytes.
 Cutter::Weights weights_of(const Operator& op) {
   return {op.parameters, op.replicated_parameters, op.shared_parameters};
@@ -153,6 +158,7 @@ Operation Cutter::forward(const Operator& op) const {
   operation.bytes = moved(op) + share_of(op.more_moved_forward, op);
   if (op.is_matrix_product()) {
     operation.product = cut_product(op);
+    operation.twice_keys = twice_keys(op, operation.product);
     operation.stored_weights = op.weight_bytes ? std::optional(read_weights(op)) : std::nullopt;
   }
   operation.elements = divided_up(op.fused_elements * strategy_.micro_batch, shares(op).all());
@@ -177,6 +183,7 @@ Operation Cutter::input_gradient(const Operator& op) const {
     const MatrixProduct product = cut_product(op);
     operation.product = {product.rows, product.depth, product.columns,
                          apart ? product.count : product.count * 2};
+    operation.twice_keys = twice_keys(op, product);
   }
   return operation;
 }
@@ -298,8 +305,9 @@ Bytes Cutter::sent_gradients(const Operator& op) const {
 }
 
 std::uint64_t Cutter::used(const Operator& op, const Weights& weights) const {
-  const std::uint64_t cut = shares(op).weights() * (op.experts > 0 ? strategy_.expert : 1);
-  return divided_up(weights.shared, cut) + weights.replicated +
+  const std::uint64_t experts = op.experts > 0 ? strategy_.expert : 1;
+  const std::uint64_t cut = shares(op).weights() * experts;
+  return divided_up(weights.shared, cut) + divided_up(weights.replicated, experts) +
          divided_up(weights.own - weights.replicated, cut);
 }
 

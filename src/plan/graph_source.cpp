@@ -170,7 +170,13 @@ class PlanSource final : public workload::GraphSource {
           look.local_accesses += tiles;
         } else if (instruction.action == Action::collective ||
                    instruction.action == Action::start_collective) {
-          look.collectives[static_cast<std::size_t>(instruction.collective)] += tiles;
+          GraphNode at_each;
+          at_each.collective = instruction.collective;
+          at_each.bytes = Bytes(instruction.bytes);
+          at_each.channels = plan_.group(instruction.group).channels;
+          look.add_collective(at_each, tiles);
+        } else if (instruction.action == Action::send) {
+          look.sends += tiles;
         }
       }
     }
@@ -207,9 +213,9 @@ class PlanSource final : public workload::GraphSource {
         node.action = GraphAction::compute;
         node.flops = operation.flops;
         node.bytes = operation.bytes + operation.added;
-        node.shape =
-            workload::NodeShape{operation.product,   operation.added,          operation.kernel,
-                                operation.data_type, operation.stored_weights, operation.elements};
+        node.shape = workload::NodeShape{
+            operation.product,        operation.added,    operation.kernel,    operation.data_type,
+            operation.stored_weights, operation.elements, operation.twice_keys};
         node.issue = from.issue;
         break;
       }

@@ -92,9 +92,12 @@ std::uint64_t instructions_of(const Program& program) {
 // Tiles of a group of one stage that share the busiest of their DRAM channels; `size` roles from
 // `first` on.
 std::uint32_t tiles_a_channel(const machine::Machine& machine, const Placement& placement,
-                              std::uint32_t first, std::uint32_t size) {
-  if (machine.channels.empty()) {
+                              MemorySharing sharing, std::uint32_t first, std::uint32_t size) {
+  if (machine.channels.empty() || sharing == MemorySharing::none) {
     return 1;
+  }
+  if (sharing == MemorySharing::all) {
+    return size;
   }
   std::map<std::uint32_t, std::uint32_t> tiles;
   std::uint32_t most = 1;
@@ -193,6 +196,11 @@ std::uint32_t Plan::simulated_tiles() const {
   throw InternalError("an aggregation outside its list");
 }
 
+bool Plan::has_mixed_stages() const {
+  return std::any_of(stages.begin(), stages.end(),
+                     [](const Stage& stage) { return stage.tile_types.size() > 1; });
+}
+
 std::uint64_t Plan::instructions() const {
   std::uint64_t count = 0;
   for (const Stage& stage : stages) {
@@ -220,8 +228,11 @@ class PlanMaker {
  public:
   // All must outlive the maker.
   PlanMaker(const machine::Machine& machine, const workload::Workload& workload,
-            const OperationTime& operation_time)
-      : machine_(machine), workload_(workload), operation_time_(operation_time) {}
+            const OperationTime& operation_time, MemorySharing sharing)
+      : machine_(machine),
+        workload_(workload),
+        operation_time_(operation_time),
+        sharing_(sharing) {}
 
   // A plan without placement and stages.
   Plan begin(const Strategy& strategy) const {
@@ -259,7 +270,8 @@ class PlanMaker {
     const std::vector<std::size_t> cuts = strategy.placement.first_layers.empty()
                                               ? cut_layers(times, kind_of, shape)
                                               : strategy.placement.first_layers;
-    const PeakFinder peaks(machine_.framework, workload_, strategy);
+    const Strategy whole = strategy.whole();
+    const PeakFinder peaks(machine_.framework, workload_, whole);
     Tables tables;
     plan.tied_stages = tied_stages(workload_, cuts, shape);
     plan.groups[static_cast<std::size_t>(Group::tied)].size =
@@ -276,20 +288,18 @@ class PlanMaker {
       }
       stage.memory =
           decide_memory(tile, !machine_.channels.empty(), workload_, cutter, stage.chunks,
-                        most_in_flight(strategy.passes(number, workload_.training)));
+                        most_in_flight(whole.passes(number, workload_.training)));
       std::vector<std::pair<std::size_t, std::size_t>> ranges;
       for (const LayerRange& chunk : stage.chunks) {
         ranges.emplace_back(chunk.first, chunk.end);
       }
       stage.memory.boundaries =
-          boundary_memory(workload_, strategy, number, ranges, stage.memory.in_flight);
+          boundary_memory(workload_, whole, number, ranges, stage.memory.in_flight);
       stage.pass_memory = peaks.passes_of(stage.chunks);
       stage.memory.peak = peaks.peak(number, stage.memory, stage.pass_memory);
       stage.communicators = communicators_of(strategy, number, ties_weights(workload_));
       if (strategy.aggregation != Aggregation::none) {
-        const std::uint32_t roles = plan.placement.stage_tiles();
-        stage.memory.tiles_a_channel = tiles_a_channel(machine_, plan.placement, number * roles,
-                                                       roles / plan.simulated_tiles());
+        count_sharers(plan, number, stage.memory);
       }
       stage.program =
           build_program(workload_, strategy, number, stage, tile.sram, estimates, tables);
@@ -309,6 +319,20 @@ class PlanMaker {
   }
 
  private:
+  // All groups of a stage have its program, which is that of the one whose tiles share most.
+  void count_sharers(const Plan& plan, std::uint32_t number, StageMemory& memory) const {
+    const std::uint32_t roles = plan.placement.stage_tiles();
+    const std::uint32_t groups = plan.simulated_tiles();
+    memory.fewest_tiles_a_channel = roles;
+    for (std::uint32_t group = 0; group < groups; ++group) {
+      const std::uint32_t sharers =
+          tiles_a_channel(machine_, plan.placement, sharing_,
+                          number * roles + group * (roles / groups), roles / groups);
+      memory.tiles_a_channel = std::max(memory.tiles_a_channel, sharers);
+      memory.fewest_tiles_a_channel = std::min(memory.fewest_tiles_a_channel, sharers);
+    }
+  }
+
   KindTimes times_of_kind(const std::vector<std::uint16_t>& types, const Cutter& cutter) const {
     KindTimes times;
     for (const workload::Layer& layer : workload_.layers) {
@@ -326,6 +350,7 @@ class PlanMaker {
   const machine::Machine& machine_;
   const workload::Workload& workload_;
   const OperationTime& operation_time_;
+  MemorySharing sharing_;
 };
 
 }  // namespace
@@ -334,7 +359,7 @@ Plan make_plan(const machine::Machine& machine, const workload::Workload& worklo
                const Strategy& strategy, const OperationTime& operation_time,
                const Transfers& transfers, Sharing sharing) {
   const std::optional<workload::Workload> busiest = workload::of_busiest(workload, strategy.expert);
-  const PlanMaker maker(machine, busiest ? *busiest : workload, operation_time);
+  const PlanMaker maker(machine, busiest ? *busiest : workload, operation_time, transfers.memory);
   Plan plan = maker.begin(strategy);
   plan.placement = placements().at(strategy.layout)(machine, strategy.placement,
                                                     [&] { return maker.traffic(strategy); });

@@ -271,10 +271,10 @@ const ChoiceKey<Aggregation> aggregation{
     {{"none", Aggregation::none}, {"tensor", Aggregation::tensor}, {"stage", Aggregation::stage}},
     "none",
     "none; tensor or stage: one tile stands for its group"};
-const NameKey tensor_algorithm{
-    "collectives.tensor", algorithms_in_step, "ring",
-    "algorithm in tensor groups, one that goes in step: see tessera list collectives"};
-const NameKey data_algorithm{"collectives.data", algorithms_in_step, "ring",
+const NameKey tensor_algorithm{"collectives.tensor", algorithms_in_step, usual_algorithm,
+                               "algorithm in tensor, context and expert groups, one that goes in "
+                               "step: see tessera list collectives"};
+const NameKey data_algorithm{"collectives.data", algorithms_in_step, usual_algorithm,
                              "algorithm in data groups"};
 
 // Reads both, and notes those of groups of one. Parts of tokens and experts go by that of tensor
@@ -294,6 +294,12 @@ void read_algorithms(config::Section collectives, Strategy& strategy) {
 }
 
 }  // namespace
+
+Strategy Strategy::whole() const {
+  Strategy strategy = *this;
+  strategy.micro_batches = whole_micro_batches == 0 ? micro_batches : whole_micro_batches;
+  return strategy;
+}
 
 std::vector<Pass> Strategy::passes(std::uint32_t stage, bool training) const {
   return order.empty() ? schedules().at(schedule).passes(pipeline_shape(training), stage)

@@ -12,6 +12,7 @@
 #include "tessera/config/without_effect.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/machine/partition/partition.hpp"
+#include "tessera/npu/core/cores.hpp"
 #include "tessera/npu/core/too_small.hpp"
 #include "tessera/pdes/sync_policy.hpp"
 #include "tessera/sim/cuts/cuts.hpp"
@@ -96,12 +97,9 @@ void note_unused_rates(const Experiment& experiment, Section& machine_section) {
     return;
   }
   Section dram = machine_section.section("dram");
-  for (const char* const key : {"bandwidth", "latency"}) {
-    config::note_without_effect(
-        dram, key,
-        "a memory that has timing of its own (machine.memory), but for estimates and for operands "
-        "of tiles in DRAM");
-  }
+  const std::string own = "a memory that has timing of its own (machine.memory), but for estimates";
+  config::note_without_effect(dram, "bandwidth", own + " and for operands of tiles in DRAM");
+  config::note_without_effect(dram, "latency", own);
 }
 
 void note_unused_faults(const Experiment& experiment, Section& machine_section) {
@@ -109,6 +107,17 @@ void note_unused_faults(const Experiment& experiment, Section& machine_section) 
     Section faults = machine_section.section("faults");
     config::note_without_effect(faults, "links", "a network without links (machine.network.model)");
   }
+}
+
+// Whether traces tell of links, channels or cores by time.
+bool keeps_bins(const Experiment& experiment) {
+  const machine::Machine& machine = experiment.machine;
+  return !experiment.network || experiment.network->keeps_bins() || !experiment.memory ||
+         (experiment.memory->account() != memory::MemoryModel::Account::none &&
+          !machine.channels.empty()) ||
+         std::ranges::any_of(machine.tiles(), [&](const machine::Tile& tile) {
+           return experiment.compute && npu::core_of(experiment.compute->of(tile)) != nullptr;
+         });
 }
 
 // What plans are to know of compute models.
@@ -149,6 +158,19 @@ bool read_machine_and_models(Experiment& experiment, Section& machine_section) {
   return true;
 }
 
+// Pools are closed forms of so many NPUs, whatever the machine has.
+void note_remote_npus(const Experiment& experiment, Section& machine_section) {
+  const memory::RemoteMemory* const remote = experiment.remote_memory.get();
+  const std::optional<std::uint64_t> npus = remote != nullptr ? remote->npus() : std::nullopt;
+  const std::uint64_t there = experiment.machine.topology->computing_nodes();
+  if (npus && (remote->is_repeated() ? there % *npus != 0 : there != *npus)) {
+    machine_section.tell("machine.remote_memory is of " + std::to_string(*npus) +
+                         (remote->is_repeated() ? " NPUs a memory" : " NPUs") +
+                         ", whose loads share its links, and the machine has " +
+                         std::to_string(there));
+  }
+}
+
 // Keys of compute models, or all parts of the machine that messages leave alone.
 void note_unused_models(const Experiment& experiment, Section& machine_section,
                         const compute::WorkTraits& work, Diagnostics& diagnostics) {
@@ -163,6 +185,9 @@ void note_unused_models(const Experiment& experiment, Section& machine_section,
       diagnostics.note(std::move(note));
     }
   }
+  if (!work.only_sends) {
+    note_remote_npus(experiment, machine_section);
+  }
 }
 
 void read_jobs(Experiment& experiment, Section& section, Section& machine_section,
@@ -173,7 +198,12 @@ void read_jobs(Experiment& experiment, Section& section, Section& machine_sectio
       diagnostics.throw_if_any();
       throw InternalError("a workload was not read and nothing was complained about");
     }
-    experiment.options = read_run_options(section.section("run"), *experiment.machine.topology);
+    Section run = section.section("run");
+    experiment.options = read_run_options(run, *experiment.machine.topology);
+    if (experiment.options.trace != TraceLevel::none && !keeps_bins(experiment)) {
+      note_unused_bins(run, experiment.options,
+                       "network, memory and compute models that tell nothing by time");
+    }
     reader.apply(experiment.options);
     if (!reader.uses_host()) {
       config::note_without_effect(
@@ -383,14 +413,6 @@ void use_partition(Experiment& experiment, const std::string& name) {
     throw ConfigError(objection);
   }
   experiment.options.partition = name;
-}
-
-void use_micro_batches(Experiment& experiment, std::uint32_t micro_batches) {
-  ensure(experiment.planned() != nullptr, "an experiment whose work a strategy cuts");
-  PlannedWork& planned = *experiment.single_job()->planned();
-  plan::Strategy strategy = planned.plan.strategy;
-  strategy.micro_batches = micro_batches;
-  planned.plan = plan_of(experiment, planned.workload, strategy);
 }
 
 void use_synchronization(Experiment& experiment, const std::string& name) {

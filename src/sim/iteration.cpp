@@ -18,8 +18,8 @@ namespace {
 constexpr double share_of_rounding = 1e-6;  // of times to whole picoseconds
 
 // What the memories of tiles at work, and those that keep lines of coherent accesses, move at best,
-// in B/s: channels that tiles share count once, and operands in DRAM have the tile's own. None: the
-// memory knows no bound.
+// in B/s: channels that tiles share count once, and operands in DRAM have the tile's own, at its
+// stated rate where no accesses move them. None: the memory knows no bound.
 std::optional<double> peak_of_memories(const Experiment& experiment) {
   const machine::Machine& machine = experiment.machine;
   std::set<std::uint32_t> channels;
@@ -37,7 +37,7 @@ std::optional<double> peak_of_memories(const Experiment& experiment) {
   const bool uses_channels = !accessed || accessed->read + accessed->written > 0;
   for (const EntityId node : work->nodes()) {
     const machine::Tile& tile = machine.tile_of(node);
-    if (tile.operands_in_dram) {
+    if (tile.operands_in_dram && !tile.loads_operands) {
       sum += static_cast<double>(machine.operand_bandwidth(tile).bytes_per_second());
     } else if (uses_channels && node.value() < machine.channel_of.size()) {
       channels.insert(machine.channel_of[node.value()]);

@@ -1,10 +1,20 @@
 #include "rank_sums.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "tessera/sim/simulation.hpp"
 
 namespace tessera::sim {
+namespace {
+
+SimTime latest(const RankModels& models, SimTime own) {
+  std::array<std::uint64_t, 1> last{static_cast<std::uint64_t>(own.ps())};
+  models.communicator.reduce_max(last);
+  return SimTime::from_ps(static_cast<std::int64_t>(last[0]));
+}
+
+}  // namespace
 
 // Sums over all ranks of numbers that may exceed 64 bits together.
 std::vector<Wide> sums_over_ranks(comm::Communicator& communicator,
@@ -27,10 +37,11 @@ std::vector<Wide> sums_over_ranks(comm::Communicator& communicator,
 }
 
 SimTime last_event(const RankModels& models) {
-  std::array<std::uint64_t, 1> last{
-      static_cast<std::uint64_t>(models.engine.last_event_time().ps())};
-  models.communicator.reduce_max(last);
-  return SimTime::from_ps(static_cast<std::int64_t>(last[0]));
+  return latest(models, models.engine.last_event_time());
+}
+
+SimTime end_of_bins(const RankModels& models) {
+  return latest(models, std::max(models.engine.last_handled_time(), models.network->busy_until()));
 }
 
 void gather_memory(comm::Communicator& communicator, trace::Summary& summary) {

@@ -15,8 +15,11 @@ namespace tessera::sim {
 std::vector<Wide> sums_over_ranks(comm::Communicator& communicator,
                                   const std::vector<Wide>& values);
 
-// Simulated time of the last event of all ranks.
+// Simulated time of the last event of all ranks that the run lasts for.
 SimTime last_event(const RankModels& models);
+// When nothing more is to be told of by time: after any event, such as a credit on its way back,
+// and when all links are free.
+SimTime end_of_bins(const RankModels& models);
 
 // Peak memory of each rank.
 void gather_memory(comm::Communicator& communicator, trace::Summary& summary);

@@ -19,11 +19,12 @@ namespace tessera::sim {
 namespace {
 
 void record_totals(RankModels& models, SimTime end) {
-  models.engine.finish_boundaries(end);
-  models.memory->pass_boundary(end);  // the last bin, cut short
+  const SimTime last = end_of_bins(models);  // of the last bin, cut short
+  models.engine.finish_boundaries(last);
+  models.memory->pass_boundary(last);
   if (models.recorder.writes()) {
-    models.network->pass_boundary(end);
-    models.compute->pass_boundary(end);
+    models.network->pass_boundary(last);
+    models.compute->pass_boundary(last);
   }
   models.network->visit_links(
       end, [&](const network::LinkUse& use) { models.recorder.on_link_total(use); });

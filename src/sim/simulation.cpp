@@ -91,9 +91,7 @@ class RankRun {
     finish(summary, complete && stuck.empty(), wall_s);
     if (!complete) {
       summary.status = "stopped";
-      summary.message = writes_checkpoints() ? "a stop was requested; tessera run --resume " +
-                                                   request_.folder + " goes on"
-                                             : "a stop was requested";
+      summary.message = "a stop was requested" + after_stop();
     } else if (!stuck.empty()) {
       summary.status = "deadlock";
       summary.message = stuck;
@@ -106,6 +104,13 @@ class RankRun {
     }
     finish_folder(summary);
     return summary;
+  }
+
+  std::string after_stop() const {
+    if (!request_.resumable) {
+      return "; run.replay: exact leaves nothing to go on with";
+    }
+    return writes_folder() ? "; tessera run --resume " + request_.folder + " goes on" : "";
   }
 
   // In the summary, by whichever rank it happened to; also on a full disk, where nothing new can be
@@ -130,7 +135,7 @@ class RankRun {
   bool writes_folder() const { return !request_.folder.empty(); }
   bool writes_checkpoints() const { return writes_folder() && request_.resumable; }
   bool writes_trace() const {
-    return writes_folder() && experiment_.options.trace != TraceLevel::none;
+    return writes_folder() && request_.traced && experiment_.options.trace != TraceLevel::none;
   }
   bool wants_checkpoints() const {
     return request_.checkpoints.wall_s > 0 || !request_.checkpoints.simulated.is_never();

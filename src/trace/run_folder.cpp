@@ -12,6 +12,8 @@
 #include "store/posix_file.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/trace/folder_lock.hpp"
+#include "tessera/trace/store/segment.hpp"
+#include "tessera/trace/trace_file.hpp"
 
 namespace tessera::trace {
 namespace {
@@ -245,6 +247,56 @@ void prepare_to_go_on(const std::string& folder, const std::vector<Segment>& seg
     throw_failure(error);
   }
   write_segments(folder, segments);
+}
+
+namespace {
+
+bool is_of_index(const std::string& fault) {
+  return fault.starts_with(manifest_name) || fault.starts_with(index_name);
+}
+
+// What is wrong with traces that no manifest knows.
+std::vector<std::string> faults_of_traces(const std::string& folder,
+                                          const std::vector<Segment>& segments) {
+  std::vector<std::string> faults;
+  for (const TracePart& part : trace_parts(segments)) {
+    try {
+      const TraceReader reader(folder + "/" + part.name);
+      if (!reader.damage().empty() || !reader.closed()) {
+        faults.push_back(part.name + ": damaged (" +
+                         (reader.closed() ? reader.damage() : "was not closed by its writer") +
+                         ")");
+      }
+    } catch (const IoError& unreadable) {
+      faults.emplace_back(unreadable.what());
+    }
+  }
+  return faults;
+}
+
+}  // namespace
+
+std::vector<std::string> settle_run_folder(const std::string& folder, int ranks) {
+  std::vector<std::string> faults = verify_run_folder(folder);
+  if (faults.empty() || !std::all_of(faults.begin(), faults.end(), is_of_index)) {
+    return faults;
+  }
+  if (ranks == 0) {
+    write_manifest(folder, ranks);
+    return {};
+  }
+  std::vector<Segment> segments = read_segments(folder);
+  if (segments.empty()) {
+    segments.emplace_back().cost.ranks = ranks;
+  }
+  const std::vector<std::string> lost = faults_of_traces(folder, segments);
+  if (!lost.empty()) {
+    faults.insert(faults.end(), lost.begin(), lost.end());
+    return faults;
+  }
+  write_index(folder, segments);
+  write_manifest(folder, segments);
+  return {};
 }
 
 }  // namespace tessera::trace

@@ -270,15 +270,19 @@ std::string to_json(const ScalingReport& report) {
                                    {"perfect", clock_json(counts.perfect)},
                                    {"promised", promised_json(counts.promised)}});
   }
+  json["notes"] = report.notes;
   json["versions"] = {{"tessera", report.version}, {"git", report.git_hash}};
   return json.text(2) + "\n";
 }
 
 std::string to_table(const ScalingReport& report) {
-  const std::string text = "synchronization " + report.synchronization + ", partition " +
-                           report.partition + "\n" + speed_table(report) +
-                           "\nwhere the time goes\n" + parts_table(report) + "\ncosts\n";
-  return text + costs_table(report.costs);
+  std::string text = "synchronization " + report.synchronization + ", partition " +
+                     report.partition + "\n" + speed_table(report) + "\nwhere the time goes\n" +
+                     parts_table(report) + "\ncosts\n" + costs_table(report.costs);
+  for (const std::string& note : report.notes) {
+    text += "note: " + note + "\n";
+  }
+  return text;
 }
 
 }  // namespace tessera::trace

@@ -25,7 +25,9 @@ class CollectiveSource final : public GraphSource {
   std::optional<GraphLook> known() const override {
     GraphLook look;
     look.nodes = npus_ * repeat_;
-    look.collectives[static_cast<std::size_t>(node_.collective)] = look.nodes;
+    GraphNode node = node_;
+    node.parts = parts_.empty() ? std::vector<Bytes>() : parts_.front();
+    look.add_collective(node, look.nodes);
     look.reach = 1;
     look.at_work.assign(npus_, true);
     look.names.insert(node_.name);

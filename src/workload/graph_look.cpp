@@ -57,6 +57,11 @@ bool takes_no_time(const GraphNode& node) {
   return !node.recorded_duration && (node.on_host || !has_work);
 }
 
+bool is_recorded_work(const GraphNode& node) {
+  const bool has_work = node.flops.count() > 0 || node.bytes.count() > 0;
+  return has_work && node.recorded_duration && !node.on_host;
+}
+
 bool has_vector_work(const GraphNode& node) {
   const bool has_work = node.flops.count() > 0 || node.bytes.count() > 0;
   const bool is_product = node.shape && node.shape->product.count > 0;
@@ -229,6 +234,7 @@ class Look {
         look_.has_vector_work = look_.has_vector_work || has_vector_work(node);
         look_.computed_bytes[npu] += node.on_host ? 0 : node.bytes.count();
         look_.without_work += takes_no_time(node) ? 1 : 0;
+        look_.recorded += is_recorded_work(node) ? 1 : 0;
         look_.without_shape +=
             node.flops.count() > 0 && !node.on_host && !node.shape && !node.recorded_duration ? 1
                                                                                               : 0;
@@ -236,6 +242,7 @@ class Look {
       case GraphAction::load:
       case GraphAction::store:
         ++(node.in_remote ? look_.remote_accesses : look_.local_accesses);
+        look_.remote_loads += node.in_remote && node.action == GraphAction::load ? 1 : 0;
         look_.gathered_accesses += node.in_remote && node.in_switch ? 1 : 0;
         break;
       case GraphAction::send:
@@ -247,6 +254,7 @@ class Look {
         Messages& messages =
             messages_[{sends ? npu : node.peer, sends ? node.peer : npu, node.tag}];
         (sends ? messages.sent : messages.received) += 1;
+        look_.sends += sends ? 1 : 0;
         (sends ? messages.sent_bytes : messages.received_bytes) += node.bytes.count();
         messages.is_open = messages.is_open || (!sends && node.bytes == Bytes());
         look_.open_receives += !sends && node.bytes == Bytes() ? 1 : 0;
@@ -260,7 +268,7 @@ class Look {
   }
 
   void take_collective(std::uint32_t npu, const GraphNode& node, std::size_t& count) {
-    ++look_.collectives[static_cast<std::size_t>(node.collective)];
+    look_.add_collective(node, 1);
     if (!node.group.empty() && !source_.groups().contains(node.group)) {
       refuse(npu, place_of(node),
              "there is no communicator " + node.group + " (workload.groups names a file of them)");

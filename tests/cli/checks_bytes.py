@@ -233,3 +233,49 @@ def memories_that_share_out_addresses_are_all_at_work(program):
                         "machine.memory={model: dram, preset: DDR5, spread: all}")
     expect(spread["tiles"] == 1, spread["tiles"])
     expect_energy(spread, 8 * 25.6e9)
+
+
+SHARED = """name: shared
+machine:
+  topology: {kind: mesh, rows: 1, columns: 4, bandwidth: 1000 GB/s, latency: 1 ns}
+  tile: {peak: {fp16: 1000 TFLOP/s}, sram: 1 kB, sram_bandwidth: 1000 TB/s}
+  network: {model: analytical}
+  dram: {at: each, bandwidth: 256 GB/s, latency: 31 ns}
+workload: {kind: layers, mode: inference, data_type: fp16, batch: 4, input: [64], layers: [
+  {kind: linear, name: l, outputs: 65536, bias: false}]}
+strategy: {data: 4}
+"""
+
+
+@check
+def one_tile_shares_memory_as_those_that_it_stands_for(program):
+    """Nothing where nothing is shared; every device where addresses are spread; cores' own accesses have a note."""
+    path = program.scratch / "shared.yaml"
+    path.write_text(SHARED, encoding="utf-8")
+
+    def taken(aggregation, *settings):
+        words = [word for setting in ("strategy.aggregation=" + aggregation, *settings) for word in ("--set", setting)]
+        done = program.call("run", path, "-q", "-o", program.folder, *words)
+        expect(done.returncode == 0, done.stderr_text)
+        summary = program.summary()
+        return summary["iteration_time_ps"], "\n".join(summary["notes"])
+
+    edge = "machine.dram={at: edge, edges: [west], bandwidth: 256 GB/s, latency: 31 ns}"
+    bandwidth = (edge, "machine.memory.model=bandwidth")
+    expect(taken("none", *bandwidth)[0] == taken("stage", *bandwidth)[0], "nothing is shared")
+    for settings in ((edge, "machine.memory.model=channel"),
+                     ("machine.memory={model: dram, spread: all, window: 1 MiB}",)):
+        whole, one = taken("none", *settings)[0], taken("stage", *settings)[0]
+        expect(0.9 * whole <= one <= 1.1 * whole, (settings, whole, one))
+    core = ("machine.compute={model: npu, array: [16, 16], vector_width: 64, scratchpad: 256 KiB, accumulator: 64 KiB}",
+            edge, "machine.tile={peak: {fp16: 1 TFLOP/s}}")
+    expect("cores that load operands themselves" in taken("stage", *core)[1], "no word of cores")
+
+
+@check
+def a_stage_of_several_types_of_tiles_runs_where_nothing_is_shared(program):
+    path = program.scratch / "mixed.yaml"
+    path.write_text(SHARED, encoding="utf-8")
+    done = program.call("run", path, "-q", "-o", program.folder, "--set",
+                        "machine.types={fast: {nodes: [1], peak: {fp16: 2000 TFLOP/s}}}")
+    expect(done.returncode == 0, done.stderr_text)

@@ -1,4 +1,5 @@
 """Runs that are stopped or killed, and go on."""
+import json
 import os
 import pathlib
 import re
@@ -100,6 +101,69 @@ def resume_of_damaged_checkpoints(program):
     (program.folder / "summary.json").unlink()
     (older / "checkpoint.json").write_text("{}")
     expect_refusal(program.call("run", "--resume", program.folder), 2, "holds no valid checkpoint")
+
+
+def run_with_checkpoints(program, *more):
+    done = program.call("run", HERE / "long.yaml", "--set", "run.iterations=20", "-q", "-o",
+                        program.folder, *more)
+    expect(done.returncode == 0, done.stderr_text)
+    return program.summary()
+
+
+@check
+def resume_completes_a_finished_run(program):
+    """Killed behind its summary, or what comes last was lost: written again, as it was."""
+    for ranks in (0, 2):
+        for level in ("summary", "none"):
+            words = ["run", HERE / "long.yaml", "--set", "run.iterations=20", "-q", "-o",
+                     program.folder, "--trace", level]
+            expect(program.call(*words, ranks=ranks).returncode == 0, "no run")
+            manifest = (program.folder / "manifest.json").read_bytes()
+            for lost in ("manifest.json", "index.h5"):
+                if (program.folder / lost).exists():
+                    (program.folder / lost).unlink()
+                    done = program.call("run", "--resume", program.folder, ranks=ranks)
+                    expect(done.returncode == 0 and "are written again" in done.stderr_text,
+                           done.stderr_text)
+                    shown = program.call("show", program.folder)
+                    expect(shown.returncode == 0 and shown.stderr_text == "", shown.stderr_text)
+            now = json.loads((program.folder / "manifest.json").read_bytes())
+            rows = [entry.get("rows") for entry in now["files"]]
+            expect(rows == [e.get("rows") for e in json.loads(manifest)["files"]], "other rows")
+            again = program.call("run", "--resume", program.folder)
+            expect("are written again" not in again.stderr_text, again.stderr_text)
+    # Of several segments.
+    expected = run_with_checkpoints(program, "--checkpoint-every", "sim:40ms")
+    (program.folder / "summary.json").unlink()
+    expect(program.call("run", "--resume", program.folder, "-q").returncode == 0, "does not go on")
+    (program.folder / "manifest.json").unlink()
+    done = program.call("run", "--resume", program.folder)
+    expect("are written again" in done.stderr_text, done.stderr_text)
+    expect_results(program, expected, 2)
+
+
+@check
+def resume_of_a_finished_run_with_losses(program):
+    """From its last checkpoint, or it says what is lost; it had said that there was nothing to do."""
+    for lost in (("trace.s1.00000.h5",), ("trace.s1.00000.h5", "manifest.json")):
+        expected = run_with_checkpoints(program, "--checkpoint-every", "sim:40ms")
+        (program.folder / "summary.json").unlink()
+        expect(program.call("run", "--resume", program.folder, "-q").returncode == 0, "no way on")
+        for name in lost:
+            (program.folder / name).unlink()
+        done = program.call("run", "--resume", program.folder)
+        expect(done.returncode == 0 and "it goes on from a checkpoint" in done.stderr_text,
+               done.stderr_text)
+        expect_results(program, expected, 2)
+    for name in (("trace.00000.h5",), ("trace.00000.h5", "manifest.json")):
+        run_with_checkpoints(program)
+        for file in name:
+            (program.folder / file).unlink()
+        for ranks in (0, 2):
+            done = program.call("run", "--resume", program.folder, ranks=ranks)
+            expect(done.returncode == 74, done.stderr_text)
+            expect(len(re.findall("no checkpoint to go on from: .*trace.00000.h5",
+                                  done.stderr_text)) == 1, done.stderr_text)
 
 
 @check

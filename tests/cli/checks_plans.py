@@ -14,6 +14,7 @@ machine:
   tile: {peak: {fp16: 1 TFLOP/s}, sram: 1 MB}
 workload: {kind: transformer, layers: 2, hidden: 32, heads: 4, sequence: 16, vocabulary: 50, batch: 4}
 """
+ONE_MEMORY = "{at: edge, edges: [west], bandwidth: 1 GB/s, latency: 1 ns}"
 
 
 def small(program, text=SMALL):
@@ -234,3 +235,43 @@ def traces_of_one_of_several_tenants(program):
         expect(trace.read_bytes() == (program.scratch / "one" / trace.name).read_bytes(), "%s differs" % trace.name)
     expect_refusal(program.call("export", alone, "--format", "chakra", "-o", "x", "--tenant", "a"), 2,
                    "--tenant: there are no tenants, but one workload")
+
+
+@check
+def plan_writes_the_own_strategy_where_it_is_the_fastest(program):
+    """Sharing nothing is best where eight tiles have one slow memory."""
+    text = (SMALL.replace("sram: 1 MB}", "sram: 1 MB}\n  dram: %s" % ONE_MEMORY)
+            .replace("rows: 2, columns: 2, bandwidth: 10 GB/s", "rows: 1, columns: 4, bandwidth: 1 MB/s"))
+    own = small(program, text + "strategy: {micro_batch: 4}\n")
+    done = program.call(*words_of(program, own, "--json", "--keep", "placement", "--keep", "pipeline=2,4"))
+    expect(done.returncode == 0, done.stderr_text)
+    answer = json.loads(done.stdout_text)
+    fits(answer, "plan.schema.json")
+    expect(answer["proposals"][0]["own"], answer["proposals"])
+    best = program.scratch / "best.yaml"
+    written = best.read_text(encoding="utf-8")
+    expect("the experiment's own, which is the fastest" in written, written)
+    ran = program.call("run", own, "--set", "strategy=%s" % best, "-q", "-o", program.folder)
+    expect(ran.returncode == 0, ran.stderr_text)
+    expect(program.summary()["iteration_time_ps"] == answer["proposals"][0]["iteration_time_ps"], program.summary())
+
+
+@check
+def plan_simulates_with_what_the_experiment_says(program):
+    """Of aggregation and of the placement beside its layout: rows are what a run of their settings takes."""
+    text = SMALL.replace("sram: 1 MB}", "sram: 1 MB}\n  dram: %s" % ONE_MEMORY)
+    for strategy, keys in (("aggregation: stage, tensor: 2", ()),
+                           ("tensor: 2, data: 2, placement: {layout: line, group: [4, 1], tensor_members: far}",
+                            ("tensor", "placement"))):
+        own = small(program, text.replace("rows: 2, columns: 2", "rows: 4, columns: 2") + "strategy: {%s}\n" % strategy)
+        done = program.call(*words_of(program, own, "--json", *(word for key in keys for word in ("--keep", key))))
+        expect(done.returncode == 0, done.stderr_text)
+        answer = json.loads(done.stdout_text)
+        fits(answer, "plan.schema.json")
+        expect(answer["simulated_with_aggregation"] == ("none" if keys else "stage"), answer)
+        for row in [row for row in answer["proposals"] if not row["own"]][:3]:
+            settings = [word for setting in row["settings"] for word in ("--set", setting)]
+            ran = program.call("run", own, *settings, "-q", "-o", program.folder)
+            expect(ran.returncode == 0, ran.stderr_text)
+            expect(program.summary()["iteration_time_ps"] == row["iteration_time_ps"], row)
+            expect(not keys or "tensor_members: far" in row["settings"][-1], row)

@@ -233,3 +233,24 @@ def bad_input_once_for_all_ranks(program):
     done = program.call("run", HERE / "short.yaml", "--set", "run.iterations=0", ranks=3)
     expect(done.returncode == 2, "exit code %d" % done.returncode)
     expect(done.stderr_text.count("run.iterations: must be between") == 1, done.stderr_text)
+
+
+@check
+def parts_of_plans_and_cores_that_others_take_over_are_noted(program):
+    graphs = program.scratch / "graphs.yaml"
+    graphs.write_text("""name: graphs
+machine:
+  topology: {kind: stack, shape: "Switch(16)", dimensions: [{bandwidth: 100 GB/s, latency: 1 us}]}
+  tile: {peak: {fp16: 10 TFLOP/s}}
+workload: {kind: transformer, layers: 4, hidden: 64, heads: 4, sequence: 32, vocabulary: 100, batch: 8}
+strategy: {pipeline: 2, tensor: 2, data: 4, collectives: {data: line}}
+execution: {collectives: {communicators: flat}}
+""", encoding="utf-8")
+    for subject, settings, said in (
+            (graphs, [], "strategy.collectives.data has no effect with graphs"),
+            (HERE.parent / "parallel" / "npu_chip.yaml", ["--set", "machine.compute.operands=sram"],
+             "cores take operands to be in SRAM, and access no memory")):
+        done = program.call("check", subject, "--json", *settings)
+        expect(done.returncode == 0, done.stderr_text)
+        notes = json.loads(done.stdout_text)["notes"]
+        expect(any(said in note for note in notes), notes)

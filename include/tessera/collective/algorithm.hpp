@@ -73,6 +73,8 @@ class Algorithm {
   virtual bool in_step() const { return true; }
   // Whether steps look alike from every member, so that all may count members the other way round.
   virtual bool turns_round() const { return false; }
+  // Whether AlgorithmOptions::window is anything to it.
+  virtual bool has_window() const { return false; }
   // Whether every step has the same partners and waits for what the one before has received.
   virtual bool is_steady(Kind /*kind*/) const { return false; }
   // Whether, in one lane, every member sends in every step to the next one, in order and from the

@@ -80,4 +80,7 @@ using MessageTime = std::function<SimTime(Member from, Member to, Bytes bytes)>;
 SimTime phase_time(const Algorithm& algorithm, Kind kind, std::uint32_t size, Bytes bytes,
                    const MessageTime& message, const StepCosts& costs);
 
+// Until all members know that all have begun, if they do so together.
+SimTime barrier_time(const Algorithm& algorithm, std::uint32_t size, const MessageTime& message);
+
 }  // namespace tessera::collective

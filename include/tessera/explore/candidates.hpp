@@ -10,12 +10,31 @@
 #include <utility>
 #include <vector>
 
+#include "tessera/config/document.hpp"
 #include "tessera/machine/machine.hpp"
 #include "tessera/plan/placement/placement.hpp"
 #include "tessera/plan/strategy.hpp"
 #include "tessera/workload/workload.hpp"
 
 namespace tessera::explore {
+
+// What the experiment says of a placement beside its layout and its tiles.
+class KeptPlacement {
+ public:
+  KeptPlacement() = default;
+  explicit KeptPlacement(const config::Value& placement);
+
+  // "{layout: line, group: [2, 1]}": shapes where they are of as many tiles, and what means
+  // something to the layout.
+  std::string with(const std::string& layout, std::uint64_t stage_tiles,
+                   std::uint64_t tensor) const;
+  // The same with all keys.
+  std::string all_with(const std::string& layout) const;
+
+ private:
+  std::vector<std::pair<std::string, std::string>> keys_;  // as settings have them
+  std::map<std::string, std::uint64_t> tiles_;             // of shapes
+};
 
 // Keys of a strategy as `tessera plan` varies them; all others stay as the experiment has them.
 struct Candidate {
@@ -36,9 +55,8 @@ struct Candidate {
   std::string layout;
 
   std::uint64_t tiles() const { return degrees.tiles() * context; }
-  // "key=value" of the experiment. The layout is set without shapes, which would not suit other
-  // degrees.
-  std::vector<std::string> settings() const;
+  // "key=value" of the experiment.
+  std::vector<std::string> settings(const KeptPlacement& placement = {}) const;
   // The same as one word, which tells candidates apart.
   std::string key() const;
   // "pipeline 8, tensor 4, data 2, …", what is not usual alone.

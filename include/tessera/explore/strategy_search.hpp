@@ -63,28 +63,30 @@ struct SearchOutcome {
   std::string workload;
   std::uint64_t devices = 0;
   std::uint64_t candidates = 0;
-  std::uint64_t impossible = 0;     // of them, by their layouts
-  std::uint64_t too_large = 0;      // for the memory
-  std::uint64_t fitting = 0;        // the others
-  std::uint64_t bounded = 0;        // of these, whose bound is no shorter than the best
-  std::uint64_t open = 0;           // of these, that their estimate alone rules out
-  SimTime least;                    // no candidate is faster
-  std::uint64_t violated = 0;       // simulations shorter than their bounds: there should be none
-  double margin = 0;                // by which estimates were trusted: share of the time
-  bool by_stages = false;           // simulated with one tile for each stage
-  bool complete = true;             // false: a stop was requested
+  std::uint64_t impossible = 0;  // of them, by their layouts
+  std::uint64_t too_large = 0;   // for the memory
+  std::uint64_t fitting = 0;     // the others
+  std::uint64_t bounded = 0;     // of these, whose bound is no shorter than the best
+  std::uint64_t open = 0;        // of these, that their estimate alone rules out
+  SimTime least;                 // no candidate is faster
+  std::uint64_t violated = 0;    // simulations shorter than their bounds: there should be none
+  double margin = 0;             // by which estimates were trusted: share of the time
+  plan::Aggregation aggregation = plan::Aggregation::none;  // that it was simulated with
+  bool complete = true;                                     // false: a stop was requested
   bool exhausted = true;            // false: more were worth a simulation than were asked for
   std::vector<Proposal> proposals;  // simulated, the fastest first
   std::vector<Failure> fallen_out;
   std::optional<Advice> advice;  // where nothing fits, or the own strategy does not
   // Of the first; for `tessera run --set strategy=FILE`. Of a search that has not ended it says so.
   std::string strategy_yaml;
+  KeptPlacement placement;  // of its settings
   std::string folder;
   // Keys of the experiment without effect: with the first, else those of machine and work.
   std::vector<std::string> notes;
 
   // Candidates that may be faster and that a stop left; 0 of a search that came to its end.
   std::uint64_t left() const { return complete ? 0 : open; }
+  bool by_stages() const { return aggregation == plan::Aggregation::stage; }
   // "8 of 120 candidates that fit were simulated, 57 others may be faster"
   std::string how_far() const;
 };

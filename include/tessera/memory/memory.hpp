@@ -111,6 +111,8 @@ class MemoryModel {
   virtual machine::Arbitration arbitration() const { return machine::Arbitration::first_come; }
   // Whether the channel at a node serves what that node asks for, rather than that and others.
   virtual bool serves_at_node() const { return true; }
+  // Whether accesses of several tiles share what a channel moves.
+  virtual bool shares_channels() const { return true; }
   // Whether accesses go by the rates that the machine states of its channels (machine.dram).
   virtual bool goes_by_channels() const { return true; }
   // Whether no key of machine.memory is other than by default.

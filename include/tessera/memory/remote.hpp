@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "tessera/config/document.hpp"
@@ -33,6 +34,10 @@ class RemoteMemory {
   virtual SimTime access_time(Bytes tensor, InSwitch in_switch) const = 0;
   // Whether switches on the way can compute.
   virtual bool gathers() const { return false; }
+  // NPUs that load together; none: each has a memory of its own.
+  virtual std::optional<std::uint64_t> npus() const = 0;
+  // Whether these are of one of several memories that are alike; else of all.
+  virtual bool is_repeated() const { return false; }
 };
 
 // Kinds, each with `latency` of the first byte:

@@ -86,6 +86,9 @@ class Network : public pdes::Component {
   virtual void visit_links(SimTime end, const LinkUseSink& sink) const = 0;
   // From now on, at each boundary, use of every link that was used since the boundary before.
   virtual void report_bins(LinkUseSink sink) = 0;
+  // When the last link of this rank is free, which may be after the end of a run: bins last until
+  // then. Zero where all links are free before what they carried is at its end.
+  virtual SimTime busy_until() const { return SimTime::zero(); }
   // Link traversals of packets (messages, for a model without packets).
   virtual std::uint64_t packet_hops() const = 0;
   // So far on this rank.
@@ -201,6 +204,8 @@ class NetworkModel {
   virtual bool needs_pairs() const { return false; }
   // Whether links of the machine have a part in what messages take.
   virtual bool uses_links() const { return true; }
+  // Whether it tells of links by time (Network::report_bins).
+  virtual bool keeps_bins() const { return true; }
   // Whether messages that meet at a link go on at once, each with its share, so that the first of
   // them is over later than if one went after the other.
   virtual bool shares_evenly() const { return false; }
@@ -225,6 +230,9 @@ std::unique_ptr<NetworkModel> read_network(config::Section section,
 // The `routing` key, common to the models here: a name that the machine's topology can use.
 ParameterInfo routing_parameter();
 std::string read_routing(config::Section& section, const machine::Machine& machine);
+// Tells it when the topology's own routing is another one than it would be without faults.
+void tell_of_detours(config::Section& section, const std::string& routing,
+                     const machine::Topology& topology);
 
 // The keys `message_overhead`, `collective_overhead`, `collective_member_overhead`,
 // `collective_fill`, `library`, `nvswitch_generation` and `nvls`, common too.

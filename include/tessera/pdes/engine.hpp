@@ -8,6 +8,7 @@
 // does not depend on the partition, so results are bit-identical on any number of ranks.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -64,8 +65,7 @@ class Context {
   // Index of the entity in this rank's arrays.
   std::uint32_t index() const { return index_; }
 
-  // The event changes nothing, as one that was planned for what has happened since: a run does not
-  // last until it.
+  // The event is nothing that a run lasts for, as one that was planned for what has happened since.
   void pass() { counted_ = before_; }
 
   // An event to the entity itself, after any delay ≥ 0. Same instant: handled after this one.
@@ -84,7 +84,7 @@ class Context {
 
   Engine* engine_;
   SimTime now_;
-  SimTime counted_;  // of the last event that changed something
+  SimTime counted_;  // of the last event that a run lasts for
   SimTime before_;   // the same, before this event
   EntityId self_;
   std::uint32_t index_ = 0;
@@ -159,8 +159,10 @@ class Engine {
   SimTime lookahead() const { return calendar_.width(); }
   std::uint32_t local_entities() const { return static_cast<std::uint32_t>(processes_.size()); }
   EntityId entity_of(std::uint32_t index) const { return processes_[index].entity; }
-  // Time of the last event handled on this rank.
+  // Time of the last event handled on this rank that a run lasts for, and of the last one at all
+  // that this process has handled.
   SimTime last_event_time() const { return last_time_; }
+  SimTime last_handled_time() const { return std::max(last_time_, last_handled_); }
   EngineStatistics statistics() const;
   EngineMemory memory() const;
   // Events that an entity of this rank has sent so far: a measure of its load.
@@ -251,6 +253,7 @@ class Engine {
   bool is_large_ = false;  // state fits no cache
   SimTime soon_;           // events before it find their state called for when they are sent
   SimTime last_time_;
+  SimTime last_handled_;
   SimTime boundary_period_ = SimTime::never();
   SimTime next_boundary_ = SimTime::never();
   std::uint32_t boundary_doubling_ = 0;

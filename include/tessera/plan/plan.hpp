@@ -37,8 +37,10 @@ struct StageMemory {
   // When it holds most, with what is held for a moment and the software's share. In closed form; of
   // a schedule that the user wrote, and of those in a V, by a walk.
   MemoryUse peak;
-  // Tiles of the stage on the busiest of their DRAM channels, where one tile stands for all.
+  // Where one tile stands for a group: tiles of a group that share what serves their accesses to
+  // memory, and fewest of one group, where groups differ.
   std::uint32_t tiles_a_channel = 1;
+  std::uint32_t fewest_tiles_a_channel = 1;
   Bytes activations() const { return activations_per_micro_batch * in_flight; }
   // In the host's memory.
   Bytes offloaded() const { return offloaded_per_micro_batch * in_flight; }
@@ -169,6 +171,8 @@ struct Plan {
     const auto count = static_cast<std::uint32_t>(stages.size());
     return (stage + (peer == Peer::next_stage ? 1 : count - 1)) % count;
   }
+  // Whether a stage has tiles of several types.
+  bool has_mixed_stages() const;
   // Tiles simulated in one stage.
   std::uint32_t simulated_tiles() const;
   // Instructions of one iteration over all tiles: the measure of progress.
@@ -176,12 +180,17 @@ struct Plan {
   std::size_t resident_bytes() const;
 };
 
+// Which tiles share what serves their accesses to memory: those of one channel, all where accesses
+// go to all channels, or none.
+enum class MemorySharing : std::uint8_t { channel, all, none };
+
 // What a message between two tiles of an idle machine takes; given by the network.
 struct Transfers {
   std::function<std::vector<machine::Hop>(EntityId from, EntityId to)> hops;
   SimTime overhead;  // of a message, beyond its links
   collective::Overhead collective{};
   collective::LibrarySettings library{};
+  MemorySharing memory = MemorySharing::channel;  // given by the memory
 };
 
 // Cuts and places. `transfers` serves collectives that are not simulated. Throws ConfigError when

@@ -28,6 +28,9 @@ enum class Recompute : std::uint8_t { none, selective, full, alternate };
 // src/plan/sram_allocation.hpp.
 enum class SramAllocation : std::uint8_t { resident, algorithm_1 };
 
+// Of collectives, where a strategy says nothing.
+inline constexpr const char* usual_algorithm = "ring";
+
 // One tile stands for its tensor group, or for its whole stage: see docs/design/0009.
 enum class Aggregation : std::uint8_t { none, tensor, stage };
 
@@ -89,7 +92,9 @@ struct Strategy {
   bool sequence_parallel = false;   // what tensor parallelism leaves whole is cut along the tokens
   std::uint32_t micro_batch = 1;    // samples of one micro-batch in one data-parallel replica
   std::uint32_t micro_batches = 1;  // of one iteration, in each replica
-  std::uint32_t chunks = 1;         // of layers a stage
+  // By which memory is decided, where fewer of an iteration are simulated; 0: micro_batches.
+  std::uint32_t whole_micro_batches = 0;
+  std::uint32_t chunks = 1;  // of layers a stage
   std::string schedule;
   bool v_shaped = false;  // how chunks lie, and what they hold, as the schedule says
   bool mirrored = false;
@@ -126,6 +131,8 @@ struct Strategy {
   std::string layout;
   PlacementRequest placement;
 
+  // The iteration that memory is decided by.
+  Strategy whole() const;
   // Samples that one tile computes on in a pass are micro_batch; its tokens are cut by `context`.
   std::uint32_t data_parallel() const { return degrees.data / context; }
   // Replicas that share out what ZeRO does. Hybrid: in groups, which hold copies of each other

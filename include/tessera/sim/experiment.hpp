@@ -131,7 +131,4 @@ void use_partition(Experiment& experiment, const std::string& name);
 // Keeps ranks in step in another way; the same holds.
 void use_synchronization(Experiment& experiment, const std::string& name);
 
-// Plans the same work again with another number of micro-batches. The configuration stays.
-void use_micro_batches(Experiment& experiment, std::uint32_t micro_batches);
-
 }  // namespace tessera::sim

@@ -68,8 +68,10 @@ struct RunRequest {
   bool accept_loss = false;
   // Begins although more memory is predicted than there is; else that is a ConfigError.
   bool ignore_memory = false;
-  // A stop leaves a checkpoint to go on from.
+  // A stop leaves a checkpoint to go on from; it does not where a run replays micro-batches.
   bool resumable = true;
+  // False: the folder gets no trace, whatever the trace level.
+  bool traced = true;
   CheckpointTimes checkpoints = {};
   // How often run_with_replay may try whether fewer micro-batches repeat before it simulates all.
   std::uint32_t replay_trials = std::numeric_limits<std::uint32_t>::max();

@@ -72,4 +72,10 @@ void write_manifest(const std::string& folder, int ranks);
 // open any with HDF5, which may crash on a damaged one.
 std::vector<std::string> verify_run_folder(const std::string& folder);
 
+// The same of a run that has finished. Where nothing but index and manifest are missing or damaged,
+// they are written again, and nothing is wrong any more. `ranks` are those of the run's last
+// segment, 0 for a run without traces. The caller has the folder's lock. Throws IoError where they
+// cannot be written.
+std::vector<std::string> settle_run_folder(const std::string& folder, int ranks);
+
 }  // namespace tessera::trace

@@ -89,6 +89,7 @@ struct ScalingReport {
   ScalingCosts costs;
   // The first is one rank; then those of each partition in ascending order of ranks.
   std::vector<ScalingPrediction> predictions;
+  std::vector<std::string> notes;  // of what a real run does otherwise
   std::string version;
   std::string git_hash;
 };

@@ -44,6 +44,7 @@ struct NodeShape {
   std::optional<DataType> data_type{};    // none: that of all graphs
   std::optional<Bytes> stored_weights{};  // see Operation
   std::uint64_t elements = 0;             // see Operation
+  std::uint64_t twice_keys = 0;           // see Operation
   friend bool operator==(const NodeShape&, const NodeShape&) = default;
 };
 
@@ -105,8 +106,15 @@ struct GraphLook {
   std::map<DataType, double> flops_of_types;  // of them, where nodes say their types
   std::set<DataType> types;                   // that nodes say
   std::array<std::uint64_t, collective::kinds> collectives{};  // how many, by kind
+  std::uint64_t unequal_collectives = 0;                       // of them, with a size for each pair
+  // Of them: these, those of some dimensions of the machine, and those of no bytes.
+  std::uint64_t special_collectives = 0;
+  bool has_channels = false;  // of collectives, more than one
+  std::uint64_t sends = 0;
+  std::uint64_t recorded = 0;  // nodes of devices that have both work and a recorded time
   std::uint64_t local_accesses = 0;
   std::uint64_t remote_accesses = 0;
+  std::uint64_t remote_loads = 0;       // of them
   std::uint64_t gathered_accesses = 0;  // of them, in switches
   std::uint64_t open_receives = 0;      // that do not say how much they receive
   std::uint64_t without_action = 0;     // metadata, and nodes of no type
@@ -121,6 +129,9 @@ struct GraphLook {
   // [npus] bytes of the tensors that its nodes compute on, but those on hosts; or empty: all zero.
   std::vector<Wide> computed_bytes;
   std::set<std::string> names;
+
+  // A collective at so many nodes.
+  void add_collective(const GraphNode& node, std::uint64_t nodes);
 };
 
 // Gives the graphs of all NPUs. Thread-safe; opens what it needs for the time of a call only.

@@ -74,6 +74,9 @@ struct Operation {
   // Of `bytes`, those of the product's right operand in memory where it is of another type than it
   // multiplies in (weights of few bits); none: elements of `data_type`.
   std::optional<Bytes> stored_weights = {};
+  // Of fused attention: keys that a query sees in the mean, counted twice, as scores and values go
+  // over them; 0: the depth of the product or its columns, whichever are more.
+  std::uint64_t twice_keys = 0;
   // Of fused attention of sequences that differ; none: all are of the product's shape.
   std::optional<AttentionSizes> attention = {};
 

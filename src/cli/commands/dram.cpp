@@ -105,8 +105,8 @@ std::string fixed(double value, int digits) {
 }
 
 std::vector<Line> lines_of(const memory::DramSpec& spec, const memory::DramMeasure& measure) {
-  const double seconds =
-      static_cast<double>(measure.cycles) / static_cast<double>(spec.timing.clock.frequency_hz());
+  const double seconds = static_cast<double>(measure.duration()) /
+                         static_cast<double>(spec.timing.clock.frequency_hz());
   const double bytes = static_cast<double>(measure.requests * spec.organization.burst.count());
   const double use = measure.utilization(spec);
   const auto count = [](const std::string& name, std::uint64_t value, const std::string& shown) {

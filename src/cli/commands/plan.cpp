@@ -199,7 +199,7 @@ void print(const explore::SearchOutcome& outcome, const explore::SearchRequest& 
   if (!outcome.strategy_yaml.empty()) {
     trace::write_file_atomically(path, outcome.strategy_yaml);
     std::vector<std::string> settings{"strategy=" + path};
-    if (outcome.by_stages) {  // as it was simulated: with every tile a run takes far longer
+    if (outcome.by_stages()) {  // as it was simulated: with every tile a run takes far longer
       settings.emplace_back("strategy.aggregation=stage");
     }
     (as_json ? std::cerr : std::cout)

@@ -11,9 +11,13 @@
 #include "signals.hpp"
 #include "tessera/cli/commands.hpp"
 #include "tessera/comm/delayed.hpp"
+#include "tessera/comm/first_rank.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/sim/programs/replay.hpp"
 #include "tessera/sim/simulation.hpp"
+#include "tessera/trace/checkpoint.hpp"
+#include "tessera/trace/folder_lock.hpp"
+#include "tessera/trace/run_folder.hpp"
 #include "tessera/trace/summary.hpp"
 #include "watchdog.hpp"
 
@@ -136,23 +140,56 @@ void print_place(const std::string& folder, const Options& options) {
   std::cout << std::flush;
 }
 
-// The summary of a run that has nothing left to do. The same answer on every rank.
-bool show_if_finished(const std::string& folder, const Options& options, comm::Communicator& world,
-                      Log& log) {
-  bool finished = false;
-  if (world.rank() == 0) {
-    try {
-      const trace::Summary summary = trace::read_summary(folder + "/summary.json");
-      finished = summary.status == "finished";
-      if (finished) {
-        log.info("the run in " + folder + " has finished; there is nothing to go on with");
-        print_summary(summary, options);
-        print_place(folder, options);
-      }
-    } catch (const IoError&) {
-      // Without a summary the checkpoints say how far the run came.
-    }
+// None: without a summary, or of a run that did not finish, checkpoints say how far it came.
+std::optional<trace::Summary> finished_summary(const std::string& folder) {
+  try {
+    trace::Summary summary = trace::read_summary(folder + "/summary.json");
+    return summary.status == "finished" ? std::optional(std::move(summary)) : std::nullopt;
+  } catch (const IoError&) {
+    return std::nullopt;
   }
+}
+
+// What is wrong with the folder of a run that has finished. Index and manifest are written again
+// where they alone are: whoever ended the run may have left no more to do.
+std::vector<std::string> settle_folder(const std::string& folder, const trace::Summary& summary,
+                                       bool traced, Log& log) {
+  if (trace::verify_run_folder(folder).empty()) {
+    return {};
+  }
+  trace::FolderLock lock;
+  lock.take(folder);  // the run may be about to write them
+  const int ranks = summary.segments.empty() ? summary.ranks : summary.segments.back().ranks;
+  std::vector<std::string> faults = trace::settle_run_folder(folder, traced ? ranks : 0);
+  if (faults.empty()) {
+    log.info("index and manifest of the run were not as it wrote them, and are written again");
+  }
+  return faults;
+}
+
+// The summary of a run that has nothing left to do. The same answer on every rank.
+bool show_if_finished(const std::string& folder, const Options& options, bool traced,
+                      comm::Communicator& world, Log& log) {
+  bool finished = false;
+  comm::on_first_rank(world, [&] {
+    const std::optional<trace::Summary> summary = finished_summary(folder);
+    if (!summary) {
+      return;
+    }
+    const std::vector<std::string> faults = settle_folder(folder, *summary, traced, log);
+    if (faults.empty()) {
+      finished = true;
+      log.info("the run in " + folder + " has finished; there is nothing to go on with");
+      print_summary(*summary, options);
+      print_place(folder, options);
+    } else if (trace::list_checkpoints(folder).empty()) {
+      throw IoError(folder + ": error: the run has finished, but not all it wrote is there, and " +
+                    "no checkpoint to go on from: " + join(faults, "; "));
+    } else {
+      log.warn("not all that the run wrote is there (" + join(faults, "; ") +
+               "); it goes on from a checkpoint");
+    }
+  });
   return world.broadcast(finished ? "yes" : "no", 0) == "yes";
 }
 
@@ -183,7 +220,8 @@ int run_command(const Words& words, comm::Communicator& world) {
   read_checkpoint_times(options.texts("checkpoint-every"), request.checkpoints);
   sim::Experiment experiment = read_input(options, noting(shared_loader(world), log), request);
   apply_cut_options(options, experiment, world);
-  if (request.resume && show_if_finished(request.folder, options, world, log)) {
+  const bool traced = experiment.options.trace != sim::TraceLevel::none;
+  if (request.resume && show_if_finished(request.folder, options, traced, world, log)) {
     return 0;
   }
   log.info(experiment.name + ": " + counted(sim::tiles_at_work(experiment), "tiles of ") +
@@ -241,9 +279,7 @@ int run_command(const Words& words, comm::Communicator& world) {
       std::cerr << "error: " << summary.message << std::endl;
     }
     print_summary(summary, options);
-    if (summary.status != "stopped" || !experiment.options.replay) {
-      print_place(request.folder, options);
-    }
+    print_place(request.folder, options);
     advise(summary, log);
   }
   return exit_code_of(summary);

@@ -175,6 +175,9 @@ std::map<std::uint32_t, PlannedCollective::Sends> PlannedCollective::sends_in(
 SimTime PlannedCollective::idle_time(
     std::uint32_t npu,
     const std::function<SimTime(std::uint32_t from, std::uint32_t to, Bytes)>& message) const {
+  if (barrier_time_) {
+    return *barrier_time_;
+  }
   if (shared_.dimensions.empty()) {
     return message(members_[0].front(), members_[0].back(), shared_.bytes);
   }
@@ -300,7 +303,7 @@ void CollectivePlans::use_library(const collective::LibraryChoice& choice,
 }
 
 // What the barrier takes by itself is part of it.
-std::unique_ptr<PlannedCollective> CollectivePlans::hold(const Task& task, SimTime time) const {
+std::unique_ptr<PlannedCollective> CollectivePlans::hold(const Task& task, SimTime time) {
   const GraphOptions& options = setup_.work.options;
   auto plan = std::make_unique<PlannedCollective>();
   plan->is_list_ = true;
@@ -309,17 +312,22 @@ std::unique_ptr<PlannedCollective> CollectivePlans::hold(const Task& task, SimTi
   collective::RunDimension only;
   only.dimension.size = static_cast<std::uint32_t>(members.size());
   only.algorithm = barrier_.get();
-  const auto message = [&](std::uint32_t from, std::uint32_t to, Bytes bytes) {
-    return setup_.message_time(setup_.work.nodes[from], setup_.work.nodes[to], bytes);
+  const auto message = [&](collective::Member from, collective::Member to, Bytes bytes) {
+    return setup_.message_time(setup_.work.nodes[members[from]], setup_.work.nodes[members[to]],
+                               bytes);
   };
   collective::StackedOptions how = options.collectives;
   how.chunks = 1;
-  plan->shared_ = collective::plan_collective(
-      Kind::barrier, Bytes(0), {only}, how, options.turns,
-      [&](std::uint32_t, collective::Member from, collective::Member to, Bytes size) {
-        return message(members[from], members[to], size);
-      });
-  plan->held_ = std::max(SimTime::zero(), time - plan->idle_time(members.front(), message));
+  plan->shared_ =
+      collective::plan_collective(Kind::barrier, Bytes(0), {only}, how, options.turns,
+                                  [&](std::uint32_t, collective::Member from, collective::Member to,
+                                      Bytes size) { return message(from, to, size); });
+  const auto [known, is_new] = barrier_times_.try_emplace(task.group);
+  if (is_new) {
+    known->second = collective::barrier_time(*barrier_, only.dimension.size, message);
+  }
+  plan->barrier_time_ = known->second;
+  plan->held_ = std::max(SimTime::zero(), time - known->second);
   return plan;
 }
 
@@ -330,7 +338,7 @@ std::uint32_t CollectivePlans::channels_of(const Task& task, const PlannedCollec
 
 // The same on every rank: times are those between the first member and its neighbours in the
 // dimensions.
-std::unique_ptr<PlannedCollective> CollectivePlans::make(const Task& task) const {
+std::unique_ptr<PlannedCollective> CollectivePlans::make(const Task& task) {
   const GraphOptions& options = setup_.work.options;
   const std::optional<collective::LibraryChoice> choice = choice_of(task);
   if (choice && collective::is_switched(choice->algorithm)) {

@@ -79,6 +79,7 @@ class PlannedCollective {
   collective::StepCosts costs_;
   std::uint32_t window_ = 0;
   SimTime held_;
+  std::optional<SimTime> barrier_time_;  // of the barrier that is held
 };
 
 class CollectivePlans {
@@ -91,9 +92,9 @@ class CollectivePlans {
   using Key = std::tuple<std::uint32_t, std::uint16_t, std::uint16_t, collective::Kind,
                          std::uint64_t, bool>;
 
-  std::unique_ptr<PlannedCollective> make(const Task& task) const;
+  std::unique_ptr<PlannedCollective> make(const Task& task);
   // In the time of a library.
-  std::unique_ptr<PlannedCollective> hold(const Task& task, SimTime time) const;
+  std::unique_ptr<PlannedCollective> hold(const Task& task, SimTime time);
   std::optional<collective::LibraryChoice> choice_of(const Task& task) const;
   Bytes bytes_of(const Task& task, std::uint64_t members) const;
   const collective::Program* program_of(const Task& task) const;
@@ -118,6 +119,7 @@ class CollectivePlans {
   std::unique_ptr<collective::Algorithm> tree_;
   std::unique_ptr<collective::Algorithm> barrier_;
   std::map<std::uint32_t, std::vector<std::vector<std::uint32_t>>> boxes_;  // by group
+  std::map<std::uint32_t, SimTime> barrier_times_;                          // by group
   std::map<Key, std::unique_ptr<PlannedCollective>> plans_;
 };
 

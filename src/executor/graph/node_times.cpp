@@ -37,6 +37,7 @@ std::optional<workload::Operation> operation_of(const GraphOptions& options, con
     operation.data_type = shape->data_type.value_or(options.data_type);
     operation.stored_weights = shape->stored_weights;
     operation.elements = shape->elements;
+    operation.twice_keys = shape->twice_keys;
   }
   return operation;
 }

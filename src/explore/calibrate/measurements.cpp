@@ -259,6 +259,7 @@ class Reader {
     const std::uint64_t twice_pairs = (causal ? 1 : 2) * queries * keys;
     operation.kernel = workload::Kernel::fused_attention;
     operation.product = {queries, width, quotient_up(twice_pairs, queries), heads};
+    operation.twice_keys = operation.product.depth;
     operation.flops = Flops(2 * width * heads * twice_pairs);
     operation.bytes = element_size(operation.data_type) * (2 * (queries + keys) * width * heads);
   }

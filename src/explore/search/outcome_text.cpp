@@ -48,7 +48,7 @@ std::string counts_of(const SearchOutcome& outcome) {
   const std::size_t simulated = outcome.proposals.size();
   if (simulated > 0) {
     text += std::to_string(simulated) + " simulated" +
-            (outcome.by_stages ? " (one tile for each stage)" : "") + "; " +
+            (outcome.by_stages() ? " (one tile for each stage)" : "") + "; " +
             std::to_string(outcome.bounded) + " cannot be faster by their lower bounds, " +
             std::to_string(outcome.open) +
             (!outcome.complete   ? " were left when it was stopped"
@@ -64,7 +64,13 @@ std::string counts_of(const SearchOutcome& outcome) {
   return text;
 }
 
-JsonText json_of(const Proposal& proposal) {
+const char* name_of(plan::Aggregation aggregation) {
+  return aggregation == plan::Aggregation::stage    ? "stage"
+         : aggregation == plan::Aggregation::tensor ? "tensor"
+                                                    : "none";
+}
+
+JsonText json_of(const Proposal& proposal, const KeptPlacement& placement) {
   JsonText json = JsonText::object();
   json.put("strategy", proposal.title())
       .put("layout", layout_of(proposal))
@@ -76,7 +82,7 @@ JsonText json_of(const Proposal& proposal) {
       .put("throughput_samples_per_s", proposal.throughput)
       .put("memory_per_tile_bytes", proposal.memory.count());
   if (proposal.candidate) {
-    json.put("settings", JsonText::list(proposal.candidate->settings()));
+    json.put("settings", JsonText::list(proposal.candidate->settings(placement)));
   }
   return json;
 }
@@ -140,7 +146,7 @@ std::string to_table(const SearchOutcome& outcome) {
 std::string to_json(const SearchOutcome& outcome) {
   JsonText proposals = JsonText::list();
   for (const Proposal& proposal : outcome.proposals) {
-    proposals.add(json_of(proposal));
+    proposals.add(json_of(proposal, outcome.placement));
   }
   JsonText json = JsonText::object();
   json.put("file_type", "tessera-plan")
@@ -158,7 +164,7 @@ std::string to_json(const SearchOutcome& outcome) {
       .put("least_ps", outcome.least.ps())
       .put("violated", outcome.violated)
       .put("margin", outcome.margin)
-      .put("simulated_with_aggregation", outcome.by_stages ? "stage" : "none")
+      .put("simulated_with_aggregation", name_of(outcome.aggregation))
       .put("complete", outcome.complete)
       .put("left", outcome.left())
       .put("exhausted", outcome.exhausted)

@@ -41,9 +41,8 @@ std::vector<std::string> smallest() {
   for (const char* setting :
        {"strategy.pipeline=1", "strategy.data=1", "strategy.context=1", "strategy.expert=1",
         "strategy.sequence_parallel=false", "strategy.micro_batch=1", "strategy.chunks=1",
-        "strategy.order=[]", "strategy.zero=0", "strategy.shard=0", "strategy.aggregation=none",
-        "strategy.capacity=ignore", "strategy.overlap_passes=false",
-        "strategy.placement={layout: linear}", "run.replay=none"}) {
+        "strategy.order=[]", "strategy.zero=0", "strategy.shard=0", "strategy.capacity=ignore",
+        "strategy.overlap_passes=false", "run.replay=none"}) {
     settings.emplace_back(setting);
   }
   return settings;
@@ -76,6 +75,7 @@ Simulator::Simulator(const SearchRequest& request, const config::TextLoader& loa
   const config::Value* const strategy = member_of(root, "strategy");
   const config::Value* const machine = member_of(root, "machine");
   std::vector<std::string> settings = smallest();
+  settings.push_back("strategy.placement=" + kept_placement(strategy).all_with("linear"));
   if (strategy == nullptr) {
     settings.emplace_back("strategy.tensor=1");
   }
@@ -124,7 +124,6 @@ Proposal Simulator::run(sim::Experiment& experiment, Proposal proposal,
 Proposal Simulator::simulate(Proposal proposal, const std::function<bool()>& stop_requested) {
   try {
     plan::Strategy strategy = proposal.candidate->strategy(base_, workload().samples);
-    strategy.aggregation = by_stages_ ? plan::Aggregation::stage : plan::Aggregation::none;
     sim::use_strategy(experiment_, strategy);
     if (strategy.layout == "optimized") {
       proposal.tiles = tiles_of(experiment_.plan().placement);
@@ -162,8 +161,8 @@ Proposal Simulator::simulate_own(const SearchRequest& request, const config::Tex
     }
     plan::Strategy strategy = own.plan().strategy;
     own.options.replay = strategy.order.empty();
-    if (by_stages_) {
-      strategy.aggregation = plan::Aggregation::stage;
+    if (strategy.aggregation != base_.aggregation) {
+      strategy.aggregation = base_.aggregation;
       sim::use_strategy(own, strategy);
     }
     return run(own, std::move(proposal), request.stop_requested);
@@ -175,6 +174,12 @@ Proposal Simulator::simulate_own(const SearchRequest& request, const config::Tex
     proposal.message = error.what();
   }
   return proposal;
+}
+
+KeptPlacement kept_placement(const config::Value* strategy) {
+  const config::Value* const placement =
+      strategy == nullptr ? nullptr : member_of(*strategy, "placement");
+  return placement == nullptr ? KeptPlacement() : KeptPlacement(*placement);
 }
 
 Candidate own_candidate(const config::Value& strategy, const std::string& usual_layout) {

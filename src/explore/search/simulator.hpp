@@ -27,8 +27,8 @@ class Simulator {
   const plan::Strategy& base() const { return base_; }
   // Whether one tile may stand for its stage: on machines without faults, of one type of tiles.
   bool can_aggregate() const { return can_aggregate_; }
-  // From now on.
-  void by_stages(bool whether) { by_stages_ = whether; }
+  void aggregate_by_stages() { base_.aggregation = plan::Aggregation::stage; }
+  plan::Aggregation aggregation() const { return base_.aggregation; }
 
   // Fills in what a simulation of one iteration shows.
   Proposal simulate(Proposal proposal, const std::function<bool()>& stop_requested);
@@ -43,8 +43,10 @@ class Simulator {
   sim::Experiment experiment_;
   plan::Strategy base_;
   bool can_aggregate_ = false;
-  bool by_stages_ = false;
 };
+
+// What an experiment says of a placement beside its layout; of null: nothing.
+KeptPlacement kept_placement(const config::Value* strategy);
 
 // The candidate that an experiment's own strategy is, as far as its file says; what it leaves out
 // is as usual.

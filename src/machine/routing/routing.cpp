@@ -84,7 +84,7 @@ std::string routing_problem(const std::string& name, const Topology& topology) {
   }
   const RoutingKind& kind = routings().at(name);
   if (topology.has_dead_links() && !kind.avoids_dead_links) {
-    return "'" + name + "' would cross dead links; use 'shortest'";
+    return "'" + name + "' would cross dead links; use '" + topology.default_routing() + "'";
   }
   if (kind.fits && !kind.fits(topology)) {
     return "'" + name + "' needs " + kind.needs + "; use '" + topology.default_routing() + "'";

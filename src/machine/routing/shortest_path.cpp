@@ -90,27 +90,28 @@ ShortestPathRouting::ShortestPathRouting(const Topology& topology, bool spread)
 ShortestPathRouting::Column ShortestPathRouting::make_column(EntityId target) const {
   const std::vector<Distance> distances = distances_to(target, *topology_, *measure_, *reverse_);
   Column column(first_bit_.back() / word_bits + 1);
-  std::vector<unsigned> ways;  // ports of a node that are as short as any
+  std::vector<unsigned> ways;  // ports of a node that are as short as any, to one end or spread
   for (std::uint32_t n = 0; n < topology_->nodes(); ++n) {
     const EntityId node(n);
     const unsigned ports = topology_->ports(node);
     ways.clear();
+    EntityId end = EntityId::none();
     for (unsigned port = 0; port < ports && node != target; ++port) {
       const Link link = topology_->link(node, port);
-      const bool on_the_way = link.to.valid() && distances[link.to.value()].is_finite() &&
+      const bool may_be = spread_ || ways.empty() || link.to == end;
+      const bool on_the_way = may_be && link.to.valid() && distances[link.to.value()].is_finite() &&
                               beyond(*measure_, measure_->of(link), link.to,
                                      distances[link.to.value()]) == distances[n];
       if (on_the_way) {
         ways.push_back(port);
-        if (!spread_) {
-          break;
-        }
+        end = link.to;
       }
     }
     unsigned best = ports;
     if (!ways.empty()) {
-      const std::uint64_t hash = mix64(std::uint64_t{n} << 32 | target.value());
-      best = ways[ways.size() == 1 ? 0 : hash % ways.size()];
+      const std::uint64_t number =
+          spread_ ? mix64(std::uint64_t{n} << 32 | target.value()) : target.value();
+      best = ways[ways.size() == 1 ? 0 : number % ways.size()];
     }
     put(column, first_bit_[n], static_cast<unsigned>(first_bit_[n + 1] - first_bit_[n]), best);
   }

@@ -143,10 +143,14 @@ class DramMemory final : public Memory {
     if (!bin_sink_) {
       return;
     }
+    const SimTime span = std::max(SimTime::zero(), boundary - bin_begin_);
     for (LocalMemory& memory : memories_) {
-      const Done now{memory.stack.counts(), memory.stack.busy()};
+      // Bursts count with their commands: what their data needs beyond the bin is the next one's.
+      const Done now{memory.stack.counts(),
+                     std::min(memory.stack.busy(), memory.before.busy + span)};
       if (now.counts.reads + now.counts.writes !=
-          memory.before.counts.reads + memory.before.counts.writes) {
+              memory.before.counts.reads + memory.before.counts.writes ||
+          now.busy != memory.before.busy || memory.longest_in_bin > SimTime::zero()) {
         bin_sink_(use(memory, bin_begin_, boundary, now, memory.before, memory.longest_in_bin));
       }
       memory.before = now;

@@ -29,7 +29,7 @@ class Driver {
   }
 
   DramMeasure run() {
-    Cycle now = drive_.first;
+    Cycle now = measure_.first = drive_.first;
     for (; measure_.requests < drive_.requests; now = next_cycle(now)) {
       submitted_now_ = 0;
       for (std::size_t line = 0; line < waiting_.size(); ++line) {
@@ -189,7 +189,7 @@ double DramMeasure::utilization(const DramSpec& spec) const {
   const double bus_cycles = static_cast<double>(requests) * static_cast<double>(spec.timing.burst);
   const double buses =
       static_cast<double>(spec.organization.channels) * spec.organization.pseudo_channels;
-  return bus_cycles / (static_cast<double>(cycles) * buses);
+  return bus_cycles / (static_cast<double>(duration()) * buses);
 }
 
 DramMeasure drive_dram(const DramSpec& spec, const DramDrive& drive) {

@@ -272,6 +272,9 @@ void FlitRouters::send_flit(Step& step, OutputPort& port, const Flit& flit, unsi
   port.free_at = start + timing.interval;
   const std::uint64_t wait = (start - earliest + (1U << interval_bits) - 1) >> interval_bits;
   port.longest_wait = std::max(port.longest_wait, static_cast<std::uint32_t>(wait));
+  port.wait_in_bin =
+      std::max(port.wait_in_bin,
+               static_cast<std::uint16_t>(std::min<std::uint64_t>(wait, most_wait_in_bin)));
   ++port.flits;
   if (departures_) {
     departures_->pass(step.context.self(), EntityId(port.to), port.link_class, flit);

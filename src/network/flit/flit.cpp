@@ -130,24 +130,35 @@ class FlitNetwork final : public Network {
     if (!bin_sink_) {
       return;
     }
-    for_each_link([&](std::uint32_t index, unsigned port, const OutputPort& link) {
+    for_each_link([&](std::uint32_t index, unsigned port, OutputPort& link) {
       BinState& bin = bins_[first_link_[index] + port];
-      const BinState now = use_of(link, boundary);
-      if (now.bytes != bin.bytes) {
+      const BinState now = done_by(boundary, link, bin);
+      if (now.bytes != bin.bytes || now.busy_ps != bin.busy_ps) {
+        const std::uint32_t wait =
+            link.wait_in_bin == most_wait_in_bin ? link.longest_wait : link.wait_in_bin;
         bin_sink_({members_[index], port, bin_begin_, boundary, Bytes(now.bytes - bin.bytes),
-                   std::min(boundary - bin_begin_, SimTime::from_ps(now.busy_ps - bin.busy_ps)),
-                   queue_of(link)});
+                   SimTime::from_ps(now.busy_ps - bin.busy_ps), queue_of(link, wait)});
+        link.wait_in_bin = 0;
         bin = now;
       }
     });
     bin_begin_ = boundary;
   }
 
+  SimTime busy_until() const override {
+    std::uint64_t last = 0;
+    for_each_link([&last](std::uint32_t, unsigned, const OutputPort& link) {
+      last = std::max(last, link.free_at);
+    });
+    constexpr std::uint64_t whole = (std::uint64_t{1} << interval_bits) - 1;
+    return routers_.settings().cycle * static_cast<std::int64_t>((last + whole) >> interval_bits);
+  }
+
   void visit_links(SimTime end, const LinkUseSink& sink) const override {
     for_each_link([&](std::uint32_t index, unsigned port, const OutputPort& link) {
-      const BinState use = use_of(link, end);
+      const BinState use = booked_on(link);
       sink({members_[index], port, SimTime::zero(), end, Bytes(use.bytes),
-            SimTime::from_ps(use.busy_ps), queue_of(link)});
+            std::min(end, SimTime::from_ps(use.busy_ps)), queue_of(link, link.longest_wait)});
     });
   }
 
@@ -179,7 +190,7 @@ class FlitNetwork final : public Network {
       BinState bin;
       bin.busy_ps = reader.get<std::int64_t>();
       bin.bytes = reader.get<std::uint64_t>();
-      if (bin.bytes > 0) {
+      if (bin.bytes > 0 || bin.busy_ps > 0) {
         bins_[first_link_[index] + port] = bin;
       }
     }
@@ -226,20 +237,33 @@ class FlitNetwork final : public Network {
     return routers_.settings().cycle * (1 + routers_.settings().interface_cycles);
   }
 
-  // All flits sent until now count, whether the last one has crossed the switch or not.
-  BinState use_of(const OutputPort& link, SimTime end) const {
-    BinState use;
-    use.bytes = link.flits * routers_.settings().flit_bytes;
-    const auto busy = (static_cast<Wide>(link.flits) * timings_[link.link_class].interval *
-                       static_cast<std::uint64_t>(routers_.settings().cycle.ps())) >>
-                      interval_bits;
-    use.busy_ps = std::min(end.ps(), static_cast<std::int64_t>(busy));
-    return use;
+  // Time of flits on a link, all sent until now, in `interval_bits` parts of a picosecond.
+  Wide time_of_flits(const OutputPort& link) const {
+    return static_cast<Wide>(link.flits) * timings_[link.link_class].interval *
+           static_cast<std::uint64_t>(routers_.settings().cycle.ps());
+  }
+  static std::int64_t in_ps(Wide parts) {
+    return static_cast<std::int64_t>(parts >> interval_bits);
   }
 
-  Bytes queue_of(const OutputPort& link) const {
+  // All flits sent until now, whether the last one has crossed the link or not.
+  BinState booked_on(const OutputPort& link) const {
+    return {in_ps(time_of_flits(link)), link.flits * routers_.settings().flit_bytes, 0};
+  }
+
+  // What of these lies before `time`, given what lay before an earlier one.
+  BinState done_by(SimTime time, const OutputPort& link, const BinState& before) const {
+    const Wide free_at = static_cast<Wide>(link.free_at) *
+                         static_cast<std::uint64_t>(routers_.settings().cycle.ps());
+    const Wide now = static_cast<Wide>(time.ps()) << interval_bits;
+    const Wide booked = time_of_flits(link);
+    const Wide beyond = free_at > now ? std::min(free_at - now, booked) : 0;
+    return without(in_ps(booked) - in_ps(booked - beyond), booked_on(link), before);
+  }
+
+  Bytes queue_of(const OutputPort& link, std::uint32_t wait) const {
     const std::uint64_t flits =
-        (std::uint64_t{link.longest_wait} << interval_bits) / timings_[link.link_class].interval;
+        (std::uint64_t{wait} << interval_bits) / timings_[link.link_class].interval;
     return Bytes(flits * routers_.settings().flit_bytes);
   }
 
@@ -367,7 +391,8 @@ class FlitModel final : public NetworkModel {
   std::unique_ptr<PredictedTraffic> predict_traffic(
       const machine::Machine& machine) const override {
     constexpr std::uint32_t most_searches = 4096;
-    if (routing() == "shortest" && machine.topology->nodes() > most_searches) {
+    const bool searches = routing() == "shortest" || routing() == "ecmp";
+    if (searches && machine.topology->nodes() > most_searches) {
       return predict_ends_only();
     }
     return std::make_unique<FlitTraffic>(*machine.topology, routing(), setup_.settings.flit_bytes);
@@ -404,6 +429,7 @@ std::string read_flit_routing(config::Section& section, const machine::Machine& 
   if (!problem.empty()) {
     section.error("routing", problem);
   }
+  tell_of_detours(section, name, *machine.topology);
   return name;
 }
 

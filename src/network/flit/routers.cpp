@@ -166,6 +166,8 @@ void FlitRouters::take_load(pdes::Context& context, const LinkLoad& load, std::u
   if ((holds & LinkLoad::holds_flit) != 0) {
     accept(router, context.self(), load.port * settings_.vcs + load.vc, load.flit,
            {tag, load.deliver}, cycle);
+  } else {
+    context.pass();  // a run lasts until its last message is there, not until all credits are back
   }
   schedule(context, router, cycle, step_offset);
 }
@@ -250,6 +252,9 @@ void FlitRouters::wake(pdes::Context& context, std::uint64_t cycle) {
   route_heads(step);
   take_channels(step);
   traverse(step);
+  if (crossing_.empty()) {
+    context.pass();
+  }
   sleep_or_go_on(step);
 }
 

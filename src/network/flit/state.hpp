@@ -88,9 +88,10 @@ struct OutputPort {
   std::uint64_t flits = 0;         // sent so far
   std::uint32_t longest_wait = 0;  // cycles that a flit waited for the link
   std::uint16_t back_class = 0;    // of the link that leads back
-  std::uint16_t unused = 0;
+  std::uint16_t wait_in_bin = 0;   // the longest since a time bin began
 };
 static_assert(sizeof(OutputPort) == 40);
+inline constexpr std::uint16_t most_wait_in_bin = 0xffff;  // or more
 
 // The packet that comes out by a virtual channel of the node's port.
 struct Leaving {

@@ -70,6 +70,7 @@ class FlowModel final : public NetworkModel {
     return std::make_unique<FlowTraffic>(*machine.topology, options_);
   }
   bool needs_pairs() const override { return true; }
+  bool keeps_bins() const override { return false; }
   bool shares_evenly() const override { return true; }
   // Nobody says when a lumped ring sends next.
   bool promises() const override { return !options_.lumps_rings; }

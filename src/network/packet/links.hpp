@@ -168,22 +168,12 @@ class Links {
     }
   }
 
-  // What of the booked use lies before `time`, given what lay before an earlier one. Everything
-  // booked came before `time`, so beyond it the wire is busy without a gap until it is free. Bytes
-  // booked since the earlier time count as spread evenly over the time booked since: a packet that
-  // waits for its tail holds the wire longer than its bytes need.
+  // What of the booked use lies before `time`, given what lay before an earlier one: a packet that
+  // waits for its tail holds the wire longer than its bytes need. Everything booked came before
+  // `time`.
   BinState done_by(SimTime time, std::uint32_t link, const BinState& before) const {
     const LinkState& state = states_[link];
-    BinState done{state.busy_ps, state.bytes, 0};
-    if (state.free_at > time) {
-      const std::int64_t beyond_ps = (state.free_at - time).ps();
-      const auto to_come = static_cast<Wide>(state.bytes - before.bytes) *
-                           static_cast<std::uint64_t>(beyond_ps) /
-                           static_cast<std::uint64_t>(state.busy_ps - before.busy_ps);
-      done.busy_ps -= beyond_ps;
-      done.bytes -= static_cast<std::uint64_t>(to_come);
-    }
-    return done;
+    return without((state.free_at - time).ps(), {state.busy_ps, state.bytes, 0}, before);
   }
 
   // Over the whole run.

@@ -21,6 +21,11 @@ bool are_affordable(const std::string& routing, const machine::Topology& topolog
   return (routing != "shortest" && routing != "ecmp") || topology.nodes() <= most_searches;
 }
 
+// Then no routing is asked at every hop.
+bool goes_along_axes(const std::string& routing, const machine::Topology& topology) {
+  return topology.grid() && (routing == "xy" || routing == "yx");
+}
+
 const config::ChoiceKey<bool> store_and_forward{
     "switching",
     {{"cut-through", false}, {"store-and-forward", true}},
@@ -86,7 +91,7 @@ class PacketModel final : public NetworkModel {
   std::unique_ptr<Network> build(const NetworkSetup& setup) const override {
     const machine::Topology& topology = *setup.machine.topology;
     const bool knows_routes = are_affordable(routing_, topology);
-    if (topology.grid() && routing_ != "shortest") {
+    if (goes_along_axes(routing_, topology)) {
       return std::make_unique<PacketNetwork<GridFabric>>(setup, cutting_, routing_, knows_routes,
                                                          overheads_.message);
     }
@@ -130,7 +135,7 @@ class PacketModel final : public NetworkModel {
   std::unique_ptr<PredictedTraffic> predict_traffic(
       const machine::Machine& machine) const override {
     const machine::Topology& topology = *machine.topology;
-    if (topology.grid() && routing_ != "shortest") {
+    if (goes_along_axes(routing_, topology)) {
       return std::make_unique<PacketTraffic<GridFabric>>(topology, routing_, cutting_);
     }
     if (are_affordable(routing_, topology)) {

@@ -358,7 +358,8 @@ class Cores final : public compute::Compute {
 
   static bool differ(const Done& a, const Done& b) {
     return a.matrix_ps != b.matrix_ps || a.vector_ps != b.vector_ps || a.dma_ps != b.dma_ps ||
-           a.use.loaded != b.use.loaded || a.use.stored != b.use.stored;
+           a.use.loaded != b.use.loaded || a.use.stored != b.use.stored ||
+           a.use.tiles != b.use.tiles || a.use.matrix_active != b.use.matrix_active;
   }
 
   static compute::CoreUse use_between(EntityId node, SimTime begin, SimTime end, const Done& before,

@@ -343,7 +343,8 @@ const auto columns_key = extent_key("columns", "of the weights and of the output
 const auto depth_key = extent_key("depth", "that sums go over");
 const auto count_key = extent_key("count", 1, "of such products");
 const config::Key<bool> shared_weights{"shared_weights", false,
-                                       "all of them have the same weights"};
+                                       "all of them have the same weights, which lie in memory "
+                                       "once and are loaded for each"};
 const config::Key<bool> bias_key{"bias", false, "a row that is added"};
 const config::Key<bool> residual_key{"residual", false,
                                      "a matrix that is added, as of a skip connection"};

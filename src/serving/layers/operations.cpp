@@ -217,6 +217,7 @@ workload::Operation LayerOperations::attention_of(const StepSizes& sizes) const 
   made.product = {sharing * quotient_up(sizes.tokens, sizes.sequences()), quotient_up(widths, 2),
                   quotient_up(sizes.all_twice_pairs(), sizes.tokens),
                   sizes.sequences() * shapes_.kv_heads()};
+  made.twice_keys = made.product.depth;
   made.flops = Flops(narrow(flops_.of_attention(sizes, shapes_.heads())));
   const Wide queries = Wide{shapes_.element().count()} * sizes.tokens * shapes_.heads() * widths;
   made.bytes = Bytes(narrow(queries + of_token * sizes.keys()));

@@ -88,6 +88,10 @@ class ChipReader final : public JobReader {
     }
     ChipStart start = begin_chip(workload, platform.machine, setup_.tiles.nodes, *platform.compute,
                                  setup_.machine, setup_.tiles.are_all ? nullptr : &setup_.section);
+    if (start.is_complete && start.work->core.operands == npu::Operands::sram) {
+      workload.tell(
+          "cores take operands to be in SRAM, and access no memory (machine.compute.operands)");
+    }
     std::optional<ModelLook> model;
     auto chip = read_(workload, std::move(start), model);
     if (!chip) {

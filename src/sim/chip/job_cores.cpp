@@ -22,7 +22,13 @@ const npu::CoreConfig* core_of_all(const machine::Machine& machine,
     }
     return core;
   }
-  if (tenant != nullptr) {
+  const auto is_core = [&](const machine::Tile* tile) {
+    return npu::core_of(compute.of(*tile)) != nullptr;
+  };
+  if (tenant == nullptr && std::ranges::all_of(kinds, is_core)) {
+    machine_section.error(
+        "types", what + "; cores that differ by type ('compute' of a type) are not supported");
+  } else if (tenant != nullptr) {
     tenant->error("tiles", what + "; these tiles must have one compute model, npu");
   } else {
     machine_section.error("compute", what + "; 'model' must be npu");

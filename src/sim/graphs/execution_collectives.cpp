@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "graphs/natural_dimensions.hpp"
 #include "graphs/traced_collective.hpp"
@@ -160,6 +161,25 @@ const Key<std::uint32_t> algorithm_window{"collectives.algorithm_window", 0,
 const OtherKey programs{"collectives.programs", "list of file", "none",
                         "collectives written by hand, in place of algorithms in communicators of "
                         "their kind and number of members"};
+// One for a kind and a number of members.
+void read_programs(Section& section, const config::TextLoader& load,
+                   std::vector<collective::Program>& read) {
+  const std::vector<std::string> paths = section.get_files(programs.key());
+  for (std::size_t number = 0; number < paths.size(); ++number) {
+    collective::Program program =
+        collective::read_program(paths[number], load, read_traced_collective);
+    const auto is_for_the_same = [&](const collective::Program& other) {
+      return other.kind == program.kind && other.members == program.members;
+    };
+    if (std::any_of(read.begin(), read.end(), is_for_the_same)) {
+      section.error(programs.key(), section.raw(programs.key()).items[number],
+                    "given twice: " + to_string(program.kind) + " of " +
+                        std::to_string(program.members) + " members has a program before it");
+    }
+    read.push_back(std::move(program));
+  }
+}
+
 const Key<std::uint32_t> chunks{
     "collectives.chunks", 1,
     "parts that a collective is cut in, which follow each other through the dimensions",
@@ -228,9 +248,7 @@ void read_collectives(Section section, const machine::Topology& topology,
       read_algorithm(section, other_algorithm.key(), other_algorithm.read(section));
   options.flat_communicators = flat_communicators.read(section);
   options.algorithm_window = algorithm_window.read(section);
-  for (const std::string& path : section.get_files(programs.key())) {
-    options.programs.push_back(collective::read_program(path, load, read_traced_collective));
-  }
+  read_programs(section, load, options.programs);
   options.collectives.chunks = chunks.read(section);
   options.turns.at_a_time = active_chunks.read(section);
   options.turns.queue = queue.read(section);

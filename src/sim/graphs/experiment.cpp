@@ -188,6 +188,15 @@ bool uses_other_algorithm(const executor::GraphWork& work) {
 
 // Of what these graphs do.
 void note_keys_without_effect(const executor::GraphWork& work, Section& execution) {
+  if (work.options.sends == executor::Sends::delivered && work.look.sends == 0) {
+    config::note_without_effect(execution, sends.key(), "graphs that send no messages");
+  }
+  if (work.options.times == executor::NodeTimes::recorded && work.look.recorded == 0) {
+    config::note_without_effect(execution, times.key(),
+                                work.look.is_issued
+                                    ? "a plan, of which no times are recorded"
+                                    : "graphs without recorded times of nodes that have work");
+  }
   if (work.options.other_algorithm != executor::GraphOptions{}.other_algorithm &&
       !uses_other_algorithm(work)) {
     Section collectives = execution.section("collectives");

@@ -8,6 +8,7 @@
 #include "graphs/cut.hpp"
 #include "graphs/experiment.hpp"
 #include "graphs/tensor_tables.hpp"
+#include "graphs/unused_collectives.hpp"
 #include "jobs/families.hpp"
 #include "jobs/npu_memories.hpp"
 #include "jobs/tiles.hpp"
@@ -44,6 +45,7 @@ class GraphsReader final : public JobReader {
         read_graph_source(workload, parts, graph->nodes, setup_.load);
     if (source) {
       add_source(*graph, std::move(source), parts, workload, execution);
+      note_unused_collectives(execution.section("collectives"), setup_.platform, *graph);
       note_operations(*graph);
       list_operations_of_cores(setup_.platform, *graph);
       use_coherence(setup_.platform, setup_.machine, *graph);

@@ -76,12 +76,7 @@ class GraphsWork final : public Work {
                       " nodes compute products of unknown shape, which machine.compute takes for "
                       "vector work");
     }
-    if (graph_.coherence && !graph_.coherent_in_channels &&
-        graph_.coherence->options().piece != memory::CoherenceOptions{}.piece) {
-      notes.emplace_back(
-          "machine.coherence.piece has no effect: it is of devices with channels "
-          "(machine.dram.memories)");
-    }
+    note_coherence(notes);
     const auto& options = graph_.options;
     bool adds = false;
     for (std::size_t kind = 0; kind < collective::kinds; ++kind) {
@@ -147,7 +142,7 @@ class GraphsWork final : public Work {
     Wide sum = 0;
     for (std::uint32_t npu = 0; npu < graph_.look.computed_bytes.size(); ++npu) {
       const machine::Tile& tile = platform_.machine.tile_of(graph_.nodes[npu]);
-      if (tile.operands_in_dram && npu::core_of(platform_.compute->of(tile)) == nullptr) {
+      if (tile.operands_in_dram && !tile.loads_operands) {
         sum += graph_.look.computed_bytes[npu] * job_.iterations;
       }
     }
@@ -206,6 +201,27 @@ class GraphsWork final : public Work {
   }
 
  private:
+  // Keys of coherence that nothing goes by.
+  void note_coherence(std::vector<std::string>& notes) const {
+    if (!graph_.coherence) {
+      return;
+    }
+    const memory::CoherenceOptions& options = graph_.coherence->options();
+    const memory::CoherenceOptions usual;
+    if (!graph_.coherent_in_channels && options.piece != usual.piece) {
+      notes.emplace_back(
+          "machine.coherence.piece has no effect: it is of devices with channels "
+          "(machine.dram.memories)");
+    }
+    if (options.flit == 0 && options.headers != usual.headers) {
+      notes.emplace_back(
+          "machine.coherence.headers has no effect: it is of flits (machine.coherence.flit)");
+    }
+    if (graph_.look.remote_loads == 0 && options.reads != usual.reads) {
+      notes.emplace_back(
+          "machine.coherence.reads has no effect: it is of loads, and these graphs store alone");
+    }
+  }
   void note_library(std::vector<std::string>& notes) const {
     const collective::LibrarySettings& library = platform_.network->overheads().library;
     bool models_any = false;

@@ -7,6 +7,7 @@
 
 #include "graphs/experiment.hpp"
 #include "graphs/job.hpp"
+#include "graphs/unused_collectives.hpp"
 #include "jobs/families.hpp"
 #include "jobs/npu_memories.hpp"
 #include "jobs/tiles.hpp"
@@ -34,6 +35,15 @@ plan::OperationTime operation_time_of(const Platform& platform) {
   };
 }
 
+plan::MemorySharing memory_sharing(const Platform& platform) {
+  if (!platform.memory) {
+    return plan::MemorySharing::channel;
+  }
+  return !platform.memory->shares_channels()  ? plan::MemorySharing::none
+         : !platform.memory->serves_at_node() ? plan::MemorySharing::all
+                                              : plan::MemorySharing::channel;
+}
+
 // Calls `use` with what messages take on the idle machine.
 template <class Use>
 auto with_transfers(const Platform& platform, const Use& use) {
@@ -44,7 +54,7 @@ auto with_transfers(const Platform& platform, const Use& use) {
                              },
                              platform.network->overheads().message,
                              platform.network->overheads().collective,
-                             platform.network->overheads().library});
+                             platform.network->overheads().library, memory_sharing(platform)});
 }
 
 std::string layers_of_stage(const workload::Workload& workload, const plan::Stage& stage) {
@@ -168,6 +178,7 @@ class ProgramsReader final : public JobReader {
 
  private:
   void check_peaks(const workload::Workload& workload);
+  void note_algorithms_of_graphs(Section& strategy);
   void note_unused_sram(Section& strategy);
   void use_graphs(GraphsJob& job, plan::Plan plan, std::vector<Bytes> in_channels);
   ConfigError placed(const ConfigError& error);
@@ -220,9 +231,7 @@ std::unique_ptr<Job> ProgramsReader::read() {
     auto graph =
         read_execution(execution, platform.machine, setup_.tiles.nodes, usual, setup_.load);
     traits_.product_types->insert(graph->options.data_type);
-    if (graph->options.times == executor::NodeTimes::recorded) {
-      config::note_without_effect(execution, "times", "a plan, of which no times are recorded");
-    }
+    note_algorithms_of_graphs(strategy_section);
     auto graphs =
         std::make_unique<GraphsJob>(std::move(graph), workload_.samples,
                                     static_cast<double>(workload_.flops_per_sample().count()) *
@@ -234,6 +243,17 @@ std::unique_ptr<Job> ProgramsReader::read() {
   }
   job->name = workload_.name;
   return job;
+}
+
+void ProgramsReader::note_algorithms_of_graphs(Section& strategy) {
+  Section collectives = strategy.section("collectives");
+  for (const auto& [key, algorithm] :
+       {std::pair{"tensor", strategy_->tensor_algorithm}, {"data", strategy_->data_algorithm}}) {
+    if (algorithm != plan::usual_algorithm) {
+      config::note_without_effect(collectives, key,
+                                  "graphs, whose collectives go by execution.collectives");
+    }
+  }
 }
 
 void ProgramsReader::note_unused_sram(Section& strategy) {
@@ -248,7 +268,7 @@ void ProgramsReader::note_unused_sram(Section& strategy) {
                                 "tiles that stream nothing into SRAM (tile.operands, tile.sram, "
                                 "dram)");
   }
-  if (std::ranges::all_of(kinds, &machine::Tile::loads_operands) && setup_.machine.has("tile")) {
+  if (std::ranges::all_of(kinds, &machine::Tile::loads_operands) && machine.tile.sram > Bytes()) {
     Section tile = setup_.machine.section("tile");
     config::note_without_effect(
         tile, "sram", "cores that load operands themselves (machine.compute.operands: memory)");
@@ -336,10 +356,12 @@ void ProgramsReader::use_graphs(GraphsJob& job, plan::Plan plan, std::vector<Byt
                        plan::note_of_peaks(setup_.platform.machine, plan),
                        plan::note_of_recomputation(workload_, plan.strategy)});
   Section workload = setup_.section.section("workload");
+  Section execution = setup_.section.section("execution");
   add_source(
       job.graph(),
       plan::make_graph_source(std::make_shared<plan::Plan>(std::move(plan)), job.graph().nodes),
-      {setup_.platform.machine}, workload, setup_.section.section("execution"));
+      {setup_.platform.machine}, workload, execution);
+  note_unused_collectives(execution.section("collectives"), setup_.platform, job.graph());
   list_operations_of_cores(setup_.platform, job.graph());
 }
 

@@ -11,7 +11,10 @@
 
 #include "cuts/idle_ranks.hpp"
 #include "iteration.hpp"
+#include "jobs/joint_work.hpp"
 #include "memory_check.hpp"
+#include "notes.hpp"
+#include "programs/job.hpp"
 #include "results.hpp"
 #include "run/lock.hpp"
 #include "tessera/core/error.hpp"
@@ -100,16 +103,26 @@ void go_on_evenly(const trace::Summary& before, std::uint64_t steps, std::uint32
 }
 
 // Of an iteration with all its micro-batches, of which fewer were simulated.
-void note_whole_peaks(const Experiment& experiment, std::uint32_t micro_batches,
+void note_whole_peaks(const Experiment& experiment, const plan::Plan& whole,
                       trace::Summary& summary) {
-  const plan::Plan& plan = experiment.plan();
-  plan::Strategy whole = plan.strategy;
-  whole.micro_batches = micro_batches;
   for (std::uint32_t stage = 0; stage < summary.peak_memory.size(); ++stage) {
-    summary.peak_memory[stage] = peak_row(
-        summary.peak_memory[stage].name,
-        plan::peak_over(experiment.machine, plan, stage, whole.passes(stage, plan.training)));
+    summary.peak_memory[stage] =
+        peak_row(summary.peak_memory[stage].name,
+                 plan::peak_over(experiment.machine, whole, stage,
+                                 whole.strategy.passes(stage, whole.training)));
   }
+}
+
+// What was known before the run, with the plan of the whole in place of that of fewer.
+void note_whole(Experiment& experiment, plan::Plan& whole, trace::Summary& summary) {
+  plan::Plan& own = experiment.single_job()->planned()->plan;
+  const auto of_few =
+      static_cast<std::ptrdiff_t>(notes_before(experiment, *work_of(experiment)).size());
+  std::swap(own, whole);
+  std::vector<std::string> notes = notes_before(experiment, *work_of(experiment));
+  std::swap(own, whole);
+  notes.insert(notes.end(), summary.notes.begin() + of_few, summary.notes.end());
+  summary.notes = std::move(notes);
 }
 
 // Tries of an iteration with fewer micro-batches than it has.
@@ -128,13 +141,12 @@ class Trials {
   std::optional<trace::Summary> run_three(std::uint32_t few, std::uint32_t step) {
     few += (whole_ - few) % step;
     std::array<trace::Summary, 2> before;
-    RunRequest trial;
-    trial.hooks = request_.hooks;
-    trial.cut = request_.cut;
+    RunRequest trial = request_;
+    trial.traced = false;
+    trial.complete_summary = [](trace::Summary&) { return false; };
     for (std::uint32_t i = 0; i < before.size(); ++i) {
       before[i] = run_with(few + i * step, trial);
       if (before[i].status != "finished") {
-        before[i].message += "; run.replay: exact leaves nothing to go on with";
         return before[i];
       }
     }
@@ -145,7 +157,8 @@ class Trials {
       settled = grows_evenly(before, summary);
       if (settled) {
         go_on_evenly(before[1], replayed / step, replayed, experiment_, summary);
-        note_whole_peaks(experiment_, whole_, summary);
+        note_whole_peaks(experiment_, whole_plan_, summary);
+        note_whole(experiment_, whole_plan_, summary);
       }
       return settled;
     };
@@ -153,25 +166,31 @@ class Trials {
     const bool is_said = settled || summary.status != "finished";
     return is_said ? std::optional(std::move(summary)) : std::nullopt;
   }
-  trace::Summary run_whole() {
-    use_micro_batches(experiment_, whole_);
-    return run(experiment_, communicator_, request_);
-  }
+  trace::Summary run_whole() { return run(experiment_, communicator_, request_); }
 
  private:
+  // With a plan of fewer micro-batches, which keeps in SRAM what the whole iteration does there;
+  // afterwards the experiment has its own again.
   trace::Summary run_with(std::uint32_t count, const RunRequest& request) {
-    use_micro_batches(experiment_, count);
+    PlannedWork& planned = *experiment_.single_job()->planned();
+    plan::Strategy strategy = planned.plan.strategy;
+    strategy.micro_batches = count;
+    strategy.whole_micro_batches = whole_;
+    whole_plan_ = std::exchange(planned.plan, plan_of(experiment_, planned.workload, strategy));
     if (request_.hooks.on_note && communicator_.rank() == 0) {
       request_.hooks.on_note("simulating " + std::to_string(count) + " of " +
                              std::to_string(whole_) + " micro-batches, to see whether they repeat");
     }
-    return run(experiment_, communicator_, request);
+    trace::Summary summary = run(experiment_, communicator_, request);
+    planned.plan = std::move(whole_plan_);
+    return summary;
   }
 
   Experiment& experiment_;
   comm::Communicator& communicator_;
   const RunRequest& request_;
   std::uint32_t whole_;
+  plan::Plan whole_plan_;  // while the experiment has another
 };
 
 // Work beside collectives may repeat after some micro-batches, each of which takes another time:

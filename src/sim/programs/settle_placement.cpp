@@ -147,6 +147,7 @@ class PlacementComparison {
     plan::Strategy strategy = strategy_;
     strategy.aggregation = aggregation;
     strategy.micro_batches = micro_batches;
+    strategy.whole_micro_batches = strategy_.micro_batches;
     strategy.placement.tiles = tiles;
     return plan_of(experiment_, experiment_.planned()->workload, strategy);
   }

@@ -45,6 +45,9 @@ void note_unshared_links(const Platform& platform, const workload::Workload& wor
         "machine.network.library has no effect where messages share nothing "
         "(machine.network.ports: free)");
   }
+  if (plan.has_mixed_stages()) {
+    return;  // no closed form with one tile for each stage
+  }
   const SimTime own = time_of(platform, workload, plan, sharing);
   const SimTime shared = time_of(platform, workload, plan, plan::Sharing::links);
   if (own > SimTime::zero() && (shared - own) * 100 >= own) {

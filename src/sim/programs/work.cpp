@@ -6,6 +6,7 @@
 #include "known_pairs.hpp"
 #include "library_note.hpp"
 #include "predicted_events.hpp"
+#include "programs/aggregation_notes.hpp"
 #include "programs/job.hpp"
 #include "programs/plan_bytes.hpp"
 #include "programs/settle_placement.hpp"
@@ -106,27 +107,7 @@ class ProgramWork final : public Work {
   std::vector<std::string> notes() const override {
     std::vector<std::string> notes;
     if (plan_.strategy.aggregation != plan::Aggregation::none) {
-      notes.push_back("a tile stands for " +
-                      std::to_string(plan_.stage_tiles() / plan_.simulated_tiles()) +
-                      ": what they send to each other takes the time of a closed form, and meets "
-                      "nothing else (strategy.aggregation)");
-      if (!platform_.machine.speeds.empty()) {
-        notes.emplace_back(
-            "a tile that stands for others is as slow as the slowest of them (machine.faults), "
-            "also where these are of several replicas, which meet once an iteration only");
-      }
-      const bool shares_memory =
-          platform_.memory && platform_.memory->arbitration() == machine::Arbitration::fair;
-      if (shares_memory && uses_memory()) {
-        notes.emplace_back(
-            "a tile that stands for others asks memory for all of them, and gets the part of one "
-            "beside other stages (machine.memory.arbitration: fair, strategy.aggregation)");
-      }
-      if (platform_.network->arbitration() == machine::Arbitration::fair) {
-        notes.emplace_back(
-            "a tile that stands for others sends for all of them, and gets the part of one of a "
-            "link beside other stages (machine.network.arbitration: fair, strategy.aggregation)");
-      }
+      note_aggregation(platform_, plan_, uses_memory(), notes);
     } else {
       note_unused_library(*platform_.network, notes);
     }
@@ -240,10 +221,10 @@ class ProgramWork final : public Work {
   Wide operand_bytes() const override {
     Wide sum = 0;
     for (std::uint32_t stage = 0; stage < plan_.stages.size(); ++stage) {
-      const machine::Tile& tile = platform_.machine.tile_of(plan_.placement.tile({stage, 0, 0}));
-      if (tile.operands_in_dram && npu::core_of(platform_.compute->of(tile)) == nullptr) {
-        sum += Wide{plan::operand_bytes_of(plan_, plan_.stages[stage].program)} *
-               plan_.stage_tiles() * job_.iterations;
+      const std::uint64_t tiles = tiles_at_operands(stage);
+      if (tiles > 0) {
+        sum += Wide{plan::operand_bytes_of(plan_, plan_.stages[stage].program)} * tiles *
+               job_.iterations;
       }
     }
     return sum;
@@ -305,6 +286,20 @@ class ProgramWork final : public Work {
   }
 
  private:
+  // Those of a stage whose operations go through operands in DRAM without accesses.
+  std::uint64_t tiles_at_operands(std::uint32_t stage) const {
+    const machine::Machine& machine = platform_.machine;
+    const auto goes_through_them = [&](EntityId node) {
+      const machine::Tile& tile = machine.tile_of(node);
+      return tile.operands_in_dram && !tile.loads_operands;
+    };
+    const std::uint64_t all = plan_.stage_tiles();
+    const auto tiles = std::span(plan_.placement.tiles()).subspan(stage * all, all);
+    if (machine.types.empty()) {
+      return goes_through_them(tiles.front()) ? all : 0;
+    }
+    return static_cast<std::uint64_t>(std::ranges::count_if(tiles, goes_through_them));
+  }
   void visit_messages_of(const plan::Role& role, const plan::StageWork& work,
                          const MessageVisit& visit) const {
     constexpr std::uint32_t looked_at = 4;  // steps of a collective, and some more

@@ -44,19 +44,16 @@ const ChoiceKey<bool> replay{
     "none",
     "none, or exact: do not simulate micro-batches that repeat the ones before"};
 
-void note_bins_of_no_trace(config::Section& section, const RunOptions& options) {
-  if (options.trace != TraceLevel::none) {
-    return;
-  }
+}  // namespace
+
+void note_unused_bins(config::Section& section, const RunOptions& options, std::string_view with) {
   if (options.bins != RunOptions{}.bins) {
-    config::note_without_effect(section, bins.key(), "trace: none");
+    config::note_without_effect(section, bins.key(), with);
   }
   if (options.bin) {
-    config::note_without_effect(section, bin.key(), "trace: none");
+    config::note_without_effect(section, bin.key(), with);
   }
 }
-
-}  // namespace
 
 RunOptions read_run_options(config::Section section, const machine::Topology& topology) {
   RunOptions options;
@@ -64,7 +61,9 @@ RunOptions read_run_options(config::Section section, const machine::Topology& to
   options.trace = trace.read(section);
   options.bins = bins.read(section);
   options.bin = bin.read(section);
-  note_bins_of_no_trace(section, options);
+  if (options.trace == TraceLevel::none) {
+    note_unused_bins(section, options, "trace: none");
+  }
   options.partition = partition.read(section);
   if (machine::partitioners().contains(options.partition)) {
     // Only the partitioner knows what it can cut: ask before anything is simulated. Cutters want to

@@ -92,6 +92,11 @@ class ScalingRun {
     }
     report.nodes = experiment_.machine.topology->nodes();
     report.costs = request_.costs;
+    if (experiment_.options.replay) {
+      report.notes.emplace_back(
+          "events and times are those of the whole iteration: a run with run.replay: exact "
+          "simulates iterations of a few micro-batches in its place, where these repeat");
+    }
     report.version = version();
     report.git_hash = git_hash();
     cut_all(report);

@@ -109,6 +109,10 @@ class ServedWork final : public Work {
     if (!work_.on_tiles && serves(true)) {
       notes.emplace_back("NPU cores compute what attention masks in prompts, too");
     }
+    if (!work_.on_tiles && work_.core.operands == npu::Operands::sram) {
+      notes.emplace_back(
+          "cores take operands to be in SRAM, and access no memory (machine.compute.operands)");
+    }
     if (hands_over(false)) {
       notes.emplace_back(
           "keys and values are handed over once a prompt is computed, those of all layers "

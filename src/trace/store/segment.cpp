@@ -104,6 +104,13 @@ void write_segments(const std::string& folder, const std::vector<Segment>& segme
   write_signed(folder + "/" + segments_name, segments_file_type, {{"segments", to_json(segments)}});
 }
 
+std::vector<Segment> read_segments(const std::string& folder) {
+  const std::string path = folder + "/" + segments_name;
+  return std::filesystem::exists(path)
+             ? segments_from(read_signed(path, segments_file_type).at("segments"))
+             : std::vector<Segment>();
+}
+
 namespace {
 
 // Rows of each table that are there, and those of them that count; what is missing, in words.

@@ -157,6 +157,7 @@ struct ChakraFile::State {
     }
     result.kernel = static_cast<Kernel>(kernel);
     result.elements = count("fused_elements").value_or(0);
+    result.twice_keys = count("twice_keys").value_or(0);
     return result;
   }
   std::uint32_t small(const char* name, std::uint64_t value) const {

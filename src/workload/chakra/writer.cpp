@@ -66,6 +66,9 @@ void add_shape(chakra::Node& message, const NodeShape& shape) {
   if (shape.elements > 0) {
     add_count(message, "fused_elements", shape.elements);
   }
+  if (shape.twice_keys > 0) {
+    add_count(message, "twice_keys", shape.twice_keys);
+  }
   if (shape.kernel != Kernel::plain) {
     add_count(message, "kernel_class", static_cast<std::uint64_t>(shape.kernel));
   }

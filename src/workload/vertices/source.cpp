@@ -312,8 +312,10 @@ class VertexSource final : public GraphSource {
       for (std::uint32_t row = 0; row < at.size(); ++row) {
         const std::uint64_t row_times = at[row] * iterations_;
         look_.nodes += row_times * nodes_of(row, number);
-        look_.remote_accesses +=
-            vertex.kind == Vertex::Kind::compute ? row_times * accesses_of(row, number) : 0;
+        if (vertex.kind == Vertex::Kind::compute) {
+          look_.remote_accesses += row_times * accesses_of(row, number);
+          look_.remote_loads += remote_of(row, number).read > Bytes() ? row_times : 0;
+        }
       }
       if (vertex.kind == Vertex::Kind::compute) {
         look_.flops += static_cast<double>(vertex.flops.count()) * static_cast<double>(times);
@@ -324,10 +326,14 @@ class VertexSource final : public GraphSource {
             vertex.flops == Flops() && vertex.bytes == Bytes() ? times : std::uint64_t{0};
       } else if (vertex.kind == Vertex::Kind::collective) {
         std::vector<GraphNode> nodes;
-        add_collective(vertex, "", GraphNode(), nodes);
+        GraphNode first;
+        first.bytes = vertex.bytes;
+        add_collective(vertex, "", std::move(first), nodes);
         for (const GraphNode& node : nodes) {
-          look_.collectives[static_cast<std::size_t>(node.collective)] += times;
+          look_.add_collective(node, times);
         }
+      } else {
+        look_.sends += iterations_;
       }
     }
   }

@@ -341,6 +341,16 @@ TEST(Gemm, FusedAttentionStartsEachBlockOfQueriesAnew) {
   EXPECT_EQ(tiled.time_of(forward), tiled.time_of(product_of(64, 16, 128, 8)));
 }
 
+// Half the width of heads passed for the keys where these are fewer.
+TEST(Gemm, FusedAttentionStartsByItsKeysHoweverWideHeadsAre) {
+  workload::Operation attention =
+      of_kernel(workload::Kernel::fused_attention, product_of(64, 128, 16, 8));
+  attention.twice_keys = 16;
+  const Described device = gemm("tiles: [16x16], attention_efficiency: 0.5, attention_fill: 16");
+  const auto flops = static_cast<std::int64_t>(attention.flops.count());
+  EXPECT_EQ(device.time_of(attention), 2 * flops + 2 * flops * 16 / 8);
+}
+
 // Heads of width 8, whose blocks of 64 queries all take as long a key.
 workload::Operation attention_of(const workload::AttentionSizes& sizes) {
   workload::Operation operation =

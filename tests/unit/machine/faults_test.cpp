@@ -100,5 +100,24 @@ TEST(Faults, AreRefusedWithTheirPlace) {
   EXPECT_THAT(read("{node: []}").problems, HasSubstr("node"));
 }
 
+// The last one used to count, without a word.
+TEST(Faults, AreListedOnce) {
+  const std::string half = ", bandwidth: 50 %";
+  const std::string twice = "the link from tile (0,1) to tile (0,0) is listed twice";
+  EXPECT_THAT(
+      read("{links: [{from: 0, to: 1" + half + "}, {from: 1, to: 0, dead: true}]}").problems,
+      HasSubstr("error: faults.links[1].to: " + twice));
+  EXPECT_THAT(
+      read("{links: [{from: 0, to: 1" + half + "}, {from: 1, to: 0" + half + ", directions: one}]}")
+          .problems,
+      HasSubstr(twice));
+  EXPECT_EQ(read("{links: [{from: 0, to: 1" + half + ", directions: one}, {from: 1, to: 0" + half +
+                 ", directions: one}, {from: 1, to: 2, dead: true}]}")
+                .problems,
+            "");
+  EXPECT_THAT(read("{nodes: [{node: 4, speed: 50 %}, {node: '4', speed: 80 %}]}").problems,
+              HasSubstr("error: faults.nodes[1].node: tile (1,1) is listed twice"));
+}
+
 }  // namespace
 }  // namespace tessera::machine::faults_test

@@ -95,7 +95,6 @@ TEST(ShortestPath, PrefersLatencyThenHopsThenLowPorts) {
   const auto parallel = topology_of(
       "{kind: graph, nodes: [{name: a}, {name: b}], links: ["
       "{from: a, to: b, bandwidth: 1 GB/s, latency: 2 ns}, "
-      "{from: a, to: b, bandwidth: 1 GB/s, latency: 1 ns}, "
       "{from: a, to: b, bandwidth: 1 GB/s, latency: 1 ns}]}");
   EXPECT_EQ(ShortestPathRouting(*parallel).next_port(EntityId(0), EntityId(1)), 1U);
 }
@@ -146,7 +145,19 @@ TEST(ShortestPath, TakesOverWhereLinksAreSlower) {
         .topology->default_routing();
   };
   EXPECT_EQ(usual("latency"), "hierarchy");
-  EXPECT_EQ(usual("bandwidth"), "shortest");
+  EXPECT_EQ(usual("bandwidth"), "ecmp");
+}
+
+// Of links side by side the target's number decides, as among instances of templates.
+TEST(ShortestPath, UsesLinksSideBySide) {
+  const auto star = topology_of(
+      "{kind: graph, nodes: {gpu: {count: 4}, hub: {kind: switch}}, links: [{from: gpu, to: hub, "
+      "bandwidth: 1 GB/s, latency: 1 ns, count: 3}]}");
+  const ShortestPathRouting routing(*star);
+  EXPECT_EQ(routing.next_port(EntityId(0), EntityId(1)), 1U);
+  EXPECT_EQ(routing.next_port(EntityId(0), EntityId(2)), 2U);
+  EXPECT_EQ(routing.next_port(EntityId(0), EntityId(3)), 0U);
+  EXPECT_EQ(routing.next_port(EntityId(4), EntityId(1)), 3U + 1U);
 }
 
 TEST(ShortestPath, ServesNodesWithManyPorts) {

@@ -202,6 +202,33 @@ TEST(TileTypes, MayListTheirNodes) {
   EXPECT_EQ(machine.tile_of(EntityId(5)).sram, Bytes(3'000'000));
 }
 
+// Channels that no tile of the type has were read without a word.
+TEST(TileTypes, SayWhereTheirChannelsAreNowhere) {
+  const auto notes_of = [](const std::string& dram) {
+    const std::string text =
+        grid +
+        "types: {a: {nodes: [1], dram: {bandwidth: 9 GB/s, latency: 1 ns}}, b: "
+        "{dram: {bandwidth: 9 GB/s, latency: 1 ns}}}\n" +
+        dram;
+    config::Diagnostics diagnostics;
+    config::Section section(config::parse("m.yaml", text, diagnostics), "", diagnostics);
+    EXPECT_TRUE(read_machine(section).has_value());
+    section.finish();
+    EXPECT_TRUE(diagnostics.empty());
+    return diagnostics.notes();
+  };
+  const std::string rates = ", bandwidth: 1 GB/s, latency: 1 ns}\n";
+  const std::string unused = "types.b has no effect with no tile of this type";
+  const std::string nowhere =
+      "types.a.dram has no effect with no channel at a tile of this type (machine.dram.at: each "
+      "has one at every tile)";
+  EXPECT_THAT(notes_of("dram: {at: each" + rates), ElementsAre(unused));
+  EXPECT_THAT(notes_of("dram: {at: nodes, nodes: [1, 2]" + rates), ElementsAre(unused));
+  EXPECT_THAT(notes_of("dram: {at: nodes, nodes: [2]" + rates), ElementsAre(unused, nowhere));
+  EXPECT_THAT(notes_of("dram: {at: edge, edges: [west]" + rates), ElementsAre(unused, nowhere));
+  EXPECT_THAT(notes_of(""), ElementsAre(unused, nowhere));
+}
+
 TEST(TileTypes, ListedNodesGoBeforeThoseOfTheTopology) {
   const std::string listed = "  slow: {nodes: ['pair[0].gpu[1]'], peak";
   std::string text = groups_of(2, "fast") + types;

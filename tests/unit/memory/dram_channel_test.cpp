@@ -442,6 +442,19 @@ TEST(DramReference, MeetsDramsim3ToTheCycle) {
   EXPECT_EQ(cycles("HBM2", DramPattern::conflict_each, 100'000, 0, 0), 645'573);
 }
 
+// Cycles before the first request counted as time of the buses.
+TEST(DramDriving, MeasuresFromTheFirstRequest) {
+  const DramSpec spec = spec_of("{preset: HBM2, refresh: false}");
+  DramDrive one;
+  one.requests = 1000;
+  const DramMeasure usual = drive_dram(spec, one);
+  one.first = 100'000;
+  const DramMeasure late = drive_dram(spec, one);
+  EXPECT_EQ(late.cycles, usual.cycles + 100'000);
+  EXPECT_EQ(late.duration(), usual.cycles);
+  EXPECT_EQ(late.utilization(spec), usual.utilization(spec));
+}
+
 TEST(DramReference, MeetsRamulatorToTheCycle) {
   const DramSpec hbm2 = spec_of(
       "{preset: HBM2-PC, channels: 1, refresh: false, read_queue: 513, timing: {tCL: 9, tCWL: 3, "

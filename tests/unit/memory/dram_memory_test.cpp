@@ -152,6 +152,25 @@ TEST(DramMemory, CountsAreOfWholeBurstsAndBinsAddUp) {
   EXPECT_LE(moved, wanted + 300 * 2 * 32);
 }
 
+// Data of a burst may cross the end of a bin, and answers come in bins without bursts.
+TEST(DramMemory, BinsHaveAllWaitsAndNoMoreTimeThanTheyHave) {
+  for (const std::int64_t bin_ps : {2'000, 9'000, 300'000}) {
+    const Outcome outcome =
+        run(described(edges + ", latency: 40 ns}\n"), random_accesses(16), 1, bin_ps);
+    std::map<std::uint32_t, Use> sums;
+    for (const Use& bin : outcome.bins) {
+      EXPECT_LE(bin.busy_ps, bin.end_ps - bin.begin_ps) << bin_ps;
+      Use& sum = sums[bin.channel];
+      sum.busy_ps += bin.busy_ps;
+      sum.wait_ps = std::max(sum.wait_ps, bin.wait_ps);
+    }
+    for (const Use& total : outcome.totals) {
+      EXPECT_EQ(sums[total.channel].busy_ps, total.busy_ps) << bin_ps;
+      EXPECT_EQ(sums[total.channel].wait_ps, total.wait_ps) << bin_ps;
+    }
+  }
+}
+
 TEST(DramMemory, IsTheSameOnAnyNumberOfRanks) {
   for (const char* keys :
        {", port: 4 GB/s}\n", ", spread: all}\n", ", spread: all, hash: ipoly}\n"}) {

@@ -224,11 +224,13 @@ inline Outcome run(const Described& described, const std::vector<Access>& access
       const std::scoped_lock lock(mutex);
       kept->bins.insert(kept->bins.end(), bins.begin(), bins.end());
     });
-    std::vector<std::uint64_t> last{static_cast<std::uint64_t>(engine.last_event_time().ps())};
+    std::vector<std::uint64_t> last{static_cast<std::uint64_t>(engine.last_event_time().ps()),
+                                    static_cast<std::uint64_t>(engine.last_handled_time().ps())};
     communicator.reduce_max(last);
     const SimTime end = SimTime::from_ps(static_cast<std::int64_t>(last[0]));
-    engine.finish_boundaries(end);
-    memory->pass_boundary(end);
+    const SimTime handled = SimTime::from_ps(static_cast<std::int64_t>(last[1]));
+    engine.finish_boundaries(handled);
+    memory->pass_boundary(handled);
     memory->visit_channels(end, noted_in(totals));
     const std::scoped_lock lock(mutex);
     outcome.bins.insert(outcome.bins.end(), bins.begin(), bins.end());

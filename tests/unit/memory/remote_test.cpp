@@ -126,6 +126,20 @@ TEST(RemoteMemory, SwitchesShareTheLinksAbove) {
   EXPECT_EQ(memory->access_time(Bytes(1'000'000), InSwitch::collective), ns(400'000 + 800'000));
 }
 
+TEST(RemoteMemory, KnowsTheNpusThatLoadTogether) {
+  const std::string link = ", bandwidth: 1 GB/s}";
+  EXPECT_EQ(made(example)->npus(), 256U);
+  EXPECT_EQ(made("{kind: per-npu" + link)->npus(), std::nullopt);
+  EXPECT_EQ(made("{kind: per-node, npus: 8" + link)->npus(), 8U);
+  EXPECT_TRUE(made("{kind: per-node, npus: 8" + link)->is_repeated());
+  EXPECT_EQ(made("{kind: ring, npus: 7" + link)->npus(), 7U);
+  EXPECT_EQ(made("{kind: mesh, rows: 3, columns: 5" + link)->npus(), 15U);
+  EXPECT_EQ(made("{kind: switches, levels: [{members: 4, bandwidth: 1 GB/s}, {members: 3, "
+                 "bandwidth: 1 GB/s}]}")
+                ->npus(),
+            12U);
+}
+
 TEST(RemoteMemory, ComplainsAboutItsKeys) {
   EXPECT_EQ(made("{}"), nullptr);
   const auto complaint = [](const std::string& text) {

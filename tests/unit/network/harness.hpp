@@ -207,11 +207,15 @@ inline Traffic carry(const Described& described, const std::vector<Send>& sends,
       const std::scoped_lock lock(mutex);
       kept->bins.insert(kept->bins.end(), bins.begin(), bins.end());
     });
-    std::vector<std::uint64_t> last{static_cast<std::uint64_t>(engine.last_event_time().ps())};
+    std::vector<std::uint64_t> last{
+        static_cast<std::uint64_t>(engine.last_event_time().ps()),
+        static_cast<std::uint64_t>(
+            std::max(engine.last_handled_time(), network->busy_until()).ps())};
     communicator.reduce_max(last);
     const SimTime end = SimTime::from_ps(static_cast<std::int64_t>(last[0]));
-    engine.finish_boundaries(end);
-    network->pass_boundary(end);
+    const SimTime handled = SimTime::from_ps(static_cast<std::int64_t>(last[1]));
+    engine.finish_boundaries(handled);
+    network->pass_boundary(handled);
     network->visit_links(end, noted_in(totals));
     const std::scoped_lock lock(mutex);
     traffic.bins.insert(traffic.bins.end(), bins.begin(), bins.end());

@@ -60,6 +60,22 @@ TEST(LinkUse, FollowsTheRouting) {
                           std::pair(6U, 1U * east), std::pair(7U, 1U * east)));
 }
 
+// The one way of three links is the only one left of its length or less.
+TEST(LinkUse, FollowsRoutingsThatSearchOnGridsToo) {
+  using machine::east;
+  for (const std::string routing : {"ecmp", "shortest"}) {
+    const Traffic traffic =
+        carry(testing::described("topology: " + mesh(2, 2) + "\nnetwork: {routing: " + routing +
+                                 "}\nfaults: {links: [{from: 0, to: 1, "
+                                 "dead: true}]}\n"),
+              {{0, 0, 1, 10, 0}});
+    EXPECT_THAT(links_of(traffic),
+                ElementsAre(std::pair(0U, 1U * machine::south), std::pair(2U, 1U * east),
+                            std::pair(3U, 1U * machine::north)))
+        << routing;
+  }
+}
+
 // A packet that finds the wire taken sees the bytes before it as the queue.
 TEST(LinkUse, KnowsTheLongestQueue) {
   const Traffic traffic = carry(network_of(mesh(1, 2)), std::vector<Send>(5, {0, 0, 1, 4096, 0}));

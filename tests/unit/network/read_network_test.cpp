@@ -50,6 +50,29 @@ TEST(ReadNetwork, RefusesDimensionOrderOffAGrid) {
   EXPECT_THAT(complaint_of(pair, "routing: yx"), HasSubstr("needs a mesh, torus or wafer"));
 }
 
+// Which nobody may have asked for.
+TEST(ReadNetwork, TellsOfAnotherRoutingBecauseOfDeadLinks) {
+  for (const char* model : {"analytical", "flit", "flow", "packet"}) {
+    const auto notes_of = [model](const std::string& faults) {
+      config::Diagnostics diagnostics;
+      config::Section section(
+          config::parse("m.yaml",
+                        "topology: " + mesh(3, 3) + "\nnetwork: {model: " + model +
+                            ", virtual_channels: 4}\nfaults: {links: [" + faults + "]}\n",
+                        diagnostics),
+          "", diagnostics);
+      const auto machine = machine::read_machine(section);
+      read_network(section.section("network"), *machine);
+      return ::testing::PrintToString(diagnostics.notes());
+    };
+    EXPECT_THAT(notes_of("{from: 0, to: 1, dead: true}"),
+                HasSubstr("routes are by 'shortest' in place of 'xy'"))
+        << model;
+    EXPECT_THAT(notes_of("{from: 0, to: 1, bandwidth: 50 %}"),
+                ::testing::Not(HasSubstr("routes are by")));
+  }
+}
+
 TEST(ReadNetwork, RefusesPacketsOfNoBytesAndMessagesOfNoPackets) {
   EXPECT_THAT(complaint_of(mesh(2, 2), "packet_size: 0 B"), HasSubstr("m.yaml:2:"));
   EXPECT_THAT(complaint_of(mesh(2, 2), "max_packets: 0"), HasSubstr("m.yaml:2:"));

@@ -43,6 +43,30 @@ TEST(Cores, WithOperandsInSramTakeAsLongAsOneAlone) {
   EXPECT_EQ(outcome.uses[0].stored, Bytes(100 * 90 * 2));
 }
 
+// A tile may begin, with loads of the one before still under way, and no unit be any further.
+TEST(Cores, BinsAddUpToWhatTheyDid) {
+  const CoreConfig core = core_from(mobile);
+  for (const std::int64_t bin_ps : {5'000, 200'000}) {
+    const Outcome outcome =
+        testing::simulate(machine_text, core, {product, product}, 2, 1, SimTime::from_ps(bin_ps));
+    for (const compute::CoreUse& use : outcome.uses) {
+      compute::CoreUse sum;
+      for (const compute::CoreUse& bin : outcome.bins) {
+        if (bin.node == use.node) {
+          sum.matrix_busy += bin.matrix_busy;
+          sum.dma_busy += bin.dma_busy;
+          sum.matrix_active += bin.matrix_active;
+          sum.tiles += bin.tiles;
+        }
+      }
+      EXPECT_EQ(sum.matrix_busy, use.matrix_busy);
+      EXPECT_EQ(sum.dma_busy, use.dma_busy);
+      EXPECT_EQ(sum.matrix_active, use.matrix_active);
+      EXPECT_EQ(sum.tiles, use.tiles);
+    }
+  }
+}
+
 TEST(Cores, ShareTheMemory) {
   const CoreConfig core = core_from(mobile);
   const Outcome one = simulate(core, {product}, 1);

@@ -53,12 +53,14 @@ struct Outcome {
   std::size_t shares = 0;   // that are over
   std::uint64_t tiles = 0;  // of all operators
   std::vector<compute::CoreUse> uses;
+  std::vector<compute::CoreUse> bins;
   std::vector<std::string> waiting;  // what cores say that have not finished
 };
 
 // Operators on the first cores of a machine.
 inline Outcome simulate(const std::string& machine_text, const CoreConfig& core,
-                        const std::vector<std::string>& texts, std::uint32_t cores, int ranks = 1) {
+                        const std::vector<std::string>& texts, std::uint32_t cores, int ranks = 1,
+                        SimTime bin = SimTime::zero()) {
   config::Diagnostics diagnostics;
   config::Section section(config::parse("m.yaml", machine_text, diagnostics), "", diagnostics);
   const auto machine = machine::read_machine(section);
@@ -93,8 +95,15 @@ inline Outcome simulate(const std::string& machine_text, const CoreConfig& core,
     engine.attach(*net);
     engine.attach(*mem);
     engine.attach(*all);
+    std::vector<compute::CoreUse> bins;
+    if (bin > SimTime::zero()) {
+      engine.set_boundaries(bin, 1'000'000);
+      all->report_bins([&bins](const compute::CoreUse& use) { bins.push_back(use); });
+    }
     engine.run();
+    all->pass_boundary(engine.last_handled_time());
     const std::scoped_lock lock(mutex);
+    outcome.bins.insert(outcome.bins.end(), bins.begin(), bins.end());
     for (const SimTime end : driver.ends) {
       outcome.end = std::max(outcome.end, end);
       ++outcome.shares;

@@ -50,6 +50,29 @@ TEST(Operations, BehindAProductReadWhatTheyAdd) {
   }
 }
 
+// Several inputs were joined by one operation, however many they are.
+TEST(Operations, JoinTheirInputsOneAfterTheOther) {
+  const CoreConfig core = core_from(testing::mobile);
+  const auto flops = [&](const std::string& keys) {
+    return testing::operator_from("{kind: elementwise, elements: 1000, " + keys + "}", core, 1)
+        ->vector_flops();
+  };
+  for (const std::string name : {"add", "mul", "div"}) {
+    EXPECT_EQ(flops("operation: " + name), 1000) << name;
+    EXPECT_EQ(flops("operation: " + name + ", inputs: 2"), 1000) << name;
+    EXPECT_EQ(flops("operation: " + name + ", inputs: 5"), 4000) << name;
+  }
+  const auto cycles = [&](const std::string& inputs) {
+    const auto op = testing::operator_from(
+        "{kind: elementwise, elements: 128000, operation: add, inputs: " + inputs + "}", core, 1);
+    return run_alone(core, {op.get()}, {}).use.vector_busy;
+  };
+  EXPECT_GE(cycles("2"), 1000U);
+  EXPECT_GE(cycles("4"), 3000U);
+  EXPECT_LE(cycles("4"), 3100U);
+  EXPECT_THROW(flops("operation: relu, inputs: 2"), ConfigError);
+}
+
 TEST(Operations, WithOperandsInMemoryReadAndWriteHalf) {
   const CoreConfig core = core_from(testing::mobile);
   Operation copy;

@@ -75,5 +75,12 @@ TEST(LibraryTime, SwitchesAddUpInAServer) {
               1e5);
 }
 
+// Between servers too, whose rings have one channel of eight leave at each member.
+TEST(LibraryTime, SwitchesOfSeveralServersHaveTheWholeVectorOnTheirLinks) {
+  const Reduction switched = reduction(2, servers(2, "1 ns"), true);
+  EXPECT_NEAR(static_cast<double>(switched.time.ps()),
+              1.125 / 0.85 * switched.bytes / 350 * 1e3 + 53e6, 1e5);
+}
+
 }  // namespace
 }  // namespace tessera::plan::library_time_test

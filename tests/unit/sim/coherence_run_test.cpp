@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "files.hpp"
@@ -50,6 +51,22 @@ trace::Summary loaded(const std::string& coherence, const std::string& remote = 
 
 std::int64_t ns(const trace::Summary& summary) {
   return summary.simulated_time_ps / 1000;
+}
+
+TEST(CoherentRun, SaysWhichKeysHaveNoEffect) {
+  const auto is_noted = [](const std::string& coherence, const std::string& remote,
+                           const std::string& key) {
+    const trace::Summary summary = loaded(coherence, remote);
+    return std::ranges::any_of(summary.notes, [&](const std::string& note) {
+      return note.starts_with("machine.coherence." + key + " has no effect: ");
+    });
+  };
+  const std::string stored = "6400 B, remote_written: 6400 B";
+  EXPECT_TRUE(is_noted("headers: 2", "6400 B", "headers"));
+  EXPECT_FALSE(is_noted("headers: 2, flit: 68 B", "6400 B", "headers"));
+  EXPECT_TRUE(is_noted("reads: 0.5", stored, "reads"));
+  EXPECT_FALSE(is_noted("reads: 0.5", "6400 B", "reads"));
+  EXPECT_EQ(loaded("reads: 0.5", stored).result_digest, loaded("line: 64 B", stored).result_digest);
 }
 
 TEST(CoherentRun, TheDeviceAndWholeLines) {

@@ -148,12 +148,17 @@ TEST(ReadExperiment, SaysWhichKeysHaveNoEffect) {
        "machine.faults.random.seed has no effect with a share of all nodes, or of none");
   says({"run.bin=1 us"}, "run.bin has no effect with trace: none");
   says({"run.bins=9"}, "run.bins has no effect with trace: none");
-  for (const char* const key : {"bandwidth", "latency"}) {
-    says({"machine.memory={model: dram, preset: HBM2}"},
-         std::string("machine.dram.") + key +
-             " has no effect with a memory that has timing of its own (machine.memory), but for "
-             "estimates and for operands of tiles in DRAM");
+  for (const char* const network : {"analytical", "crossbar", "flow"}) {
+    says({"run.trace=summary", "run.bins=9", "machine.memory.model=bandwidth",
+          std::string("machine.network.model=") + network},
+         "run.bins has no effect with network, memory and compute models that tell nothing by "
+         "time");
   }
+  const std::string own =
+      " has no effect with a memory that has timing of its own (machine.memory), but for estimates";
+  says({"machine.memory={model: dram, preset: HBM2}"}, "machine.dram.latency" + own);
+  says({"machine.memory={model: dram, preset: HBM2}"},
+       "machine.dram.bandwidth" + own + " and for operands of tiles in DRAM");
 }
 
 // An array with a clock of its own takes neither the peak of its tile nor a share of it.
@@ -178,7 +183,8 @@ TEST(ReadExperiment, SaysWherePeaksAreNotWhatProductsTake) {
   EXPECT_EQ(notes(clocked + ", macs_per_pe: {fp16: 2}"), Notes{other_peak("256 GFLOP/s")});
   EXPECT_EQ(notes("model: systolic, array: [10, 15], clock: 1 GHz"), Notes{});
   EXPECT_EQ(notes("model: systolic, array: [8, 8]", half), Notes{});
-  EXPECT_EQ(notes(clocked, half), Notes{other_peak("128 GFLOP/s")});  // vector work takes it
+  EXPECT_EQ(notes(clocked, half),
+            (Notes{unused + ", but for work without products", other_peak("128 GFLOP/s")}));
   EXPECT_EQ(notes(clocked + ", vector_peak: 1 GFLOP/s", half),
             (Notes{unused, other_peak("128 GFLOP/s")}));
   EXPECT_EQ(notes("model: npu, array: [8, 8], operands: sram", half),
@@ -258,7 +264,29 @@ TEST(ReadExperiment, SaysWhichKeysOfComputeModelsHaveNoEffect) {
        {path + "latencies.exp" + additions, path + "latencies.gelu" + additions});
 }
 
+// The resolved configuration states the default, which had been noted where the file had no sram.
+TEST(ReadExperiment, SaysNothingOfSramThatNobodyStates) {
+  const Experiment given =
+      read(small_experiment(), {"run.trace=summary", "machine.compute={model: npu}",
+                                "machine.tile={peak: {fp16: 1 TFLOP/s}}"});
+  Files files;
+  files["lab/experiment.yaml"] = given.resolved;
+  const std::vector<std::string> again = read(files).notes;
+  EXPECT_EQ(again, given.notes);
+  EXPECT_THAT(again, ::testing::Each(::testing::Not(HasSubstr("machine.tile.sram"))));
+}
+
 TEST(ReadExperiment, SaysNothingOfKeysThatHaveAnEffect) {
+  EXPECT_THAT(read(small_experiment(), {"run.trace=summary", "run.bins=9"}).notes,
+              ::testing::IsEmpty());
+  for (const char* const other : {"machine.network.model=packet", "machine.memory.model=channel",
+                                  "machine.compute={model: npu}"}) {
+    EXPECT_THAT(read(small_experiment(),
+                     {"machine.network.model=analytical", "machine.memory.model=bandwidth",
+                      "run.trace=summary", "run.bins=9", other})
+                    .notes,
+                ::testing::Each(::testing::Not(HasSubstr("run.bins"))));
+  }
   EXPECT_THAT(read(small_experiment(), {"run.trace=summary"}).notes, ::testing::IsEmpty());
   EXPECT_THAT(read(small_experiment(), {"machine.host={bandwidth: 10 GB/s, latency: 1 us}",
                                         "strategy.offload={layers: 1}"})

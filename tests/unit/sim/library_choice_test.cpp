@@ -52,6 +52,13 @@ TEST(LibraryChoice, SwitchesThatAddUpTakeTheTimeOfTheModel) {
   EXPECT_EQ(time_of(1, 8, "800 MB", hopper + ", nvls: false"), time_of(1, 8, "800 MB", ""));
 }
 
+// 25 us and a tree's 2 log2 2 steps of 14 us, and 9/8 of 800 MB in the servers. What the barrier
+// takes is part of it, which crosses between servers twice in its four steps.
+TEST(LibraryChoice, SwitchesOfSeveralServersTakeTheTimeOfTheModel) {
+  EXPECT_NEAR(static_cast<double>(time_of(2, 8, "800 MB", hopper)),
+              25e6 + 2 * 14e6 + 1.125 * 800e6 / 0.85 / 400 * 1e3, 10);
+}
+
 // A kilobyte over many servers goes by a tree, a gigabyte by rings, whatever is named.
 TEST(LibraryChoice, SizeDecidesBetweenRingAndTree) {
   const std::string tree = "execution: {collectives: {algorithms: [ring, double-binary-tree]}}\n";

@@ -109,6 +109,67 @@ TEST(RunMemory, SaysThatNothingAccessesIt) {
             run_one({"machine.tile.sram=10 kB"}).result_digest);
 }
 
+// Two tiles of one stage, with operands in DRAM; `cores` of them are NPU cores.
+trace::Summary run_at_operands(const std::string& cores, const std::string& where,
+                               const std::vector<std::string>& overrides = {}) {
+  const std::string types =
+      cores.empty() ? ""
+                    : "  types: {t: {nodes: [" + cores +
+                          "], compute: {model: npu, array: [16, 16], vector_width: 64, scratchpad: "
+                          "256 KiB, accumulator: 64 KiB, operands: " +
+                          where + "}}}\n";
+  const Experiment experiment = read(
+      {{"lab/experiment.yaml",
+        "machine:\n"
+        "  topology: {kind: mesh, rows: 1, columns: 2, bandwidth: 100 GB/s, latency: 10 ns}\n"
+        "  tile: {peak: {fp16: 512 GFLOP/s}, operands: dram}\n"
+        "  dram: {at: each, bandwidth: 100 GB/s, latency: 10 ns}\n"
+        "  power: {memory: 1000}\n" +
+            types +
+            "workload: {kind: layers, mode: inference, data_type: fp16, batch: 128, input: [256], "
+            "layers: [{kind: linear, name: l, outputs: 256, bias: false}]}\n"
+            "strategy: {pipeline: 1, tensor: 1, data: 2, micro_batch: 64}\n"
+            "run: {trace: none}\n"}},
+      overrides);
+  const auto communicator = comm::make_in_process();
+  return run(experiment, *communicator, {});
+}
+
+// The first tile of a stage stood for all of them.
+TEST(RunMemory, BytesOfOperandsInDramAreOfEachTileOfAStage) {
+  constexpr double of_tile = 2 * (64 * 256 + 256 * 256 + 64 * 256);
+  EXPECT_DOUBLE_EQ(*run_at_operands("", "").memory_bytes, 2 * of_tile);
+  const double of_cores = *run_at_operands("0, 1", "memory").memory_bytes;
+  EXPECT_GT(of_cores, 2 * of_tile);
+  for (const char* const core : {"0", "1"}) {
+    const trace::Summary mixed = run_at_operands(core, "memory");
+    EXPECT_DOUBLE_EQ(*mixed.memory_bytes, of_tile + of_cores / 2) << core;
+    EXPECT_DOUBLE_EQ(mixed.power_w_per_tile, run_at_operands("0", "memory").power_w_per_tile);
+  }
+}
+
+// Cores whose operands are in the tile's SRAM, which are in DRAM on such tiles, moved none of them.
+TEST(RunMemory, BytesOfOperandsInDramAreThoseOfCoresToo) {
+  const double expected = *run_at_operands("", "").memory_bytes;
+  for (const char* const cores : {"0", "1", "0, 1"}) {
+    const trace::Summary summary = run_at_operands(cores, "sram");
+    EXPECT_DOUBLE_EQ(*summary.memory_bytes, expected) << cores;
+    EXPECT_GT(summary.power_w_per_tile, 0) << cores;
+  }
+}
+
+// Cores that access memory themselves go by the device, not by the rate that operands would have.
+TEST(RunEnergy, OfMemoriesThatCoresAccessIsOfWhatTheseMoveAtBest) {
+  const std::string device = "machine.memory={model: dram, preset: HBM2}";
+  const trace::Summary summary = run_at_operands("0, 1", "memory", {device});
+  const trace::Summary inert =
+      run_at_operands("0, 1", "memory", {device, "machine.tile.operands=sram"});
+  EXPECT_EQ(summary.simulated_time_ps, inert.simulated_time_ps);
+  EXPECT_DOUBLE_EQ(*summary.memory_bytes, *inert.memory_bytes);
+  EXPECT_LT(inert.power_w_per_tile, 1000);
+  EXPECT_DOUBLE_EQ(summary.power_w_per_tile, inert.power_w_per_tile);
+}
+
 TEST(RunEnergy, FollowsFromWhatDevicesDraw) {
   const trace::Summary none = run_one({});
   EXPECT_EQ(none.energy_j_per_iteration, 0);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "files.hpp"
+#include "tessera/trace/run_folder.hpp"
 #include "tessera/trace/summary.hpp"
 
 namespace tessera::sim::replay_test {
@@ -86,6 +87,88 @@ TEST(Replay, FindsWhatRepeatsEveryFewMicroBatches) {
   const trace::Summary replayed = run_of("exact");
   EXPECT_GT(replayed.replayed_micro_batches, 200U);
   EXPECT_EQ(replayed.iteration_time_ps, whole.iteration_time_ps);
+}
+
+// All micro-batches of gpipe are kept, which decides what SRAM holds: few of them fit, and streamed
+// nothing where the whole iteration does.
+TEST(Replay, KeepsInSramWhatTheWholeIterationDoes) {
+  for (const std::string schedule : {"gpipe", "1f1b", "zb-h1"}) {
+    for (const std::string sram : {"1 MB", "2 MB", "40 MB"}) {
+      const std::vector<std::string> settings{
+          "workload.batch=256", "strategy.schedule=" + schedule, "machine.tile.sram=" + sram,
+          "machine.network.model=analytical",
+          "machine.dram={at: each, bandwidth: 20 GB/s, latency: 50 ns}"};
+      const trace::Summary whole = run_one(settings, "none");
+      const trace::Summary replayed = run_one(settings, "exact");
+      const std::string where = schedule + ", " + sram;
+      EXPECT_GT(replayed.replayed_micro_batches, 0U) << where;
+      EXPECT_EQ(replayed.simulated_time_ps, whole.simulated_time_ps) << where;
+      EXPECT_EQ(replayed.memory_read_bytes, whole.memory_read_bytes) << where;
+      EXPECT_EQ(replayed.memory_written_bytes, whole.memory_written_bytes) << where;
+      EXPECT_EQ(replayed.peak_memory, whole.peak_memory) << where;
+    }
+  }
+}
+
+// Notes tell of the whole iteration, also those that take its time in closed form.
+TEST(Replay, NotesTheWholeIteration) {
+  std::vector<std::string> settings = many;
+  settings.emplace_back("machine.tile.sram=40 MB");
+  const trace::Summary whole = run_one(settings, "none");
+  trace::Summary replayed = run_one(settings, "exact");
+  ASSERT_GT(replayed.replayed_micro_batches, 0U);
+  EXPECT_THAT(whole.notes, ::testing::Contains(HasSubstr("had those of collectives")));
+  EXPECT_THAT(replayed.notes.back(), HasSubstr("run.replay"));
+  replayed.notes.pop_back();
+  EXPECT_EQ(replayed.notes, whole.notes);
+}
+
+// Whoever asks for its plan afterwards was given that of the last run.
+TEST(Replay, LeavesThePlanOfTheWhole) {
+  for (const char* const schedule : {"gpipe", "1f1b"}) {
+    std::vector<std::string> settings = many;
+    settings.push_back(std::string("strategy.schedule=") + schedule);
+    settings.emplace_back("machine.tile.sram=40 MB");
+    settings.emplace_back("run.replay=exact");
+    const Experiment before = read(small_experiment(), settings);
+    Experiment experiment = read(small_experiment(), settings);
+    const auto communicator = comm::make_in_process();
+    ASSERT_GT(run_with_replay(experiment, *communicator, {}).replayed_micro_batches, 0U);
+    EXPECT_EQ(experiment.plan().strategy.micro_batches, before.plan().strategy.micro_batches);
+    for (std::size_t stage = 0; stage < before.plan().stages.size(); ++stage) {
+      EXPECT_EQ(experiment.plan().stages[stage].memory.total(),
+                before.plan().stages[stage].memory.total());
+    }
+  }
+}
+
+// In the first run, and in one after three that did not settle, whose folder said "running".
+TEST(Replay, AStopLeavesAFolderThatSaysSo) {
+  const std::filesystem::path folder =
+      std::filesystem::path(::testing::TempDir()) / "tessera_replay_stopped";
+  for (const int stopped : {1, 2, 3, 4, 5, 6}) {
+    std::filesystem::remove_all(folder);
+    Experiment experiment =
+        read(small_experiment(), {"workload.batch=256", "run.replay=exact", "run.trace=summary"});
+    RunRequest request;
+    request.folder = folder.string();
+    int runs = 0;
+    request.hooks.on_note = [&](const std::string& note) {
+      runs += note.find("whether they repeat") == std::string::npos ? 0 : 1;
+    };
+    request.hooks.stop_requested = [&] { return runs == stopped; };
+    const auto communicator = comm::make_in_process();
+    const trace::Summary summary = run_with_replay(experiment, *communicator, request);
+    const trace::Summary written = trace::read_summary((folder / "summary.json").string());
+    EXPECT_EQ(summary.status, "stopped");
+    EXPECT_EQ(written.status, "stopped");
+    EXPECT_EQ(written.message,
+              "a stop was requested; run.replay: exact leaves nothing to go on with");
+    EXPECT_EQ(written.message, summary.message);
+    EXPECT_THAT(trace::verify_run_folder(folder.string()), ::testing::IsEmpty());
+    EXPECT_EQ(std::filesystem::exists(folder / "index.h5"), stopped % 3 == 0);
+  }
+  std::filesystem::remove_all(folder);
 }
 
 TEST(Replay, OfFewMicroBatchesIsTheWhole) {

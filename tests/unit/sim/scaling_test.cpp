@@ -295,6 +295,20 @@ TEST(Scaling, ComparesPartitions) {
   EXPECT_EQ(experiment.options.partition, "stripes");
 }
 
+// Micro-batches that repeat are not simulated in a run, and are here.
+TEST(Scaling, SaysThatItIsOfTheWholeIteration) {
+  Experiment whole = read(small_experiment(), {"workload.batch=64"});
+  Experiment replayed = read(small_experiment(), {"workload.batch=64", "run.replay=exact"});
+  const trace::ScalingReport expected = predicted(whole, {2});
+  const trace::ScalingReport report = predicted(replayed, {2});
+  EXPECT_TRUE(expected.notes.empty());
+  ASSERT_EQ(report.notes.size(), 1U);
+  EXPECT_EQ(report.predictions[1].counts.events, expected.predictions[1].counts.events);
+  EXPECT_NE(trace::to_table(report).find("note: events and times are those of the whole"),
+            std::string::npos);
+  EXPECT_NE(trace::to_json(report).find("run.replay: exact"), std::string::npos);
+}
+
 TEST(Scaling, RefusesMoreRanksThanNodes) {
   Experiment experiment = read(small_experiment());
   EXPECT_THROW(predicted(experiment, {17}), ConfigError);

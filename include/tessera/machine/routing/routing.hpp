@@ -46,11 +46,12 @@ class DimensionOrderRouting {
 class Distances;
 class ReverseLinks;
 
-// Shortest by the topology's WayRule; ties: least latency, fewer hops, then the lowest port at
-// every node or, with `spread`, one of them by a hash of node and target (as equal-cost multi-path
-// does by flow, C. Hopps, RFC 2992), so that targets share parallel ways. One column of ports for
-// each target, computed (Dijkstra from the target, O(links log nodes)) when the first packet needs
-// it and kept: bit_width(ports) bits a node. Not for concurrent use: each rank has its own.
+// Shortest by the topology's WayRule; ties: least latency, fewer hops, then at every node the
+// neighbour at the lowest port, over one of the equal links to it by the target's number or, with
+// `spread`, any port by a hash of node and target (as equal-cost multi-path does by flow, C. Hopps,
+// RFC 2992), so that targets share parallel ways. One column of ports for each target, computed
+// (Dijkstra from the target, O(links log nodes)) when the first packet needs it and kept:
+// bit_width(ports) bits a node. Not for concurrent use: each rank has its own.
 class ShortestPathRouting {
  public:
   explicit ShortestPathRouting(const Topology& topology, bool spread = false);  // kept by reference

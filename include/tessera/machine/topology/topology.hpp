@@ -138,6 +138,8 @@ class Topology {
   virtual bool has_dead_links() const { return false; }
   // The routing to use when none is asked for: one of routing_names().
   virtual std::string default_routing() const { return "shortest"; }
+  // What that would be if no link were dead or slower than others of its kind.
+  virtual std::string sound_routing() const { return default_routing(); }
 
   const std::vector<LinkClass>& link_classes() const { return classes_; }
   // Smallest latency of any link that leads somewhere; `never` on a machine without links.

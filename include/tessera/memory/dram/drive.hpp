@@ -35,7 +35,8 @@ struct DramDrive {
 };
 
 struct DramMeasure {
-  Cycle cycles = 0;  // to the end of the last request
+  Cycle first = 0;   // DramDrive::first
+  Cycle cycles = 0;  // from cycle 0 to the end of the last request
   std::uint64_t requests = 0;
   std::uint64_t latency_sum = 0;  // [cycles]
   Cycle latency_most = 0;
@@ -44,7 +45,9 @@ struct DramMeasure {
   double mean_latency() const {
     return static_cast<double>(latency_sum) / static_cast<double>(requests);
   }
-  // Of the data buses' time.
+  // From the first request on.
+  Cycle duration() const { return cycles - first; }
+  // Of the data buses' time in that.
   double utilization(const DramSpec& spec) const;
 };
 

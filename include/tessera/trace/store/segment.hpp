@@ -57,6 +57,8 @@ std::vector<TracePart> trace_parts(int ranks);
 // segments.json: there once a run has gone on, so that its traces can be read before it ends. Of
 // the last segment all committed rows count. Throws IoError.
 void write_segments(const std::string& folder, const std::vector<Segment>& segments);
+// None where the run has not gone on. Throws IoError when the file is damaged.
+std::vector<Segment> read_segments(const std::string& folder);
 
 // A trace does not hold the rows that it should, or cannot be read.
 class DamagedTrace : public IoError {
