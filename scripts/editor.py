@@ -15,7 +15,8 @@ ROOT = Path(__file__).resolve().parents[1]
 # Kind of files, and where they are. Files of requests and models in JSON have no schema.
 FILES = {"experiment": "configs/experiments/*.yaml", "machine": "configs/machines/*.yaml",
          "sweep": "configs/sweeps/*.yaml", "campaign": "configs/campaigns/*.yaml", "dram": "configs/dram/*.yaml",
-         "traffic": "configs/traffic/*.yaml", "workload": "workloads/*.yaml"}
+         "traffic": "configs/traffic/*.yaml", "workload": "workloads/*.yaml",
+         "strategy": "**/strategy.yaml"}  # as plan calls it
 
 
 def schema_of(program, kind):

@@ -22,7 +22,6 @@ def _parse(words):
     parser.add_argument("-o", "--output", metavar="DIR",
                         help="where to put them (RUN_DIR/plots, or beside FILE)")
     parser.add_argument("--only", metavar="NAME", action="append",
-                        choices=(*_PICTURES, *_SWEEP_PICTURES),
                         help="draw only this (repeatable): " + ", ".join(_PICTURES) + "; of a sweep: "
                         + ", ".join(_SWEEP_PICTURES))
     parser.add_argument("--over-time", action="store_true",
@@ -45,6 +44,10 @@ def _parse(words):
     options = parser.parse_args(words)
     if [options.run, options.scale, options.traffic].count(None) != 2:
         parser.error("give a run folder, --scale FILE, or --traffic FILE")
+    for name in options.only or []:
+        if name not in (*_PICTURES, *_SWEEP_PICTURES):
+            parser.error(f"there is no picture '{name}', but {', '.join(_PICTURES)}; of a sweep "
+                         + ", ".join(_SWEEP_PICTURES))
     if options.over_time:
         options.only = [*(options.only or []), "link_map_over_time"]
     return options

@@ -77,7 +77,7 @@ def _draw_panel(ax, end_ps, title, edges, series, capacity):
     if capacity:
         ax.axhline(capacity / factor, color="#d62728", linewidth=1.2, linestyle=":",
                    label=f"capacity {capacity / factor:.4g} {unit}")
-    ax.set_ylabel(f"[{unit}]")
+    ax.set_ylabel(f"bandwidth [{unit}]")
     ax.set_ylim(bottom=0)
     ax.set_title(title, loc="left")
     ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize=9)

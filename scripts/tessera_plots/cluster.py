@@ -40,18 +40,25 @@ class Cluster:
         each = np.array([self.accelerators, 1, self.nics, 1, 1])[kind]
         return np.where(kind < 3, index // each, -1)
 
+    def short_name_of(self, node):
+        """Without its server."""
+        kind = int(self.kind_of(node))
+        if kind == 1:
+            return KINDS[kind]
+        each = (self.accelerators, 1, self.nics, self.first[-1], self.first[-1])[kind]
+        return f"{KINDS[kind]} {int(node - self.first[kind]) % each}"
+
+    def names_in_server(self):
+        return [self.short_name_of(self.first[kind] + place) for kind, count in
+                enumerate((self.accelerators, 1, self.nics)) for place in range(count)]
+
     def name_of(self, node):
-        kind = int(self.kind_of(np.array([node]))[0])
-        index = int(node - self.first[kind])
+        kind = int(self.kind_of(node))
+        name = self.short_name_of(node)
         if kind == 3:
-            group, rail = divmod(index, self.group_leaves)
-            return f"leaf {index} (servers {group * self.leaf_servers} …" + (
-                f", rail {rail})" if self.rails else ")")
-        each = (self.accelerators, 1, self.nics, 1, 1)[kind]
-        if kind == 4:
-            return f"spine {index}"
-        server, place = divmod(index, each)
-        return f"server {server} {KINDS[kind]}" + ("" if kind == 1 else f" {place}")
+            group, rail = divmod(int(node - self.first[kind]), self.group_leaves)
+            return f"{name} (servers {group * self.leaf_servers} …" + (f", rail {rail})" if self.rails else ")")
+        return name if kind == 4 else f"server {int(self.server_of(node))} {name}"
 
 
 def cluster_of(values, nodes):

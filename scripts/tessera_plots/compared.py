@@ -1,6 +1,7 @@
 """Pictures of several runs beside each other, on equal scales."""
 
 import os
+import textwrap
 
 import numpy as np
 from matplotlib.colors import TwoSlopeNorm
@@ -12,18 +13,23 @@ from .scales import norm_of
 _DIFFERENCE = "PuOr_r"  # purple less, orange more: told apart by all
 
 
+def _touched(rows):
+    return np.unique(np.concatenate((rows["node"], rows["to"])))
+
+
 def _uses(runs, labels):
-    """[(label, shape, map, [link] share in percent)] of the runs that have links."""
-    found = []
-    for run, label in zip(runs, labels):
-        if not run.rows("links") and not run.rows("link_bins"):
-            continue  # of a network that keeps no account of them
-        rows, span = link_map.read_totals(run)
-        where = link_map.where_of(run, rows, 6)
-        span = span or int((rows["end"] - rows["begin"]).max())
-        found.append((label, run.shape(), where, 100 * where.sum_by_link(rows["busy"]) / max(span, 1)))
-    if not found:
+    """[(label, shape, map, [link] share in percent)] of the runs that have links. Machines of one shape show
+    the same part."""
+    read = [(run, label, run.shape(), *link_map.read_totals(run)) for run, label in zip(runs, labels)
+            if run.rows("links") or run.rows("link_bins")]  # some networks keep no account of them
+    if not read:
         raise NothingToDraw("no network kept an account of its links")
+    found = []
+    for run, label, shape, rows, span in read:
+        shown = np.concatenate([_touched(other[3]) for other in read if other[2] == shape])
+        where = link_map.where_of(run, rows, 6, shown)
+        span = span or int((rows["end"] - rows["begin"]).max())
+        found.append((label, shape, where, 100 * where.sum_by_link(rows["busy"]) / max(span, 1)))
     return found
 
 
@@ -36,10 +42,24 @@ def _less(first, other):
     return np.array([share - known.get(pair, 0.0) for pair, share in zip(two.pairs(), after)])
 
 
+def _title(what, where, width):
+    """In lines as long as a panel of some inches is wide."""
+    return "\n".join(textwrap.wrap(what + where.part(), max(16, int(11 * width))))
+
+
+def _left_out(runs, labels):
+    """What aggregation keeps from the links, and of which runs."""
+    words = {}
+    for run, label in zip(runs, labels):
+        if said := link_map.left_out_lines(run):
+            words.setdefault(said, []).append(label)
+    return "\n".join(f"{', '.join(labels)}: {said}" for said, labels in words.items())
+
+
 def _draw_links(runs, labels, directory):
     uses = _uses(runs, labels)
     without = [label for label in labels if label not in [use[0] for use in uses]]
-    norm, said = norm_of(runs[0].colours, np.concatenate([use[-1] for use in uses]))
+    norm, said = norm_of(runs[0].colours, np.concatenate([link_map.drawn_of(*use[2:]) for use in uses]))
     changes = [(use[0], use[2], change) for use in uses[1:] if (change := _less(uses[0], use)) is not None]
     columns = len(uses) + len(changes)
     width, height = uses[0][2].shape
@@ -49,15 +69,17 @@ def _draw_links(runs, labels, directory):
         max(8, (width + 1) * columns), max(height, 3) + 1.4, columns=columns)
     for ax, (label, _, where, share) in zip(axes[0], uses):
         drawn = link_map.draw_panel(ax, where, share, norm)
-        ax.set_title(label, fontsize=10)
+        ax.set_title(_title(label, where, width), fontsize=10)
     link_map.colour_bar(fig, drawn, axes[0, :len(uses)].tolist(), said)
     most = max((float(np.abs(change).max()) for _, _, change in changes), default=0) or 1.0
     for ax, (label, where, change) in zip(axes[0, len(uses):], changes):
         drawn = link_map.draw_panel(ax, where, change, TwoSlopeNorm(0, -most, most), _DIFFERENCE)
-        ax.set_title(f"{label} less {uses[0][0]}", fontsize=10)
+        ax.set_title(_title(f"{label} less {uses[0][0]}", where, width), fontsize=10)
     if changes:
         fig.colorbar(drawn, ax=axes[0, len(uses):].tolist(), shrink=0.8, aspect=30,
                      label="difference of the shares of time [percentage points]\n(linear scale)")
+    if left_out := _left_out(runs, labels):
+        fig.supxlabel(left_out, fontsize=9)
     return figure.save(fig, directory, "compared_links")
 
 

@@ -5,7 +5,8 @@ import numpy as np
 from . import figure
 from .channel_use import Channels
 from .errors import NothingToDraw
-from .link_use import Links, names_of
+from .link_use import Links
+from .node_names import names_of
 from .resolved import flatten, read_text
 
 _CURVES = 6
@@ -29,9 +30,11 @@ def _links(run, values):
 
 def _channels(run, values):
     channels = Channels(run, values)
+    name_of = names_of(run, values)
     rates = channels.read + channels.written
     return "memory channels, read and written", channels.frames.edges, [
-        (f"channel {channels.rows['channel'][i]}", rates[:, i], channels.capacity[i])
+        (f"channel {channels.rows['channel'][i]} at {name_of(channels.rows['node'][i])}", rates[:, i],
+         channels.capacity[i])
         for i in channels.order[:_CURVES].tolist()]
 
 
@@ -49,7 +52,7 @@ def _draw_panel(ax, end_ps, what, edges, curves):
                    linestyle=_CAPACITY_STYLES[number % len(_CAPACITY_STYLES)],
                    label=f"capacity {capacity / factor:.4g} {unit}{whose}")
     ax.set_ylim(bottom=0)
-    ax.set_ylabel(f"[{unit}]")
+    ax.set_ylabel(f"rate [{unit}]")
     ax.set_title(f"the {len(curves)} hottest {what}", loc="left")
     ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize=8)
 

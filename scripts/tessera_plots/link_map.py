@@ -1,6 +1,9 @@
 """Map of the machine: how busy its links are, over the run or in small multiples over time."""
 
+import textwrap
+
 import numpy as np
+from matplotlib import colormaps
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 
 from . import boxes, figure
@@ -8,6 +11,7 @@ from .cluster import Layout, cluster_of
 from .errors import NothingToDraw
 from .link_keys import LinkKeys
 from .link_layout import Map, arrows
+from .link_left_out import left_out_of
 from .resolved import flatten, read_text
 from .scales import norm_of
 
@@ -43,13 +47,10 @@ class _Boxes:
         return ""
 
 
-def where_of(run, rows, longest):
-    """Clusters of some size by server, rail, leaf and spine; else as the machine is drawn."""
-    nodes = run.nodes()
-    cluster = cluster_of(flatten(read_text(run.folder)), nodes.size)
-    if cluster and nodes.size > 100:
-        return _Boxes(cluster, rows, longest)
-    return Map(run, rows, longest)
+def where_of(run, rows, longest, shown=()):
+    """Clusters by server, rail, leaf and spine; else as the machine is drawn, with the nodes `shown` on it."""
+    cluster = cluster_of(flatten(read_text(run.folder)), run.nodes().size)
+    return _Boxes(cluster, rows, longest) if cluster else Map(run, rows, longest, shown)
 
 
 def _largest(size, place, share):
@@ -61,13 +62,16 @@ def _largest(size, place, share):
     return most
 
 
+def drawn_of(where, share):
+    """What has a colour of its own: each link, or the busiest of each node."""
+    return share if where.with_arrows else _largest(int(where.source.max(initial=0)) + 1, where.source, share)
+
+
 def _draw_boxes(ax, where, share, norm, colours):
     most = _largest(where.layout.boxes.shape[0], where.source, share)
     ax.set_facecolor("white")
-    drawn = boxes.draw(ax, where.layout, array=np.ma.masked_invalid(most), cmap=colours,
-                       norm=norm)
-    drawn.cmap.set_bad(_NO_LINK_USED)
-    return drawn
+    colours = colormaps[colours].with_extremes(bad=_NO_LINK_USED)
+    return boxes.draw(ax, where.layout, where.shape, array=np.ma.masked_invalid(most), cmap=colours, norm=norm)
 
 
 def _draw_arrows(ax, where, share, norm, colours):
@@ -78,8 +82,11 @@ def _draw_arrows(ax, where, share, norm, colours):
     order = order[share[order] != 0]
     drawn = ax.quiver(x[order], y[order], dx[order], dy[order], share[order], cmap=colours,
                       angles="xy", scale_units="xy", scale=1, units="xy", zorder=2,
-                      width=0.09 * min(where.spacing_x, where.spacing_y), headwidth=2.6,
+                      width=min(0.09 * min(where.spacing_x, where.spacing_y), where.of_inches(0.08)), headwidth=2.6,
                       headlength=3, headaxislength=3, norm=norm)
+    for number, x, y in zip(where.node_numbers, where.x, where.y) if where.with_names else ():
+        ax.annotate(where.name(number), (x, y), xytext=(0, 6), textcoords="offset points", ha="center",
+                    fontsize=8, zorder=3, bbox={"boxstyle": "round,pad=0.15", "facecolor": "white", "linewidth": 0})
     ax.set_xlim(where.x.min() - where.spacing_x, where.x.max() + where.spacing_x)
     ax.set_ylim(where.y.max() + where.spacing_y, where.y.min() - where.spacing_y)
     return drawn
@@ -103,6 +110,8 @@ def draw_panel(ax, where, share, norm, colours=_COLOUR_MAP):
     if isinstance(where, _Boxes):
         return _draw_boxes(ax, where, share, norm, colours)
     drawn = (_draw_arrows if where.with_arrows else _draw_image)(ax, where, share, norm, colours)
+    ax.set_xlabel("column of the machine")
+    ax.set_ylabel("row of the machine")
     columns, rows = where.size()
     # To scale, unless that makes a thread of it.
     ax.set_aspect("equal" if max(columns, rows) <= 6 * min(columns, rows) else "auto")
@@ -128,7 +137,8 @@ def _ticks(norm):
 
 def colour_bar(fig, drawn, axes, said):
     norm = drawn.norm
-    bar = fig.colorbar(drawn, ax=axes, label=f"share of time the link is busy [%]\n({said})",
+    said = textwrap.fill(f"({said})", int(9 * fig.get_figheight()))
+    bar = fig.colorbar(drawn, ax=axes, label=f"share of time the link is busy [%]\n{said}",
                        shrink=0.8, aspect=30, ticks=_ticks(norm))
     bar.ax.yaxis.set_major_formatter(FuncFormatter(_plain))
     bar.ax.yaxis.set_minor_formatter(NullFormatter())
@@ -142,12 +152,9 @@ def read_totals(run):
         return run.read("link_bins"), run.end_ps()
 
 
-def _left_out(run):
-    """What aggregation keeps from the links; empty without it."""
-    means = {key: value for key, value in flatten(read_text(run.folder)).items()
-             if key.endswith("strategy.aggregation") and value != "none"}
-    return ("aggregation: " + ", ".join(dict.fromkeys(means.values())) + "; not on links: messages of tiles that others\n"
-            "stand for, and of collectives whose time is a closed form") if means else ""
+def left_out_lines(run):
+    """What aggregation keeps from the links, in lines below a picture; empty without it."""
+    return textwrap.fill(left_out_of(flatten(read_text(run.folder))), 76)
 
 
 def draw(run, directory):
@@ -159,17 +166,14 @@ def draw(run, directory):
     fig, axes = figure.new_figure(run, f"Utilisation of {_what(where)} over the run{where.part()}",
                                   max(width + 2.5, 8), max(height, 4) + 1.4)
     ax = axes[0, 0]
-    norm, said = norm_of(run.colours, share)
+    norm, said = norm_of(run.colours, drawn_of(where, share))
     colour_bar(fig, draw_panel(ax, where, share, norm), ax, said)
     busiest = int(share.argmax())
-    if not isinstance(where, _Boxes):
-        ax.set_ylabel("row of the machine")
-        ax.set_xlabel("column of the machine")
     note = (f"{share.size} links used, mean {share.mean():.3g} %, "
-            f"busiest {share[busiest]:.3g} % (node {where.name_of(busiest)})")
+            f"busiest {share[busiest]:.3g} % ({where.name_of(busiest)})")
     if where.with_arrows:
         note += "\ngrey squares: tiles of the plan, pale ones: not used; an arrow is one direction"
-    if left_out := _left_out(run):
+    if left_out := left_out_lines(run):
         note += "\n" + left_out
     fig.supxlabel(note, fontsize=9)
     return figure.save(fig, directory, "link_map")
@@ -186,13 +190,24 @@ def _shares_over_time(where, rows, edges):
     return np.array(shares)
 
 
+def _clear_sides(ax, where):
+    """Of one of many panels; what rows and columns of boxes are is said at the left and below."""
+    place = ax.get_subplotspec()
+    ax.set_ylabel("")
+    if not (isinstance(where, _Boxes) and place.is_first_col()):
+        ax.set_yticks([])
+    if not (isinstance(where, _Boxes) and place.is_last_row()):
+        ax.set_xticks([])
+        ax.set_xlabel("")
+
+
 def draw_over_time(run, directory):
     rows = run.read("link_bins")
     where = where_of(run, rows, 4.2)
     end_ps = max(run.end_ps(), int(rows["end"].max()))
     edges = np.linspace(0, end_ps, _PANELS + 1)
     shares = _shares_over_time(where, rows, edges)
-    norm, said = norm_of(run.colours, shares)
+    norm, said = norm_of(run.colours, np.concatenate([drawn_of(where, share) for share in shares]))
     width, height = where.shape
     lines = _PANELS // _PANEL_COLUMNS
     fig, axes = figure.new_figure(run, f"Utilisation of {_what(where)} over time{where.part()}",
@@ -202,10 +217,8 @@ def draw_over_time(run, directory):
     for ax, share, begin, end in zip(axes.flat, shares, edges[:-1], edges[1:]):
         drawn = draw_panel(ax, where, share, norm)
         ax.set_title(f"{begin / factor:.4g} to {end / factor:.4g} {unit}", fontsize=9)
-        ax.set_xticks([])
-        ax.set_yticks([])
-        ax.set_xlabel("")
+        _clear_sides(ax, where)
     colour_bar(fig, drawn, axes, said)
-    if left_out := _left_out(run):
+    if left_out := left_out_lines(run):
         fig.supxlabel(left_out, fontsize=9)
     return figure.save(fig, directory, "link_map_over_time")

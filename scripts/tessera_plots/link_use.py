@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from .cluster import cluster_of
 from .link_keys import LinkKeys
 from .resolved import quantity
 from .spans import Frames, sum_over_time
@@ -79,8 +78,3 @@ def stated_bandwidth(values, name):
     fitting = [value for key, value in found.items()
                if "_".join(words) in key.replace("-", "_").split(".")]
     return quantity(fitting[0]) if len(fitting) == 1 else None
-
-
-def names_of(run, values):
-    cluster = cluster_of(values, run.rows("nodes"))
-    return cluster.name_of if cluster else str

@@ -113,8 +113,14 @@ def _draw_way(ax, middles):
     return Line2D([], [], color="#d55e00", linewidth=1.5, label="pipeline, middle to middle")
 
 
-def _stage_scale(stages):
-    return ScalarMappable(Normalize(0, max(stages - 1, 1)), ListedColormap(_COLOURS))
+def _say_stages(fig, ax, stages, handles):
+    """A bar of colours of several stages; one alone has its colour in the legend."""
+    if stages == 1:
+        handles += [Patch(color=_COLOURS[0], label="stage 0, the only one"), Patch(color=_UNUSED, label="not used")]
+        return
+    fig.colorbar(ScalarMappable(Normalize(0, stages - 1), ListedColormap(_COLOURS)), ax=ax,
+                 label="pipeline stage (pale: not used)", shrink=0.8, aspect=30,
+                 ticks=MaxNLocator(integer=True, nbins=10))
 
 
 def _draw_tenants(run, directory):
@@ -144,20 +150,32 @@ def _finish(ax):
         side.set_visible(False)
 
 
+def _names_in_box(cluster, node):
+    """What to write in it, the longest first."""
+    name = cluster.short_name_of(int(node["node"]))
+    if node["stage"] < 0:
+        return [name]
+    group = f"replica {node['replica']}, shard {node['shard']}"
+    return [f"{name}: stage {node['stage']}, {group}", f"stage {node['stage']}, {group}", group, name]
+
+
 def _draw_cluster(run, cluster, nodes, directory):
     """Accelerators by server and rail, in the colour of their stage."""
     layout = Layout(cluster)
     width, height = boxes.shape(layout, 12)
     fig, axes = figure.new_figure(run, "Placement of the stages, by server, rail, leaf and spine",
-                                  width + 2, height + 1.8)
+                                  max(width + 2, 8), height + 1.8)
     stage = nodes["stage"].astype(int)
     stages = int(stage.max()) + 1
     numbers = np.linspace(0, len(_COLOURS) - 1, max(stages, 2)).astype(int)
     colours = _COLOURS[numbers[np.maximum(stage, 0)]]
     colours[stage < 0] = _UNUSED
-    boxes.draw(axes[0, 0], layout, facecolors=colours)
-    fig.colorbar(_stage_scale(stages), ax=axes[0, 0], label="pipeline stage (pale: not used)",
-                 shrink=0.8, aspect=30, ticks=MaxNLocator(integer=True, nbins=10))
+    handles = []
+    _say_stages(fig, axes[0, 0], stages, handles)
+    boxes.draw(axes[0, 0], layout, (width, height), lambda node: _names_in_box(cluster, nodes[node]),
+               facecolors=colours)
+    if handles:
+        figure.legend_above(axes[0, 0], handles, len(handles))
     return figure.save(fig, directory, "placement")
 
 
@@ -170,7 +188,7 @@ def draw(run, directory):
     if not (nodes["stage"] >= 0).any():
         raise NothingToDraw("no tile belongs to a pipeline stage")
     cluster = cluster_of(flatten(read_text(run.folder)), nodes.size)
-    if cluster and nodes.size > 100:
+    if cluster:
         return _draw_cluster(run, cluster, nodes, directory)
     cells = _Cells(nodes)
     rows, columns = cells.index.shape
@@ -182,8 +200,7 @@ def draw(run, directory):
     handles = _draw_groups(ax, cells) if nodes.size <= _MOST_NODES_WITH_GROUPS else []
     if 1 < cells.stages <= _MOST_STAGES_WITH_ARROWS:
         handles.append(_draw_way(ax, cells.middles()))
-    fig.colorbar(_stage_scale(cells.stages), ax=ax, label="pipeline stage (pale: not used)",
-                 shrink=0.8, aspect=30, ticks=MaxNLocator(integer=True, nbins=10))
+    _say_stages(fig, ax, cells.stages, handles)
     _finish(ax)
     if handles:
         figure.legend_above(ax, handles, len(handles))

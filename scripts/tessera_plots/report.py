@@ -53,8 +53,10 @@ def collectives(run):
 def links(run):
     """Links that carried something, by class."""
     import numpy as np
+    from .node_names import names_of
     rows = run.read("links")
     classes = run.names("link_classes")
+    name_of = names_of(run)
     end = run.end_ps()
     table = []
     for number in np.unique(rows["class"]):
@@ -62,7 +64,7 @@ def links(run):
         first = own[np.argmax(own["busy"])]
         table.append([classes[number] if number < len(classes) else f"class {number}", own.size,
                       f"{own['bytes'].sum() / 1e6:.3f}", _percent(own["busy"].mean(), end),
-                      f"{first['node']} to {first['to']}", _percent(int(first["busy"]), end)])
+                      f"{name_of(first['node'])} to {name_of(first['to'])}", _percent(int(first["busy"]), end)])
     head = ["links", "used", "carried [MB]", "mean use [%]", "busiest", "its use [%]"]
     return "links that carried something, by kind", head, table
 
@@ -143,11 +145,14 @@ def main(words):
         prog=os.environ.get("TESSERA_TOOL", "report"), description=__doc__, epilog="exit codes: 0 done, 2 bad request or nothing to "
         "print, 74 damaged or missing files, 70 a defect of this program")
     parser.add_argument("run", metavar="RUN_DIR", help="folder that 'tessera run' left behind")
-    parser.add_argument("--only", metavar="NAME", action="append", choices=TABLES,
+    parser.add_argument("--only", metavar="NAME", action="append",
                         help="print only this (repeatable): " + ", ".join(TABLES))
     parser.add_argument("--all", action="store_true", help=f"all rows, not the first {_FEW}")
     parser.add_argument("--csv", action="store_true", help="as CSV, with all rows")
     options = parser.parse_args(words)
+    for name in options.only or []:
+        if name not in TABLES:
+            parser.error(f"there is no table '{name}', but {', '.join(TABLES)}")
     return ended(lambda: _report(options), options.run)
 
 

@@ -79,6 +79,12 @@ def number(values, key, default=None):
         return default
 
 
+def whole_numbers(text):
+    """Those of a list such as "[4, 5]"; none of other texts."""
+    found = re.match(r"^\[(\d+(?:, *\d+)*)\]$", (text or "").strip())
+    return [int(word) for word in found[1].split(",")] if found else []
+
+
 _UNITS = {"B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "PB": 1e15, "KiB": 2.0**10,
           "MiB": 2.0**20, "GiB": 2.0**30, "TiB": 2.0**40}
 

@@ -25,6 +25,7 @@ class RunFolder:
         self.folder = folder
         # What is asked of `lanes`: runs to draw below, and a node; of maps of links, their scale.
         self.beside, self.npu, self.colours = [], None, "logarithmic"
+        self.named_as = None  # the run whose names of nodes this one has
         if not os.path.isdir(folder):
             raise PlotError(f"{folder}: no such folder", exit_code=2)
         if not any(os.path.exists(self._path(name))

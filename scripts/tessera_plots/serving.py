@@ -24,12 +24,16 @@ def _served(run):
 def _times(run):
     """What was waited for, and by tenant how long [ps]."""
     requests = run.read("requests")
-    found = {"first token": {}, "between tokens": {}, "whole request": {}}
+    found = {"first token": {}, "between tokens": {}, "a token of a request, in the mean": {}, "whole request": {}}
     for number in np.unique(requests["tenant"]):
         mine = requests[requests["tenant"] == number]
         found["whole request"][number] = mine["end"] - mine["arrival"]
         if mine["generated"].max() > 0:
             found["first token"][number] = mine["first"] - mine["arrival"]
+        several = mine[mine["generated"] > 1]
+        if several.size:
+            found["a token of a request, in the mean"][number] = (
+                (several["end"] - several["first"]) // (several["generated"] - 1).astype(np.int64))
     try:
         tokens = run.read("tokens")
     except NothingToDraw:

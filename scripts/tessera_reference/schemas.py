@@ -1,10 +1,11 @@
-"""Schemas of docs/schemas/files/: one for each kind of files of configs/ and workloads/, as the program declares them.
+"""Schemas of docs/schemas/files/: one for each kind of files of configs/ and workloads/, and of strategies as plan
+writes them, as the program declares them.
 The first line of such a file names its own, so that editors complete and check what is typed without set-up."""
 
 import subprocess
 
 FOLDER = ("docs", "schemas", "files")
-KINDS = ("campaign", "dram", "experiment", "machine", "sweep", "traffic", "workload")
+KINDS = ("campaign", "dram", "experiment", "machine", "strategy", "sweep", "traffic", "workload")
 
 
 def schemas_of(program):

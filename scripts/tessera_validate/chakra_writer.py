@@ -24,8 +24,13 @@ def field_bytes(field, data):
 
 
 def _attribute(name, value):
-    typed = field_bytes(29, value.encode()) if isinstance(value, str) else field_number(13, value)
-    return field_bytes(10, field_bytes(1, name.encode()) + typed)  # string_val, uint64_val
+    if isinstance(value, str):
+        typed = field_bytes(29, value.encode())  # string_val
+    elif isinstance(value, list):
+        typed = field_bytes(14, field_bytes(1, b"".join(map(_varint, value))))  # uint64_list
+    else:
+        typed = field_number(13, value)  # uint64_val
+    return field_bytes(10, field_bytes(1, name.encode()) + typed)
 
 
 class Trace:
@@ -61,6 +66,10 @@ class Trace:
     def collective(self, name, kind, size, after, group=None):
         named = {} if group is None else {"pg_name": group}
         return self._add(name, COLLECTIVE, after, {"comm_type": kind, "comm_size": size, **named})
+
+    def all_to_all(self, name, sizes, after):
+        """An all-to-all with a size for each member."""
+        return self._add(name, COLLECTIVE, after, {"comm_type": ALL_TO_ALL, "comm_sizes": sizes})
 
     def message(self, name, kind, peer, size, after):
         to = "comm_dst" if kind == SEND else "comm_src"

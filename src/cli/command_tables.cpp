@@ -1,5 +1,6 @@
 #include "command_tables.hpp"
 
+#include <map>
 #include <set>
 
 #include "tessera/cli/commands.hpp"
@@ -18,26 +19,37 @@ OptionTable options_of(const std::string& command, comm::Communicator& world) {
   throw InternalError("command '" + command + "' does not parse its options first");
 }
 
-void add_keys(const SectionInfo& section, const std::string& prefix, std::set<std::string>& keys) {
+using Keys = std::map<std::string, std::set<std::string>>;  // with the names that each takes
+
+void add_keys(const SectionInfo& section, const std::string& prefix, Keys& keys) {
   if (!section.selector.empty()) {
-    keys.insert(prefix + section.selector);
+    std::set<std::string>& names = keys[prefix + section.selector];
+    for (const SectionInfo& choice : section.choices) {
+      names.insert(choice.name);
+    }
   }
   for (const ParameterInfo& parameter : section.parameters) {
     const bool is_users = parameter.name.find("NAME") != std::string::npos ||
                           parameter.name.find("[]") != std::string::npos;
     if (!is_users) {
-      keys.insert(prefix + parameter.name);
+      keys[prefix + parameter.name].insert(parameter.names.begin(), parameter.names.end());
     }
   }
   for (const SectionInfo& choice : section.choices) {
     add_keys(choice, prefix, keys);
   }
   for (const SectionInfo& part : section.sections) {
-    keys.insert(prefix + part.name);
+    keys.try_emplace(prefix + part.name);
     if (part.shape == SectionInfo::Shape::mapping) {
       add_keys(part, prefix + part.name + ".", keys);
     }
   }
+}
+
+Keys all_keys() {
+  Keys keys;
+  add_keys(sim::sections_of_file("experiment"), "", keys);
+  return keys;
 }
 
 }  // namespace
@@ -79,9 +91,21 @@ Offer offer_for(const OptionTable::Row& option) {
 }
 
 std::vector<std::string> setting_keys() {
-  std::set<std::string> keys;
-  add_keys(sim::sections_of_file("experiment"), "", keys);
-  return {keys.begin(), keys.end()};
+  std::vector<std::string> names;
+  for (const auto& [key, values] : all_keys()) {
+    names.push_back(key);
+  }
+  return names;
+}
+
+std::map<std::string, std::vector<std::string>> setting_values() {
+  std::map<std::string, std::vector<std::string>> values;
+  for (const auto& [key, names] : all_keys()) {
+    if (!names.empty()) {
+      values[key] = {names.begin(), names.end()};
+    }
+  }
+  return values;
 }
 
 }  // namespace tessera::cli

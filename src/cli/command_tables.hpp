@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,5 +39,7 @@ Offer offer_for(const OptionTable::Row& option);
 // Keys of an experiment that --set takes: "machine.network.model", sorted. Those below names of the
 // user's own and in lists are left out.
 std::vector<std::string> setting_keys();
+// Of those that take one of some names, these.
+std::map<std::string, std::vector<std::string>> setting_values();
 
 }  // namespace tessera::cli

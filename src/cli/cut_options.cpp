@@ -1,18 +1,29 @@
 #include "cut_options.hpp"
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "tessera/cli/commands.hpp"
+#include "tessera/pdes/sync_policy.hpp"
+#include "tessera/sim/cuts/cuts.hpp"
 #include "tessera/sim/cuts/weights.hpp"
 
 namespace tessera::cli {
 namespace {
 
+OptionValue offering(std::vector<std::string> words) {
+  OptionValue value = text_value();
+  value.offered = std::move(words);
+  return value;
+}
+
 void add_options(Options& options, const char* help, const char* argument) {
-  options.add("partition", help, text_value(), argument)
+  options.add("partition", help, offering(sim::partition_names()), argument)
       .add("weights", "what makes a node heavy: none, predicted, or the folder of an earlier run",
-           text_value(), "WHAT")
-      .add("synchronization", "how ranks keep in step", text_value(), "NAME");
+           offering({"none", "predicted"}), "WHAT")
+      .add("synchronization", "how ranks keep in step", offering(pdes::sync_policies().names()),
+           "NAME");
 }
 
 }  // namespace

@@ -27,16 +27,21 @@ std::string beginning_of(const std::string& path) {
 }  // namespace
 
 void check_output(const std::string& path, bool (*is_ours)(std::string_view beginning),
-                  const std::string& command, comm::Communicator& world) {
+                  const std::string& command, comm::Communicator& world,
+                  const std::optional<OtherOutput>& other) {
   comm::on_first_rank(world, [&] {
     if (path.empty()) {
       throw ConfigError("--output: names no file");
     }
     std::error_code unknown;  // writing will tell
-    if (fs::exists(path, unknown) && !is_ours(beginning_of(path))) {
+    const std::string beginning = fs::exists(path, unknown) ? beginning_of(path) : "";
+    if (fs::exists(path, unknown) && !is_ours(beginning)) {
+      const bool is_other = other && other->is_it(beginning);
       throw ConfigError({path, 0, 0,
-                         "is there, and tessera " + command +
-                             " did not write it; name another file with -o, or remove it"});
+                         "is there, and " +
+                             (is_other ? "is " + other->what + " that tessera " + command + " wrote"
+                                       : "tessera " + command + " did not write it") +
+                             "; name another file with -o, or remove it"});
     }
     trace::check_writable(path);
   });

@@ -39,11 +39,12 @@ template <class T>
 Stepped<Sum<T>> stepped_weight_stationary(const MatrixShape& shape,
                                           std::span<const Operands<T>> products) {
   Stepped<Sum<T>> result;
-  const std::vector<Tile<T>> tiles = cut(products, result.outputs, {0, shape.columns, shape.rows});
+  const std::vector<OperatorTile<T>> tiles =
+      cut(products, result.outputs, {0, shape.columns, shape.rows});
   StationaryArray<T> array(shape);
   Accumulators<T> accumulators(tiles, products.size());
   result.completions.resize(products.size());
-  for (const Tile<T>& tile : tiles) {
+  for (const OperatorTile<T>& tile : tiles) {
     for (std::uint64_t row = shape.rows; row-- > 0;) {
       array.load(tile, row);
     }
@@ -94,11 +95,12 @@ template <class T>
 Stepped<Sum<T>> stepped_output_stationary(const MatrixShape& shape,
                                           std::span<const Operands<T>> products) {
   Stepped<Sum<T>> result;
-  const std::vector<Tile<T>> tiles = cut(products, result.outputs, {shape.rows, shape.columns, 0});
+  const std::vector<OperatorTile<T>> tiles =
+      cut(products, result.outputs, {shape.rows, shape.columns, 0});
   result.completions.resize(products.size());
   FlowingOperands<T> operands(shape);
   std::vector<Register<T>> sums(shape.rows * shape.columns);
-  for (const Tile<T>& tile : tiles) {
+  for (const OperatorTile<T>& tile : tiles) {
     std::fill(sums.begin(), sums.end(), Register<T>());
     const std::uint64_t cycles = tile.depth + shape.rows + shape.columns - 2;
     for (std::uint64_t cycle = 0; cycle < cycles; ++cycle) {

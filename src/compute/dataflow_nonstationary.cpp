@@ -32,7 +32,7 @@ class DrainingArray {
         passed_marks_((rows_ + 1) * columns_) {}
 
   // A cycle of all MACs, in which a step of the depth of a tile begins to enter, or none.
-  void step(const Tile<T>* tile, std::uint64_t depth, std::uint32_t mark) {
+  void step(const OperatorTile<T>* tile, std::uint64_t depth, std::uint32_t mark) {
     operands_.enter(tile, depth);
     valid_rows_.advance();
     marks_entering_.advance();
@@ -94,21 +94,21 @@ struct Steps {
   template <class T>
   static Stepped<Sum<T>> run(const MatrixShape& shape, std::span<const Operands<T>> products) {
     Stepped<Sum<T>> result;
-    const std::vector<Tile<T>> tiles =
+    const std::vector<OperatorTile<T>> tiles =
         cut(products, result.outputs, {shape.rows, shape.columns, 0});
     if (product_of({tiles.size() + 1, shape.rows}) >> 32U != 0) {
       throw ModelError("more than 2^32 rows of tiles to step through a systolic array");
     }
     Accumulators<T> accumulators(tiles, products.size());
     DrainingArray<T> array(shape);
-    const auto cycle = [&](const Tile<T>* tile, std::uint64_t depth, std::uint32_t mark) {
+    const auto cycle = [&](const OperatorTile<T>* tile, std::uint64_t depth, std::uint32_t mark) {
       array.step(tile, depth, mark);
       for (std::size_t column = 0; column < shape.columns; ++column) {
         const std::uint32_t place = array.marks()[column];
         if (place == 0) {
           continue;
         }
-        const Tile<T>& from = tiles[(place - 1) / shape.rows];
+        const OperatorTile<T>& from = tiles[(place - 1) / shape.rows];
         if (column < from.columns) {
           accumulators.take(from, (place - 1) % shape.rows, column, array.sums()[column],
                             result.cycles);
@@ -117,7 +117,7 @@ struct Steps {
       ++result.cycles;
     };
     for (std::size_t number = 0; number < tiles.size(); ++number) {
-      const Tile<T>& tile = tiles[number];
+      const OperatorTile<T>& tile = tiles[number];
       const auto mark = static_cast<std::uint32_t>(number * shape.rows + 1);
       for (std::uint64_t depth = 0; depth < tile.depth; ++depth) {
         cycle(&tile, depth, mark);

@@ -21,7 +21,7 @@ class WeightFifo {
       : array_(array), second_(array.rows * array.columns) {}
 
   // The first inputs of a tile enter in this cycle.
-  void begin(const Tile<T>& tile) {
+  void begin(const OperatorTile<T>& tile) {
     floods_.push_back({&tile, 0});
     fill_second(floods_.back());
   }
@@ -45,7 +45,7 @@ class WeightFifo {
 
  private:
   struct Flood {
-    const Tile<T>* tile;
+    const OperatorTile<T>* tile;
     std::uint64_t diagonal;
   };
 
@@ -59,7 +59,7 @@ class WeightFifo {
   }
 
   void fill_second(const Flood& flood) {
-    const Tile<T>& tile = *flood.tile;
+    const OperatorTile<T>& tile = *flood.tile;
     on_diagonal(flood.diagonal, [&](std::size_t row, std::size_t column) {
       second_[row * array_.columns + column] = row < tile.depth && column < tile.columns
                                                    ? tile.weights[row * tile.output_stride + column]
@@ -76,17 +76,17 @@ struct TpuSteps {
   template <class T>
   static Stepped<Sum<T>> run(const MatrixShape& shape, std::span<const Operands<T>> products) {
     Stepped<Sum<T>> result;
-    const std::vector<Tile<T>> tiles =
+    const std::vector<OperatorTile<T>> tiles =
         cut(products, result.outputs, {0, shape.columns, shape.rows});
     Accumulators<T> accumulators(tiles, products.size());
     StationaryArray<T> array(shape);
     WeightFifo<T> weights(shape);
-    const auto cycle = [&](const Tile<T>* tile, std::uint64_t row) {
+    const auto cycle = [&](const OperatorTile<T>* tile, std::uint64_t row) {
       weights.cycle(array);
       array.step(tile, row, accumulators);
     };
-    const Tile<T>* before = nullptr;
-    for (const Tile<T>& tile : tiles) {
+    const OperatorTile<T>* before = nullptr;
+    for (const OperatorTile<T>& tile : tiles) {
       if (tile.begins_product && before != nullptr) {
         for (std::uint64_t idle = excess(tile.rows, before->depth); idle > 0; --idle) {
           cycle(nullptr, 0);

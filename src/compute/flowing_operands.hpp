@@ -21,7 +21,7 @@ class FlowingOperands {
         inputs_(rows_, columns_, rows_),
         weights_((rows_ + columns_) * columns_) {}
 
-  void enter(const Tile<T>* tile, std::uint64_t step) {
+  void enter(const OperatorTile<T>* tile, std::uint64_t step) {
     inputs_.advance();
     top_ = (top_ + 1) % (rows_ + columns_);
     const std::uint64_t rows = tile != nullptr ? tile->rows : 0;

@@ -170,19 +170,19 @@ using config::Key;
 
 constexpr std::uint64_t most = 1 << 20;
 
-const Key<std::uint64_t> units_key{"units", 1,
+const Key<std::uint64_t> units_key{"units", MatrixDevice{}.units,
                                    "that work side by side and share the peak: SMs of a GPU",
                                    between<std::uint64_t>(1, most)};
 const config::OtherKey tiles_key{
     "tiles", "list of text", "none",
     "output tiles of one unit, e.g. [256x128, 128x128]; the fastest is taken"};
-const Key<std::uint64_t> tile_depth{"tile_depth", 1,
+const Key<std::uint64_t> tile_depth{"tile_depth", MatrixDevice{}.tile_depth,
                                     "tiles: the depth is rounded up to steps of so many elements",
                                     between<std::uint64_t>(1, most)};
 const Key<std::uint64_t> fill_key{"fill", 0,
                                   "tiles: start of a tile, as long as so many elements of depth",
                                   between<std::uint64_t>(0, most)};
-const Key<std::uint64_t> max_split{"max_split", 1,
+const Key<std::uint64_t> max_split{"max_split", MatrixDevice{}.max_split,
                                    "tiles: parts that the depth may be cut in where tiles are few",
                                    between<std::uint64_t>(1, most)};
 const Key<Bandwidth> cache_bandwidth{
@@ -295,8 +295,20 @@ void GemmModel::note_types(config::Section& section, const std::set<DataType>& t
 
 void GemmModel::note_attention(config::Section& section, const WorkTraits& work) const {
   if (!work.has_fused_attention) {
-    config::note_without_effect(section, attention_efficiency.key(),
-                                "work without fused (flash) attention");
+    constexpr std::string_view none = "work without fused (flash) attention";
+    for (const auto& [key, is_set] :
+         {std::pair(attention_efficiency.key(), true),
+          std::pair(attention_fill.key(), settings_.attention.fill > 0),
+          std::pair(attention_rows.key(), settings_.attention.rows > 0),
+          std::pair(attention_skip.key(), settings_.attention.skip > 0),
+          std::pair(attention_memory_efficiency.key(),
+                    settings_.attention_memory_efficiency != settings_.memory_efficiency),
+          std::pair(attention_launch_overhead.key(),
+                    settings_.attention_launch_overhead != settings_.launch_overhead)}) {
+      if (is_set) {
+        config::note_without_effect(section, key, none);
+      }
+    }
   } else if (!work.has_rows) {
     constexpr std::string_view alike =
         "work whose sequences are all alike, as only those of requests differ";
@@ -315,16 +327,18 @@ void GemmModel::note_background(config::Section& section, const WorkTraits& work
                                 "any work but plans and graphs, of which alone it is known what "
                                 "goes on beside an operation");
   }
-  if (work.has_programs) {
+  if (work.has_closed_collectives) {
     return;
   }
-  constexpr std::string_view others =
-      "any work but programs of plans, of which alone it is known how a collective goes on";
+  const std::string_view with =
+      work.has_programs
+          ? "plans whose collectives all go message by message (strategy.aggregation: none)"
+          : "any work but programs of plans, of which alone it is known how a collective goes on";
   if (settings_.collective_accesses > 0) {
-    config::note_without_effect(section, collective_accesses.key(), others);
+    config::note_without_effect(section, collective_accesses.key(), with);
   }
   if (settings_.persistent_products) {
-    config::note_without_effect(section, persistent_products.key(), others);
+    config::note_without_effect(section, persistent_products.key(), with);
   }
 }
 

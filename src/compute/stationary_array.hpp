@@ -30,7 +30,7 @@ class StationaryArray {
   Lane<T>& weight(std::size_t row, std::size_t column) { return weights_[row * columns_ + column]; }
 
   // All weights move down by a row; the upper one takes those of `tile`, zeros beyond it.
-  void load(const Tile<T>& tile, std::uint64_t row) {
+  void load(const OperatorTile<T>& tile, std::uint64_t row) {
     std::copy_backward(weights_.begin(), weights_.end() - columns_, weights_.end());
     std::fill_n(weights_.begin(), columns_, Lane<T>());
     if (row < tile.depth) {
@@ -40,7 +40,7 @@ class StationaryArray {
   }
 
   // A cycle of all MACs, in which row `row` of `tile` begins to enter; none without `tile`.
-  void step(const Tile<T>* tile, std::uint64_t row, Accumulators<T>& accumulators) {
+  void step(const OperatorTile<T>* tile, std::uint64_t row, Accumulators<T>& accumulators) {
     inputs_.advance();
     passages_.advance();
     passages_.newest(0) = {tile, row};
@@ -57,7 +57,7 @@ class StationaryArray {
 
  private:
   struct Passage {  // what began to enter in a cycle
-    const Tile<T>* tile = nullptr;
+    const OperatorTile<T>* tile = nullptr;
     std::uint64_t row = 0;
   };
 

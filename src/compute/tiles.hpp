@@ -40,7 +40,7 @@ void add(Sum<T>& sum, Register<T> more) {
 
 // A part of a product: views of its operands and outputs.
 template <class T>
-struct Tile {
+struct OperatorTile {
   const T* inputs = nullptr;   // [rows, depth], rows `input_stride` apart
   const T* weights = nullptr;  // [depth, columns], rows `output_stride` apart
   Sum<T>* outputs = nullptr;   // [rows, columns], likewise
@@ -66,9 +66,10 @@ inline std::uint64_t limited(std::uint64_t side, std::uint64_t limit) {
 
 // Rows in the outer loop, then columns, then depth. Tiles refer to the operands and the outputs.
 template <class T>
-std::vector<Tile<T>> cut(std::span<const Operands<T>> products,
-                         std::vector<std::vector<Sum<T>>>& outputs, const TileLimits& limits) {
-  std::vector<Tile<T>> tiles;
+std::vector<OperatorTile<T>> cut(std::span<const Operands<T>> products,
+                                 std::vector<std::vector<Sum<T>>>& outputs,
+                                 const TileLimits& limits) {
+  std::vector<OperatorTile<T>> tiles;
   outputs.resize(products.size());
   for (std::size_t number = 0; number < products.size(); ++number) {
     const Operands<T>& product = products[number];
@@ -101,9 +102,9 @@ std::vector<Tile<T>> cut(std::span<const Operands<T>> products,
 template <class T>
 class Accumulators {
  public:
-  Accumulators(std::span<const Tile<T>> tiles, std::size_t products)
+  Accumulators(std::span<const OperatorTile<T>> tiles, std::size_t products)
       : missing_(products), completions_(products) {
-    for (const Tile<T>& tile : tiles) {
+    for (const OperatorTile<T>& tile : tiles) {
       missing_[tile.product] += tile.rows * tile.columns;
     }
     waiting_ = products;
@@ -112,7 +113,7 @@ class Accumulators {
   bool all_complete() const { return waiting_ == 0; }
 
   // In cycle number `cycle`, from 0.
-  void take(const Tile<T>& tile, std::uint64_t row, std::uint64_t column, Register<T> sum,
+  void take(const OperatorTile<T>& tile, std::uint64_t row, std::uint64_t column, Register<T> sum,
             std::uint64_t cycle) {
     add<T>(tile.outputs[row * tile.output_stride + column], sum);
     if (--missing_[tile.product] == 0) {

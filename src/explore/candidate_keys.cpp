@@ -53,11 +53,11 @@ KeptPlacement::KeptPlacement(const config::Value& placement) {
   }
 }
 
-std::string KeptPlacement::with(const std::string& layout, std::uint64_t stage_tiles,
-                                std::uint64_t tensor) const {
+std::string KeptPlacement::with(const std::string& layout,
+                                const std::optional<Tiles>& tiles) const {
   const auto means_something = [&](const std::string& key) {
     if (const auto shape = tiles_.find(key); shape != tiles_.end()) {
-      return layout != "linear" && shape->second == (key == "group" ? stage_tiles : tensor);
+      return layout != "linear" && shape->second == (key == "group" ? tiles->stage : tiles->tensor);
     }
     if (key == "band" || key == "replica_order") {
       return layout == "replicas";
@@ -66,15 +66,7 @@ std::string KeptPlacement::with(const std::string& layout, std::uint64_t stage_t
   };
   std::string text = "{layout: " + layout;
   for (const auto& [key, value] : keys_) {
-    text += means_something(key) ? ", " + key + ": " + value : "";
-  }
-  return text + "}";
-}
-
-std::string KeptPlacement::all_with(const std::string& layout) const {
-  std::string text = "{layout: " + layout;
-  for (const auto& [key, value] : keys_) {
-    text += ", " + key + ": " + value;
+    text += !tiles || means_something(key) ? ", " + key + ": " + value : "";
   }
   return text + "}";
 }
@@ -103,7 +95,8 @@ std::vector<std::string> Candidate::settings(const KeptPlacement& placement) con
           flag("async_tensor", async_tensor),
           flag("overlap_passes", overlap_passes),
           "strategy.placement=" +
-              placement.with(layout, degrees.data * context * degrees.tensor, degrees.tensor)};
+              placement.with(layout, KeptPlacement::Tiles{degrees.data * context * degrees.tensor,
+                                                          degrees.tensor})};
 }
 
 std::string Candidate::key() const {

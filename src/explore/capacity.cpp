@@ -56,8 +56,9 @@ void sort_rows(CapacityOutcome& outcome) {
   std::stable_sort(outcome.rows.begin(), outcome.rows.end(), is_better);
 }
 
-CapacityOutcome find_capacity(const CapacityRequest& request, comm::Communicator& communicator,
+CapacityOutcome find_capacity(const CapacityRequest& given, comm::Communicator& communicator,
                               const config::TextLoader& load) {
+  const CapacityRequest request = in_its_place(given, load);
   RateSearches searches(request, load, communicator);
   const double first = searches.first_rate();
   CapacityOutcome outcome;
@@ -80,6 +81,7 @@ CapacityOutcome find_capacity(const CapacityRequest& request, comm::Communicator
       values.push_back(values_at(over, number));
       RateTask& task = tasks.emplace_back();
       task.settings = request.overrides;
+      task.confirms = true;
       for (std::size_t key = 0; key < over.size(); ++key) {
         task.settings.push_back(over[key].key + "=" + values.back()[key]);
       }

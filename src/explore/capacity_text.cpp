@@ -49,6 +49,7 @@ JsonText json_of(const trace::Service& service) {
                                         : JsonText::null())
       .put("first_token_p99_ps", service.first_token.p99)
       .put("between_tokens_p99_ps", service.between_tokens.p99)
+      .put("a_token_p99_ps", service.a_token.p99)
       .put("latency_p99_ps", service.latency.p99);
   return json;
 }
@@ -141,7 +142,8 @@ std::string why_none(const CapacityOutcome& outcome, const std::string& what) {
   }
   const std::string none = "no " + what + " meets the targets";
   if (untried == 0) {
-    return none;
+    const std::string why = outcome.rows.empty() ? "" : outcome.rows.front().message;
+    return none + (why.empty() ? "" : ": " + why);
   }
   for (const CapacityRow& row : outcome.rows) {
     if (counts.contains(row.message) && (first.empty() || counts[row.message] > counts[first])) {
@@ -163,7 +165,7 @@ std::string to_table(const CapacityOutcome& outcome) {
   std::vector<std::string> head = short_names(outcome.keys);
   for (const char* const name :
        {"largest rate", "beyond", "runs", "service", "NPUs", "requests", "met %", "met/s",
-        "first token p99 [ms]", "between tokens p99 [ms]", "latency p99 [ms]",
+        "first token p99 [ms]", "between tokens p99 [ms]", "a token p99 [ms]", "latency p99 [ms]",
         "a million tokens"}) {
     head.emplace_back(name);
   }
@@ -181,7 +183,8 @@ std::string to_table(const CapacityOutcome& outcome) {
             std::to_string(service.served),
             rounded(100 * static_cast<double>(service.met) / served, 4),
             rounded(service.met_per_s, 4), milliseconds(service.first_token.p99),
-            milliseconds(service.between_tokens.p99), milliseconds(service.latency.p99),
+            milliseconds(service.between_tokens.p99), milliseconds(service.a_token.p99),
+            milliseconds(service.latency.p99),
             service.cost_a_million_tokens ? rounded(*service.cost_a_million_tokens, 4) : "-"}) {
         cells.push_back(cell);
       }
@@ -219,7 +222,7 @@ std::string to_json(const CapacityOutcome& outcome) {
   }
   JsonText json = JsonText::object();
   json.put("file_type", "tessera-capacity")
-      .put("format_version", "1.2")
+      .put("format_version", "1.3")
       .put("complete", outcome.complete)
       .put("left", outcome.left)
       .put("rows", rows);

@@ -1,6 +1,7 @@
 #include "keeping_up.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -67,6 +68,16 @@ std::uint64_t sum_over(const std::vector<trace::ServiceWindow>& windows, const W
   return sum;
 }
 
+// That came in part of the time of arrivals beyond their share.
+double excess_in(const std::vector<trace::ServiceWindow>& windows, const WindowRange& part,
+                 const WindowRange& all) {
+  const auto came = [&](const WindowRange& span) {
+    return static_cast<double>(sum_over(windows, span, &trace::ServiceWindow::arrived));
+  };
+  const double share = static_cast<double>(part.size()) / static_cast<double>(all.size());
+  return std::clamp(came(part) - share * came(all), 0.0, most_excess * std::sqrt(came(part)));
+}
+
 }  // namespace
 
 Pace pace_of(const trace::Service& service) {
@@ -81,15 +92,17 @@ Pace pace_of(const trace::Service& service) {
   const WindowRange late{arrivals.end - part, arrivals.end};
   const std::vector<double> there = there_at_ends(windows);
   const double grown = mean_over(there, late) - mean_over(there, early);
-  const auto arrived = static_cast<double>(
-      sum_over(windows, {early.begin, late.begin}, &trace::ServiceWindow::arrived));
-  const double most = most_growth * arrived + 1;
-  if (grown <= most && mean_waiting(windows, late) <= most) {
+  const WindowRange middle{early.begin, late.begin};
+  const auto arrived =
+      static_cast<double>(sum_over(windows, middle, &trace::ServiceWindow::arrived));
+  const double most = most_growth * arrived + chance * std::sqrt(arrived) + 1;
+  const double most_grown = most + excess_in(windows, middle, arrivals);
+  if (grown <= most_grown && mean_waiting(windows, late) <= most) {
     return Pace::kept;
   }
   const std::uint64_t before = sum_over(windows, early, &trace::ServiceWindow::served);
   const std::uint64_t then = sum_over(windows, late, &trace::ServiceWindow::served);
-  const bool settled = grown > most && before >= telling_ends &&
+  const bool settled = grown > most_grown && before >= telling_ends &&
                        static_cast<double>(then) < more_end * static_cast<double>(before);
   return settled ? Pace::lost : Pace::not_shown;
 }

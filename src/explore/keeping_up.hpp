@@ -15,8 +15,13 @@ enum class Pace {
 // Of what arrives in the middle half of the time of arrivals: by so much more may be there in its
 // last quarter than in its second, and so many may wait for their first step in its last quarter,
 // all in the mean. (Arrivals that are drawn come faster or slower than their rate for a while, so
-// that few of them may leave no growth to see, but a queue.) Beside it one request more is allowed.
-inline constexpr double most_growth = 0.05;
+// that few of them may leave no growth to see, but a queue.)
+inline constexpr double most_growth = 0.01;
+// Beside it what chance does: so many square roots of these arrivals, and one request. As many more
+// may be there as came in the middle half beyond its share of all arrivals, up to `most_excess`
+// square roots.
+inline constexpr double chance = 0.5;
+inline constexpr double most_excess = 2;
 
 // By the windows of a service whose requests all have ended. The first quarter of the time of
 // arrivals, in which the service fills, does not count. A service whose requests came within an

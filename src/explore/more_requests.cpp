@@ -11,6 +11,7 @@ namespace tessera::explore {
 namespace {
 
 constexpr std::uint32_t most_times = 64;
+constexpr std::uint32_t times_of_confirmation = 8;
 constexpr std::uint64_t most_requests = 10'000'000;  // that the key takes
 // Arrivals are to last so many latencies, of the mean: a quarter of them lets a service fill.
 constexpr double least_latencies = 4;
@@ -56,12 +57,13 @@ bool has_target(const config::Value& tenant) {
           std::any_of(classes->value.items.begin(), classes->value.items.end(), has_own_target));
 }
 
-Arrivals::Arrivals(const config::Value& root, const std::string& rate) {
-  const config::Value* const tenants = value_at(root, "workload.tenants");
+Arrivals::Arrivals(const config::Value& root, const std::string& rate, const std::string& job) {
+  const config::Value* const tenants = value_at(root, job + "workload.tenants");
+  const std::string owner = job.empty() ? "" : text_at(root, job + "name") + "/";
   const std::size_t count = tenants == nullptr ? 0 : tenants->items.size();
   for (std::size_t number = 0; number < count; ++number) {
     const config::Value& tenant = tenants->items[number];
-    const std::string path = "workload.tenants." + std::to_string(number) + ".";
+    const std::string path = job + "workload.tenants." + std::to_string(number) + ".";
     const std::string arrivals = text_at(tenant, "requests.arrivals");
     const bool is_given = arrivals == "list" || arrivals == "trace";
     const std::optional<std::uint64_t> requests = whole_number(text_at(tenant, "requests.count"));
@@ -69,8 +71,9 @@ Arrivals::Arrivals(const config::Value& root, const std::string& rate) {
       counts_.push_back({path + "requests.count", *requests});
     }
     const bool counts = !is_given || rate.starts_with(path);
+    are_given_ = are_given_ || (is_given && counts);
     if (!has_target(tenant) || arrivals == "closed" || !counts) {
-      left_out_.push_back(text_at(tenant, "name"));
+      left_out_.push_back(owner + text_at(tenant, "name"));
     }
   }
 }
@@ -98,9 +101,21 @@ std::optional<std::uint32_t> Arrivals::times_to_try(
   while (next < most_times && next < longest * times) {
     next *= 2;
   }
-  const bool fits = std::ranges::all_of(
-      counts_, [&](const Count& count) { return count.requests * next <= most_requests; });
-  return counts_.empty() || !fits || next > most_times ? std::nullopt : std::optional(next);
+  return fit(next) ? std::optional(next) : std::nullopt;
+}
+
+bool Arrivals::fit(std::uint32_t times) const {
+  return !counts_.empty() && times <= most_times &&
+         std::ranges::all_of(
+             counts_, [&](const Count& count) { return count.requests * times <= most_requests; });
+}
+
+std::optional<std::uint32_t> Arrivals::times_to_confirm(std::uint32_t times) const {
+  std::uint32_t next = times_of_confirmation * times;
+  while (next > times && !fit(next)) {
+    next /= 2;
+  }
+  return are_given_ || next <= times ? std::nullopt : std::optional(next);
 }
 
 std::vector<std::string> Arrivals::settings(std::uint32_t times) const {

@@ -21,8 +21,8 @@ bool has_target(const config::Value& tenant);
 
 class Arrivals {
  public:
-  // `rate`: the key whose value is searched.
-  Arrivals(const config::Value& root, const std::string& rate);
+  // `rate`: the key whose value is searched. `job`: as in CapacityRequest.
+  Arrivals(const config::Value& root, const std::string& rate, const std::string& job);
 
   // The worst of all services that have targets. Of tenants with a list or a file of requests those
   // alone whose rate is searched: others have the bursts that they are given. Clients of closed
@@ -32,16 +32,23 @@ class Arrivals {
   // services keep up; none: there are no more.
   std::optional<std::uint32_t> times_to_try(std::uint32_t times,
                                             const std::vector<trace::Service>& services) const;
+  // With which times them to confirm a rate that `times` them have shown; none: there are no more.
+  std::optional<std::uint32_t> times_to_confirm(std::uint32_t times) const;
+  // Whether those whose rate is searched are of a list or a file.
+  bool are_given() const { return are_given_; }
   // KEY=VALUE, of each tenant whose arrivals are drawn.
   std::vector<std::string> settings(std::uint32_t times) const;
 
  private:
+  bool fit(std::uint32_t times) const;
+
   struct Count {
     std::string key;
     std::uint64_t requests = 0;
   };
   std::vector<Count> counts_;
   std::vector<std::string> left_out_;  // names of tenants
+  bool are_given_ = false;
 };
 
 }  // namespace tessera::explore

@@ -13,7 +13,7 @@ namespace tessera::explore {
 namespace {
 
 constexpr std::size_t fields_of_row = 6;
-constexpr std::size_t fields_of_service = 10;
+constexpr std::size_t fields_of_service = 11;
 constexpr const char* end_of_row = ".";
 // Fields behind services; rows of earlier builds have none.
 constexpr std::string_view note_head = "note ";
@@ -21,9 +21,9 @@ constexpr std::string_view note_head = "note ";
 // The whole numbers that are sent of a service.
 template <class AnyService>
 auto counts_of(AnyService& service) {
-  return std::array{&service.npus,       &service.served,          &service.met,
-                    &service.tokens,     &service.first_token.p99, &service.between_tokens.p99,
-                    &service.latency.p99};
+  return std::array{&service.npus,        &service.served,          &service.met,
+                    &service.tokens,      &service.first_token.p99, &service.between_tokens.p99,
+                    &service.a_token.p99, &service.latency.p99};
 }
 
 }  // namespace

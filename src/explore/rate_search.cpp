@@ -8,6 +8,7 @@
 
 #include "keeping_up.hpp"
 #include "line_fields.hpp"
+#include "missed_target.hpp"
 #include "more_requests.hpp"
 #include "rate_line.hpp"
 #include "refusal.hpp"
@@ -24,11 +25,33 @@ namespace tessera::explore {
 namespace {
 
 constexpr unsigned most_doublings = 24;
+constexpr unsigned most_steps = 8;  // from a rate that more requests were to confirm
+// Between requests that do not overlap, so many times as long as one takes, and all together at
+// most so long [ps].
+constexpr double latencies_apart = 100;
+constexpr double longest_apart = 1e18;
 
-bool has_targets(const config::Value& root) {
-  const config::Value* const tenants = value_at(root, "workload.tenants");
-  return tenants != nullptr &&
-         std::any_of(tenants->items.begin(), tenants->items.end(), has_target);
+// Throws ConfigError where there are none.
+void check_targets(const config::Value& root, const std::string& job) {
+  const config::Value* const tenants = value_at(root, job + "workload.tenants");
+  const std::vector<config::Value> all =
+      tenants == nullptr ? std::vector<config::Value>() : tenants->items;
+  if (std::any_of(all.begin(), all.end(), has_target)) {
+    return;
+  }
+  const bool are_jobs = std::any_of(all.begin(), all.end(), [](const config::Value& tenant) {
+    return tenant.find("workload") != nullptr;
+  });
+  if (are_jobs && all.size() > 1) {
+    throw ConfigError(
+        "workload.tenants: a rate is searched of a service that has the machine, and "
+        "these are " +
+        std::to_string(all.size()) + " jobs; give it an experiment of its own");
+  }
+  throw ConfigError(are_jobs ? "workload.tenants.0.workload: serves no requests"
+                             : "none of " + job +
+                                   "workload.tenants has a 'target' that could be met, nor has a "
+                                   "class of theirs");
 }
 
 // The tenant that it is a replica of, NAME.NUMBER; else empty.
@@ -76,11 +99,30 @@ std::vector<std::string> notes_of(const trace::Summary& summary) {
 
 }  // namespace
 
-std::optional<CapacityRow> RateSearch::run(double first,
-                                           const std::optional<CapacityRow>& to_beat) {
+CapacityRequest in_its_place(CapacityRequest request, const config::TextLoader& load) {
+  const std::string job = sim::path_of_single_job(request.experiment, request.overrides, load);
+  const config::Value root = sim::read_configuration(request.experiment, request.overrides, load);
+  if (!job.empty() && value_at(root, job + "workload.tenants") != nullptr) {
+    request.job = job;
+    if (request.key.starts_with("workload.") && !request.key.starts_with(job + "workload.")) {
+      request.key.insert(0, job);
+    }
+  }
+  return request;
+}
+
+std::optional<CapacityRow> RateSearch::run(double first, const RateTask& task) {
   try {
-    arrivals_.emplace(sim::read_configuration(request_.experiment, settings_, load_), request_.key);
-    search(first, to_beat);
+    root_ = sim::read_configuration(request_.experiment, settings_, load_);
+    arrivals_.emplace(root_, request_.key, request_.job);
+    if (task.found) {
+      row_ = *task.found;
+    } else {
+      search(first, task.to_beat);
+    }
+    if (task.found || task.confirms) {
+      confirm();
+    }
   } catch (const ConfigError& error) {
     if (row_.runs == 0) {
       fail("refused", messages_of(error));
@@ -109,10 +151,64 @@ void RateSearch::search(double first, const std::optional<CapacityRow>& to_beat)
     return;
   }
   bracket(start, met);
-  while (!stopped_ && row_.rate > 0 && row_.beyond > row_.rate * (1 + request_.within)) {
+  narrow();
+  settle();
+}
+
+void RateSearch::narrow() {
+  constexpr double rounding = 1 + 1e-9;
+  const double most = (1 + request_.within) * rounding;
+  while (!stopped_ && row_.rate > 0 && row_.beyond > row_.rate * most) {
     try_rate(std::sqrt(row_.rate * row_.beyond));
   }
+}
+
+// Tries the rate that was found with more requests, as a queue that grows slowly is seen late, and
+// the smallest that was not met, as chance weighs less then. Goes on from there with as many.
+void RateSearch::confirm() {
+  if (stopped_ || !row_.is_met()) {
+    return;
+  }
+  if (arrivals_->are_given()) {
+    row_.message +=
+        std::string(row_.message.empty() ? "" : "; ") +
+        "a list or a file has no more requests, with which this rate could be confirmed";
+    return;
+  }
+  const std::optional<std::uint32_t> times = arrivals_->times_to_confirm(row_.times_count);
+  if (!times) {
+    return;
+  }
+  shown_with_ = row_.times_count;
+  row_.times_count = *times;
+  confirms_ = true;
+  const double found = std::exchange(row_.rate, 0.0);
+  const double missed = std::exchange(row_.beyond, 0.0);
+  not_kept_.clear();
+  if (!try_rate(found)) {
+    row_.services.clear();
+    row_.notes.clear();
+    changed_ = "larger rates, which fewer requests meet, are missed by ";
+    walk(found, false);
+  } else if (missed > 0 && try_rate(missed)) {
+    changed_ = "smaller rates, which fewer requests miss, are met by ";
+    walk(missed, true);
+  }
+  narrow();
   settle();
+}
+
+// From a rate that is met up to one that is not, or from one that is not down to one that is. Each
+// step is as long as all before.
+void RateSearch::walk(double rate, bool up) {
+  double step = 1 + request_.within;
+  for (unsigned i = 0; i < most_steps && !stopped_; ++i) {
+    rate = up ? rate * step : rate / step;
+    step *= step;
+    if (try_rate(rate) != up) {
+      return;
+    }
+  }
 }
 
 void RateSearch::settle() {
@@ -124,7 +220,13 @@ void RateSearch::settle() {
   if (row_.beyond > 0 && !not_kept_.empty()) {
     why.push_back(not_kept_);
   }
-  if (row_.times_count > 1) {
+  if (row_.rate == 0 && !no_rate_helps_.empty()) {
+    why.push_back(no_rate_helps_);
+  }
+  if (!changed_.empty()) {
+    why.push_back(changed_ + std::to_string(row_.times_count / shown_with_) + " times as many");
+  }
+  if ((confirms_ ? shown_with_ : row_.times_count) > 1) {
     why.emplace_back(
         "the experiment's requests are too few to show whether this rate is kept up: more were "
         "taken");
@@ -135,11 +237,55 @@ void RateSearch::settle() {
 // From a rate that was tried.
 void RateSearch::bracket(double rate, bool met) {
   for (unsigned i = 0; i < most_doublings && !stopped_; ++i) {
+    if (!met && i > 0 && misses_alone(rate)) {
+      return;
+    }
     rate = met ? rate * 2 : rate / 2;
     if (try_rate(rate) != met) {
       return;
     }
   }
+}
+
+// Of the last run, at `rate`: that at which requests hardly overlap. None: that would take too
+// long.
+std::optional<double> RateSearch::rate_apart(double rate) const {
+  double times_as_long = 1;
+  double longest = 0;
+  for (const trace::Service& service : services_) {
+    const auto all =
+        static_cast<double>(service.latency.mean) * static_cast<double>(service.served);
+    const double time = arrival_time_of(service);
+    longest = std::max(longest, time);
+    times_as_long =
+        time > 0 ? std::max(times_as_long, latencies_apart * all / time) : times_as_long;
+  }
+  const bool fits = longest > 0 && longest * times_as_long < longest_apart;
+  return fits ? std::optional(rate / times_as_long) : std::nullopt;
+}
+
+// Whether requests that do not overlap miss their targets as those of the last run, at `rate`, do:
+// then no lower rate helps.
+bool RateSearch::misses_alone(double rate) {
+  const std::optional<double> apart = rate_apart(rate);
+  if (was_alone_ || !apart || meet_targets(services_)) {
+    return false;
+  }
+  was_alone_ = true;
+  try {
+    services_ = whole_services(simulate(*apart, row_.times_count));
+  } catch (const ConfigError&) {
+    return false;  // the key takes no such rate
+  }
+  if (stopped_ || meet_targets(services_)) {
+    return false;
+  }
+  row_.beyond = *apart;
+  const std::string why =
+      missed_target(value_at(root_, request_.job + "workload.tenants"), services_, request_.share);
+  no_rate_helps_ = "no lower rate helps, as requests that do not overlap are late: " +
+                   (why.empty() ? "few of them meet all targets together" : why);
+  return true;
 }
 
 bool RateSearch::try_rate(double rate) {
@@ -156,22 +302,22 @@ bool RateSearch::try_rate(double rate) {
 bool RateSearch::is_met(double rate, std::string& not_kept) {
   for (std::uint32_t times = row_.times_count;;) {
     const trace::Summary summary = simulate(rate, times);
-    std::vector<trace::Service> services = whole_services(summary);
-    if (stopped_ || !meet_targets(services)) {
+    services_ = whole_services(summary);
+    if (stopped_ || !meet_targets(services_)) {
       return false;
     }
-    const Pace pace = arrivals_->pace_of_all(services);
+    const Pace pace = arrivals_->pace_of_all(services_);
     if (pace == Pace::kept) {
       row_.rate = rate;
       row_.times_count = times;
-      row_.services = std::move(services);
+      row_.services = services_;
       row_.notes = notes_of(summary);
       return true;
     }
     const std::optional<std::uint32_t> more =
-        pace == Pace::lost ? std::nullopt : arrivals_->times_to_try(times, services);
+        pace == Pace::lost || confirms_ ? std::nullopt : arrivals_->times_to_try(times, services_);
     if (!more) {
-      not_kept = pace == Pace::lost
+      not_kept = pace == Pace::lost || confirms_
                      ? "at the next larger rate requests meet their targets, but the service does "
                        "not keep up: more and more are there"
                      : "at the next larger rate requests meet their targets, but they are too few "
@@ -225,10 +371,7 @@ config::Value RateSearches::configuration() {
 
 double RateSearches::first_rate() {
   config::Value root = configuration();
-  if (!has_targets(root)) {
-    throw ConfigError(
-        "none of workload.tenants has a 'target' that could be met, nor has a class of theirs");
-  }
+  check_targets(root, request_.job);
   if (value_at(root, request_.key) == nullptr) {
     const sim::Experiment experiment =
         sim::read_experiment(request_.experiment, alone_and_untraced(request_.overrides), loader());
@@ -305,16 +448,17 @@ std::vector<std::string> RateSearches::read_files(const std::vector<RateTask>& t
 // Empty: it was stopped.
 std::string RateSearches::search(double first, const RateTask& task,
                                  const config::TextLoader& load) {
-  const std::string key = as_field(join(task.settings, " ")) + " above " +
-                          format_number(task.to_beat ? task.to_beat->rate : 0);
+  // Earlier builds had " above ", and found larger rates.
+  const std::string key = as_field(join(task.settings, " ")) + " beyond " +
+                          format_number(task.to_beat ? task.to_beat->rate : 0) +
+                          (task.found ? " confirming " + format_number(task.found->rate) : "");
   if (const auto found = known_.find(key); found != known_.end()) {
     return found->second;
   }
   if (request_.stop_requested && request_.stop_requested()) {
     return "";
   }
-  const std::optional<CapacityRow> row =
-      RateSearch(request_, load, task.settings).run(first, task.to_beat);
+  const std::optional<CapacityRow> row = RateSearch(request_, load, task.settings).run(first, task);
   std::string line = row ? to_line(*row) : "";
   if (row && folder_) {
     folder_->keep(key + field_separator + line);

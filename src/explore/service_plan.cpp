@@ -8,6 +8,7 @@
 #include "search/search_folder.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/machine/machine.hpp"
+#include "tessera/sim/cuts/cut_workload.hpp"
 #include "tessera/sim/experiment.hpp"
 #include "whole_number.hpp"
 
@@ -15,7 +16,6 @@ namespace tessera::explore {
 namespace {
 
 constexpr std::string_view service_heading = "# A service that tessera plan laid out:\n";
-const std::string tenant_path = "workload.tenants.0.";
 // Candidates between two looks at what the best rate is; of any number of ranks.
 constexpr std::size_t most_at_a_time = 8;
 
@@ -43,18 +43,19 @@ std::uint64_t whole_at(const config::Value& root, const std::string& path, std::
   return value == nullptr ? usual : whole_number(value->text).value_or(usual);
 }
 
-// That the experiment has.
-Layout own_layout(const config::Value& root, const std::vector<std::string>& chunks) {
+// That the experiment has. `tenant`: what its keys begin with.
+Layout own_layout(const config::Value& root, const std::string& tenant,
+                  const std::vector<std::string>& chunks) {
   const auto count = [&](const char* key, std::uint64_t usual) {
-    return whole_at(root, tenant_path + key, usual);
+    return whole_at(root, tenant + key, usual);
   };
   return {count("tensor", 1), count("pipeline", 1), count("replicas", 1), count("prefill", 0),
           chunks.empty() ? "" : chunks.front()};
 }
 
 // Tokens of a step: the experiment's own, and others where it lets prompts go in parts.
-std::vector<std::string> chunks_of(const config::Value& root) {
-  const config::Value* const own = value_at(root, tenant_path + "batching.chunk");
+std::vector<std::string> chunks_of(const config::Value& root, const std::string& tenant) {
+  const config::Value* const own = value_at(root, tenant + "batching.chunk");
   std::vector<std::string> chunks;
   if (own != nullptr) {
     chunks = {own->text, "512", "2048", "8192"};
@@ -102,11 +103,16 @@ std::uint64_t npus_of(const ServicePlanRequest& request, const config::Value& ro
   config::Diagnostics diagnostics;
   config::Section all(root, "", diagnostics);
   config::Section section = all.section("machine");
-  const auto machine = machine::read_machine(section);
+  auto machine = machine::read_machine(section);
   diagnostics.throw_if_any();
   ensure(machine.has_value(), "a machine was not read and nothing was complained about");
-  const std::uint64_t cores = std::max<std::uint64_t>(whole_at(root, "workload.npu_cores", 1), 1);
-  const std::uint64_t there = machine->topology->computing_node_ids().size() / cores;
+  sim::Platform platform;
+  platform.machine = std::move(*machine);
+  const std::uint64_t tiles = sim::tiles_of_single_job(all, platform);
+  diagnostics.throw_if_any();
+  const std::uint64_t cores =
+      std::max<std::uint64_t>(whole_at(root, request.capacity.job + "workload.npu_cores", 1), 1);
+  const std::uint64_t there = tiles / cores;
   return request.devices == 0 ? there : std::min(request.devices, there);
 }
 
@@ -127,24 +133,26 @@ class Planner {
  public:
   Planner(const ServicePlanRequest& request, comm::Communicator& communicator,
           const config::TextLoader& load)
-      : request_(request), searches_(request.capacity, load, communicator) {}
+      : request_(request),
+        tenant_(request.capacity.job + "workload.tenants.0."),
+        searches_(request.capacity, load, communicator) {}
 
   ServicePlan run() {
     const config::Value root = searches_.configuration();
     check(root);
     first_ = searches_.first_rate();
-    const std::vector<std::string> chunks = chunks_of(root);
-    layouts_ = layouts(npus_of(request_, root), own_layout(root, chunks), chunks);
+    const std::vector<std::string> chunks = chunks_of(root, tenant_);
+    layouts_ = layouts(npus_of(request_, root), own_layout(root, tenant_, chunks), chunks);
     plan_.candidates = layouts_.size();
     if (!request_.folder.empty()) {
       searches_.keep_in({request_.folder, request_.resume, request_.capacity.experiment},
                         question_of(request_));
     }
     for (const char* const key : {"tensor", "pipeline", "replicas", "prefill"}) {
-      plan_.found.keys.push_back(tenant_path + key);
+      plan_.found.keys.push_back(tenant_ + key);
     }
     if (!chunks.empty()) {
-      plan_.found.keys.push_back(tenant_path + "batching.chunk");
+      plan_.found.keys.push_back(tenant_ + "batching.chunk");
     }
     std::size_t count = 1;
     for (std::size_t begin = 0; begin < layouts_.size() && plan_.found.complete; begin += count) {
@@ -152,6 +160,8 @@ class Planner {
       look_at(begin, std::min(layouts_.size(), begin + count));
     }
     sort_rows(plan_.found);
+    confirm();
+    write(plan_.found.complete);
     if (!plan_.best_settings.empty()) {
       plan_.best_yaml = best_yaml();
     }
@@ -159,16 +169,17 @@ class Planner {
   }
 
  private:
-  static void check(const config::Value& root) {
-    const config::Value* const tenants = value_at(root, "workload.tenants");
+  void check(const config::Value& root) const {
+    const std::string list = request_.capacity.job + "workload.tenants";
+    const config::Value* const tenants = value_at(root, list);
     const std::size_t count = tenants == nullptr ? 0 : tenants->items.size();
     if (count > 1) {
-      throw ConfigError(
-          "workload.tenants: a plan lays out the service of one tenant, and there are " +
-          std::to_string(count) + "; tessera capacity --over searches values of their keys");
+      throw ConfigError(list + ": a plan lays out the service of one tenant, and there are " +
+                        std::to_string(count) +
+                        "; tessera capacity --over searches values of their keys");
     }
-    if (value_at(root, tenant_path + "npus") != nullptr) {
-      throw ConfigError(tenant_path + "npus: NPUs are what is planned");
+    if (value_at(root, tenant_ + "npus") != nullptr) {
+      throw ConfigError(tenant_ + "npus: NPUs are what is planned");
     }
   }
 
@@ -178,9 +189,7 @@ class Planner {
     for (std::size_t number = begin; number < end; ++number) {
       values.push_back(layouts_[number].values(plan_.found.keys.size() > 4));
       RateTask& task = tasks.emplace_back();
-      task.settings = request_.capacity.overrides;
-      const std::vector<std::string> own = settings_of(values.back());
-      task.settings.insert(task.settings.end(), own.begin(), own.end());
+      task.settings = settings_with(values.back());
       task.to_beat = request_.all ? std::nullopt : best_;
     }
     std::vector<std::optional<CapacityRow>> rows = searches_.run(first_, tasks);
@@ -197,12 +206,50 @@ class Planner {
       plan_.found.rows.push_back(std::move(*rows[i]));
     }
     plan_.found.left = layouts_.size() - plan_.found.rows.size();
-    CapacityOutcome so_far = plan_.found;
-    sort_rows(so_far);
-    searches_.write(so_far);
+    write(false);
     searches_.note(std::to_string(plan_.found.rows.size()) + " of " +
                    std::to_string(layouts_.size()) + " candidates, best rate " +
                    (best_ ? rate_text(best_->rate) : "0"));
+  }
+
+  // What is known so far.
+  void write(bool has_ended) {
+    CapacityOutcome so_far = plan_.found;
+    so_far.complete = has_ended;
+    sort_rows(so_far);
+    searches_.write(so_far);
+  }
+
+  // The best; where it is confirmed at a smaller rate alone, the next that is the best then.
+  void confirm() {
+    std::vector<std::vector<std::string>> confirmed;
+    std::vector<CapacityRow>& rows = plan_.found.rows;
+    while (plan_.found.complete && !rows.empty() && rows.front().is_met() &&
+           std::ranges::find(confirmed, rows.front().values) == confirmed.end()) {
+      confirmed.push_back(rows.front().values);
+      RateTask task;
+      task.settings = settings_with(confirmed.back());
+      task.found = rows.front();
+      std::optional<CapacityRow> row = searches_.run(first_, {task}).front();
+      plan_.found.complete = row.has_value();
+      if (row) {
+        row->values = confirmed.back();
+        rows.front() = std::move(*row);
+        sort_rows(plan_.found);
+        write(false);
+      }
+    }
+    const bool is_met = !rows.empty() && rows.front().is_met();
+    best_ = is_met ? std::optional(rows.front()) : std::nullopt;
+    plan_.best_settings = is_met ? settings_of(rows.front().values) : std::vector<std::string>();
+  }
+
+  // All of them, the experiment's among them.
+  std::vector<std::string> settings_with(const std::vector<std::string>& values) const {
+    std::vector<std::string> settings = request_.capacity.overrides;
+    const std::vector<std::string> own = settings_of(values);
+    settings.insert(settings.end(), own.begin(), own.end());
+    return settings;
   }
 
   std::vector<std::string> settings_of(const std::vector<std::string>& values) const {
@@ -218,7 +265,7 @@ class Planner {
     std::string layout;
     for (const std::string& setting : plan_.best_settings) {
       settings.push_back(setting);
-      layout += (layout.empty() ? "" : ", ") + setting.substr(tenant_path.size());
+      layout += (layout.empty() ? "" : ", ") + setting.substr(tenant_.size());
     }
     return std::string(service_heading) +
            (plan_.found.complete ? "" : "# The search was stopped: " + plan_.how_far() + ".\n") +
@@ -233,6 +280,7 @@ class Planner {
   }
 
   const ServicePlanRequest& request_;
+  std::string tenant_;  // what its keys begin with
   RateSearches searches_;
   double first_ = 0;
   std::optional<CapacityRow> best_;
@@ -257,15 +305,7 @@ bool has_service(const config::Value& root) {
 
 bool is_service(const std::string& experiment, const std::vector<std::string>& overrides,
                 const config::TextLoader& load) {
-  if (has_service(sim::read_configuration(experiment, overrides, load))) {
-    return true;
-  }
-  if (has_service(sim::read_single_job(experiment, overrides, {}, load))) {
-    throw ConfigError(tenant_path +
-                      "workload: the layout of a service is planned where it is the workload of "
-                      "the experiment, not one of a list; give it an experiment of its own");
-  }
-  return false;
+  return has_service(sim::read_single_job(experiment, overrides, {}, load));
 }
 
 std::optional<ServicePlanRequest> service_request_in(const std::string& folder) {
@@ -297,7 +337,9 @@ std::string ServicePlan::how_far() const {
 
 ServicePlan plan_service(const ServicePlanRequest& request, comm::Communicator& communicator,
                          const config::TextLoader& load) {
-  return Planner(request, communicator, load).run();
+  ServicePlanRequest placed = request;
+  placed.capacity = in_its_place(request.capacity, load);
+  return Planner(placed, communicator, load).run();
 }
 
 }  // namespace tessera::explore

@@ -8,12 +8,14 @@
 
 #include "machine_and_work.hpp"
 #include "search/advice.hpp"
+#include "search/budget.hpp"
 #include "search/choice.hpp"
 #include "search/kept_keys.hpp"
 #include "search/ledger.hpp"
 #include "search/notes.hpp"
 #include "search/proposal_line.hpp"
 #include "search/simulator.hpp"
+#include "search/strategy_text.hpp"
 #include "spread.hpp"
 #include "tessera/comm/first_rank.hpp"
 #include "tessera/core/error.hpp"
@@ -21,7 +23,6 @@
 #include "tessera/explore/sweep.hpp"
 #include "tessera/plan/schedule/schedule.hpp"
 #include "tessera/sim/model_cache.hpp"
-#include "usual_settings.hpp"
 
 namespace tessera::explore {
 namespace {
@@ -29,17 +30,12 @@ namespace {
 using WallClock = std::chrono::steady_clock;
 
 constexpr const char* stopped = "stopped";
-constexpr std::string_view heading = "# A strategy that tessera plan proposed:\n";
-// Simulations between two looks at what they have shown; of any number of ranks.
-constexpr std::size_t at_a_time = 8;
-// Where each takes seconds: what four have shown rules out others of the eight.
-constexpr std::size_t at_a_time_of_large = 4;
 constexpr std::size_t at_a_time_of_all = 256;
 constexpr std::size_t all_of_them = std::numeric_limits<std::size_t>::max();
-// Where not more were asked for: at least so many are simulated, and others that are worth it while
-// all together have taken fewer events than some ten seconds take.
-constexpr std::size_t usual_number = 64;
-constexpr double most_events_of_usual = 5e7;
+// By which estimates are distrusted at least: where simulations take seconds, and where they do
+// not.
+constexpr double least_margin_of_large = 0.02;
+constexpr double least_margin = 0.15;
 // Events of a simulation above which one tile stands for its stage: some seconds.
 constexpr double most_events = 6e6;
 // With more devices it takes minutes to look at all candidates; before, the best of some degrees is
@@ -60,9 +56,11 @@ class Search {
         parts_(read_machine_and_work(request.experiment, request.overrides, cache_.loader())),
         simulator_(request, loader()),
         limits_(limits_of(parts_.machine, parts_.workload, request.devices, request.full)),
-        forecaster_(simulator_.experiment(), parts_.workload, simulator_.base()) {
+        forecaster_(simulator_.experiment(), parts_.workload, simulator_.base()),
+        text_(request, loader()) {
     limits_.adapters = simulator_.base().has_adapters() ? simulator_.base().adapters : 0;
     find_kept();
+    refuse_if_none_has(request.kept, limits_);
     cache_.close();  // all files have been read, once on every rank
     ledger_.emplace(request, cache_.hash(request.overrides, simulator_.experiment().files),
                     communicator);
@@ -81,6 +79,10 @@ class Search {
     }
     const std::vector<Proposal> seen = std::exchange(outcome_.proposals, {});
     ranking_ = rank(degrees);
+    if (forecaster_.checks_peaks() && ranking_.fastest.empty() && !ranking_.stopped) {
+      forecaster_.check_peaks(false);
+      ranking_ = rank(degrees);
+    }
     outcome_.candidates = ranking_.all;
     outcome_.impossible = ranking_.unplaced;
     outcome_.too_large = ranking_.too_large;
@@ -226,7 +228,10 @@ class Search {
     }
     own = simulator_.simulate_own(request_, loader());
     if (own.status == "finished") {
+      const bool checks = forecaster_.checks_peaks();
+      forecaster_.check_peaks(false);  // it is simulated whatever it fills
       own.estimate = estimate_of(limits_.own, forecaster_);
+      forecaster_.check_peaks(checks);
       ledger_->keep(own);
     }
     return own;
@@ -248,29 +253,23 @@ class Search {
     }
   }
 
-  // How many more may be simulated, after so many and their events.
-  std::size_t left_of(std::size_t done, double events) const {
-    if (request_.simulated > 0) {
-      return request_.simulated - done;
+  // While all have been short, those that may be faster by their bounds; then by their estimates.
+  std::vector<std::size_t> next_of(const Choice& choice, const Budget& budget) const {
+    if (outcome_.by_stages()) {
+      return choice.next_of_large(std::min(at_a_time_of_large, budget.left()));
     }
-    if (done < usual_number) {
-      return usual_number - done;
-    }
-    return events < most_events_of_usual ? at_a_time : 0;
+    const std::size_t most = std::min(at_a_time, budget.left());
+    return budget.is_small() ? choice.next_by_bounds(most) : choice.next(most);
   }
 
   void simulate_candidates() {
-    Choice choice(ranking_.fastest);
-    if (!outcome_.proposals.empty()) {
+    Choice choice(ranking_.fastest, outcome_.by_stages() ? least_margin_of_large : least_margin);
+    if (!outcome_.proposals.empty() && !falls_behind(outcome_.proposals.front())) {
       choice.beat(outcome_.proposals.front().iteration);
     }
-    std::size_t done = 0;
-    double events = 0;
+    Budget budget(request_.simulated);
     while (outcome_.complete) {
-      const std::size_t left = left_of(done, events);
-      const std::vector<std::size_t> numbers =
-          outcome_.by_stages() ? choice.next_of_large(std::min(at_a_time_of_large, left))
-                               : choice.next(std::min(at_a_time, left));
+      const std::vector<std::size_t> numbers = next_of(choice, budget);
       if (numbers.empty()) {
         break;
       }
@@ -278,15 +277,14 @@ class Search {
       for (const std::size_t number : numbers) {
         jobs.push_back(proposal_of(ranking_.fastest[number]));
         jobs.back().repeats = choice.may_repeat(number);
-        events += events_of(ranking_.fastest[number], limits_.batch);
+        budget.spend(events_of(ranking_.fastest[number], limits_.batch));
       }
       const std::vector<Proposal> results = simulate_all(jobs);
       for (std::size_t i = 0; i < results.size(); ++i) {
         learn(choice, numbers[i], results[i]);
       }
-      done += numbers.size();
       count(choice);
-      tell(done);
+      tell(budget.done());
     }
     lay_out();
     count(choice);
@@ -294,7 +292,7 @@ class Search {
 
   // Brute force.
   void simulate_every() {
-    Choice choice(ranking_.fastest);
+    Choice choice(ranking_.fastest, least_margin);
     const std::size_t all = ranking_.fastest.size();
     for (std::size_t first = 0; first < all && outcome_.complete; first += at_a_time_of_all) {
       const std::size_t end = std::min(all, first + at_a_time_of_all);
@@ -313,10 +311,15 @@ class Search {
 
   void learn(Choice& choice, std::size_t number, const Proposal& result) {
     if (result.status != stopped) {
-      choice.learn(number, result.status == "finished" ? result.iteration : SimTime::never(),
-                   result.repeats);
+      const bool counts = result.status == "finished" && !falls_behind(result);
+      choice.learn(number, counts ? result.iteration : SimTime::never(), result.repeats);
     }
     take(result);
+  }
+
+  // Where others fit, what overfills a channel is no answer.
+  bool falls_behind(const Proposal& proposal) const {
+    return proposal.overfills() && forecaster_.checks_peaks();
   }
 
   void count(const Choice& choice) {
@@ -380,11 +383,16 @@ class Search {
   }
 
   void take(const Proposal& result) {
-    if (result.status == "finished") {
+    if (falls_behind(result)) {
+      outcome_.fallen_out.push_back(
+          {result.title() + ", " + result.candidate->layout, "too large", result.message});
+    } else if (result.status == "finished") {
       outcome_.violated += result.iteration < result.bound ? 1 : 0;
-      const auto place = std::upper_bound(
-          outcome_.proposals.begin(), outcome_.proposals.end(), result,
-          [](const Proposal& a, const Proposal& b) { return a.iteration < b.iteration; });
+      const auto place = std::upper_bound(outcome_.proposals.begin(), outcome_.proposals.end(),
+                                          result, [this](const Proposal& a, const Proposal& b) {
+                                            return std::pair(falls_behind(a), a.iteration) <
+                                                   std::pair(falls_behind(b), b.iteration);
+                                          });
       const bool is_best = place == outcome_.proposals.begin();
       outcome_.proposals.insert(place, result);
       if (is_best) {
@@ -406,22 +414,14 @@ class Search {
   }
 
   void write(bool has_ended) {
-    outcome_.strategy_yaml = best_strategy(has_ended);
+    outcome_.strategy_yaml = text_.best_of(outcome_, has_ended);
     if (!outcome_.proposals.empty()) {
-      outcome_.notes = outcome_.proposals.front().candidate ? written_notes_ : notes_of_own();
+      outcome_.notes = text_.notes_of(outcome_);
+      note_overfilled(outcome_);
     }
+    const bool complete = std::exchange(outcome_.complete, has_ended);  // as the files say
     comm::on_first_rank(communicator_, [&] { ledger_->write(outcome_, ranking_.fastest); });
-  }
-
-  // Of the experiment as its file has it.
-  const std::vector<std::string>& notes_of_own() {
-    if (!own_notes_) {
-      std::vector<std::string> settings = request_.overrides;
-      settings.insert(settings.end(), usual_settings.begin(), usual_settings.end());
-      own_notes_ = notes_about_others(
-          sim::read_experiment(request_.experiment, settings, loader()).notes, {});
-    }
-    return *own_notes_;
+    outcome_.complete = complete;
   }
 
   SearchOutcome finish() {
@@ -430,47 +430,6 @@ class Search {
     }
     write(outcome_.complete);
     return std::move(outcome_);
-  }
-
-  std::string best_strategy(bool has_ended) {
-    if (outcome_.proposals.empty()) {
-      return "";
-    }
-    const Proposal& best = outcome_.proposals.front();
-    const std::string key = best.candidate ? best.candidate->key() : "own";
-    if (key != written_key_) {
-      written_ = strategy_of(best);
-      written_key_ = key;
-    }
-    return std::string(heading) +
-           (has_ended ? "" : "# The search had not ended: " + outcome_.how_far() + ".\n") +
-           written_;
-  }
-
-  // With all its defaults, below the heading. Where its roles lie is given when it was looked for.
-  std::string strategy_of(const Proposal& proposal) {
-    std::vector<std::string> own;
-    std::vector<std::string> settings{"run.trace=none", "run.weights=none"};
-    std::string name = "the experiment's own, which is the fastest";
-    if (proposal.candidate) {
-      own = proposal.candidate->settings(outcome_.placement);
-      settings.insert(settings.end(), own.begin(), own.end());
-      settings.emplace_back("strategy.order=[]");
-      name = proposal.title() + ", " + proposal.candidate->layout;
-    }
-    if (!proposal.tiles.empty()) {
-      settings.push_back("strategy.placement={layout: given, tiles: " + proposal.tiles + "}");
-    }
-    const sim::Experiment best = sim::read_single_job_experiment(
-        request_.experiment, request_.overrides, settings, loader());
-    written_notes_ = notes_about_others(best.notes, own);
-    config::Diagnostics diagnostics;
-    const config::Value root = config::parse("resolved", best.resolved, diagnostics);
-    diagnostics.throw_if_any();
-    return "# " + name + ".\n# For " + parts_.workload.name + " on " + parts_.machine.name +
-           ": an iteration takes " + to_string(proposal.iteration) +
-           (outcome_.by_stages() ? ", simulated with one tile for each stage" : "") + ".\n" +
-           config::to_yaml(root.find("strategy")->value);
   }
 
   const SearchRequest& request_;
@@ -485,17 +444,10 @@ class Search {
   std::optional<Ledger> ledger_;
   Ranking ranking_;
   SearchOutcome outcome_;
-  std::string written_;
-  std::string written_key_;
-  std::vector<std::string> written_notes_;  // of that key
-  std::optional<std::vector<std::string>> own_notes_;
+  StrategyText text_;
 };
 
 }  // namespace
-
-bool begins_as_proposal(std::string_view text) {
-  return text.starts_with(heading);
-}
 
 SearchOutcome search_strategies(const SearchRequest& request, comm::Communicator& communicator,
                                 const config::TextLoader& load) {

@@ -49,7 +49,7 @@ class FaultyTopology final : public Topology {
   }
   const GivenRoutes* given_routes() const override { return sound_->given_routes(); }
   bool has_dead_links() const override { return dead_; }
-  WayRule way_rule() const override { return sound_->way_rule(); }
+  RouteRule route_rule() const override { return sound_->route_rule(); }
   // Where the usual one would cross dead links or go by distances that are no more: on grids one
   // way for each pair as before, elsewhere spread over the equal ways that are left.
   std::string default_routing() const override {
@@ -89,7 +89,7 @@ class FaultyTopology final : public Topology {
   }
 
   bool changes_distances() const {
-    return dead_ || (!slower_.empty() && way_rule().by == WayLength::bandwidth);
+    return dead_ || (!slower_.empty() && route_rule().by == RouteLength::bandwidth);
   }
 
   std::unique_ptr<Topology> sound_;

@@ -18,7 +18,7 @@ const RequiredKey<Bandwidth> bandwidth_key{"bandwidth",
 const Key<SimTime> latency_key{"latency", SimTime::zero(), "of a copy between them",
                                config::at_least(SimTime::zero())};
 const Key<Bytes> memory_key{"memory", Bytes(0), "of the host, for all its devices; 0: any"};
-const Key<std::uint32_t> devices_key{"devices", 1, "that share the host",
+const Key<std::uint32_t> devices_key{"devices", Host{}.devices, "that share the host",
                                      config::between(1U, 1U << 20U)};
 const Key<Bandwidth> memory_bandwidth_key{
     "memory_bandwidth", Bandwidth(),

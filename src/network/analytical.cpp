@@ -231,12 +231,12 @@ const config::Key<SimTime> message_tick{
     "message_tick", least_tick,
     "times of messages on links are cut to a multiple of it (1 ns: as ASTRA-sim 2.0)",
     config::at_least(least_tick)};
-const config::ChoiceKey<bool> shared_ports{
-    "ports",
-    {{"free", false}, {"shared", true}},
-    "by topology",
-    "free: messages share nothing; shared: those that leave a node by one link go one after the "
-    "other. By topology: shared on clusters, else free"};
+const auto shared_ports =
+    config::ChoiceKey<bool>(
+        "ports", {{"free", false}, {"shared", true}}, "by topology",
+        "free: messages share nothing; shared: those that leave a node by one link go one after "
+        "the other. By topology: shared on clusters, else free")
+        .derived();
 
 std::unique_ptr<NetworkModel> make(config::Section& section, const machine::Machine& machine) {
   std::string routing = read_routing(section, machine);

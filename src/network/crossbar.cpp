@@ -238,8 +238,9 @@ std::unique_ptr<NetworkModel> make_crossbar(config::Section& section,
   if (largest == 0) {
     section.error("port_bandwidth", "ports carry at least 233 B/s");
   }
-  settings.packet_size = std::clamp<std::uint64_t>(
-      settings.packet_size, 1, std::clamp<std::uint64_t>(largest, 1, packet_field));
+  const std::uint64_t most = std::clamp<std::uint64_t>(largest, 1, packet_field);
+  tell_of_cut_packets(section, settings.packet_size, most);
+  settings.packet_size = std::clamp<std::uint64_t>(settings.packet_size, 1, most);
   return std::make_unique<CrossbarModel>(std::move(settings), routing);
 }
 

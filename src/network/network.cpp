@@ -95,9 +95,11 @@ const config::ChoiceKey<collective::Library>& library() {
   return key;
 }
 
+constexpr std::uint32_t usual_generation = 2;
+
 const config::Key<std::uint32_t>& nvswitch_generation() {
   static const config::Key<std::uint32_t> key{
-      "nvswitch_generation", 2,
+      "nvswitch_generation", usual_generation,
       "of the servers' switches, for library: nccl: with the third (H100) or a later one "
       "accelerators are taken for Hopper and the switches add up what they send (NVLink SHARP); "
       "before it, for Ampere",
@@ -154,11 +156,16 @@ collective::LibrarySettings read_library(config::Section& section) {
   constexpr std::uint32_t first_that_adds_up = 3;
   collective::LibrarySettings settings;
   settings.library = library().read(section);
-  const bool adds_up = nvswitch_generation().read(section) >= first_that_adds_up;
+  const std::uint32_t generation = nvswitch_generation().read(section);
+  const bool adds_up = generation >= first_that_adds_up;
   settings.device = adds_up ? collective::LibraryDevice::hopper : collective::LibraryDevice::ampere;
   const bool asked = nvls().read(section);
   settings.nvls = adds_up && asked;
-  if (!asked && settings.library == collective::Library::none) {
+  const bool is_none = settings.library == collective::Library::none;
+  if (is_none && generation != usual_generation) {
+    config::note_without_effect(section, nvswitch_generation().key(), "library: none");
+  }
+  if (!asked && is_none) {
     config::note_without_effect(section, nvls().key(), "library: none");
   } else if (!asked && !adds_up) {
     config::note_without_effect(section, nvls().key(), "nvswitch_generation below 3");

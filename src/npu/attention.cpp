@@ -103,12 +103,12 @@ class TiledAttention final : public TiledOperator {
     return vector_work("softmax") + vector_work("mul") + vector_work("div");
   }
 
-  Tile tile(std::uint64_t group, std::uint64_t step) const override {
+  OperatorTile tile(std::uint64_t group, std::uint64_t step) const override {
     const std::uint64_t part = group % queries_.parts();
     const std::uint64_t head = group / queries_.parts() % spec_.kv_heads;
     const std::uint64_t number = group / queries_.parts() / spec_.kv_heads;
     const std::uint64_t e = element_.count();
-    Tile tile;
+    OperatorTile tile;
     tile.shape = (queries_.is_last(part) ? 1U : 0U) | (step == 0 ? 2U : 0U) |
                  (keys_.is_last(step) ? 4U : 0U) | (step % 2 == 1 ? 8U : 0U) |
                  (part == 0 && step == 0 && spec_.append > 0 ? 16U : 0U);

@@ -42,7 +42,7 @@ LeastWork least_work(const TiledOperator& op, std::uint64_t number, std::uint64_
   };
   const auto sums_of = [](const TileProgram& program) {
     Sums sums{.instructions = program.code.size(), .loaded = program.loaded().count()};
-    for (const Instruction& one : program.code) {
+    for (const CoreInstruction& one : program.code) {
       const bool is_product = one.opcode == Opcode::gemm || one.opcode == Opcode::gemm_preload;
       (is_product ? sums.array : sums.vector) += one.cycles;
     }

@@ -13,14 +13,14 @@ class Nothing final : public TiledOperator {
   std::array<std::uint64_t, output_dimensions> output() const override { return {}; }
   std::uint64_t groups() const override { return 0; }
   VectorWork vector_passes() const override { return {}; }
-  Tile tile(std::uint64_t, std::uint64_t) const override { return none(); }
+  OperatorTile tile(std::uint64_t, std::uint64_t) const override { return none(); }
   TileProgram program(std::uint64_t) const override {
     none();
     return {};
   }
 
  private:
-  static Tile none() { throw InternalError("a tile of an operator without tiles"); }
+  static OperatorTile none() { throw InternalError("a tile of an operator without tiles"); }
 
   std::vector<Operand> operands_;
 };

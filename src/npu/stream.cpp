@@ -44,10 +44,10 @@ class TiledStream final : public TiledOperator {
     return static_cast<double>(spec_.rows * spec_.columns) * static_cast<double>(spec_.work.flops);
   }
 
-  Tile tile(std::uint64_t group, std::uint64_t) const override {
+  OperatorTile tile(std::uint64_t group, std::uint64_t) const override {
     const Place place = place_of(group);
     const std::uint64_t e = element_.count();
-    Tile tile;
+    OperatorTile tile;
     // Inputs that serve some columns alone make all parts of the columns different.
     tile.shape = (rows_.is_last(place.row) ? 1U : 0U) | (shape_of(place.column) << 1U);
     tile.output = {Range{0, 1}, rows_.range(place.row), columns_.range(place.column), Range{0, 1}};

@@ -52,10 +52,10 @@ class WholeHeads final : public TiledOperator {
   double vector_flops() const override { return flops_of_scores(spec_); }
   VectorWork vector_passes() const override { return vector_work("softmax"); }
 
-  Tile tile(std::uint64_t group, std::uint64_t) const override {
+  OperatorTile tile(std::uint64_t group, std::uint64_t) const override {
     const std::uint64_t number = group / spec_.heads;
     const std::uint64_t head = group % spec_.heads;
-    Tile tile;
+    OperatorTile tile;
     tile.output = {Range{number, number + 1}, Range{head, head + 1}, Range{0, spec_.queries},
                    Range{0, spec_.value_width}};
     tile.depth = {0, spec_.keys};

@@ -259,7 +259,10 @@ void Builder::infer(Node& node, const Step& step) {
     if (known) {
       node.unknown.clear();  // the file says what could not be found out
     } else if (options_.unknown == Unknown::refuse) {
-      fail(step.node, reason.why + "; --unknown traffic takes it as memory traffic");
+      fail(step.node,
+           reason.why + "; " +
+               (options_.wording == Wording::options ? "--unknown traffic" : "'unknown: traffic'") +
+               " takes it as memory traffic");
     } else {
       note("not understood: " + node.kind() + " ('" + node.name + "'): " + reason.why);
     }
@@ -378,15 +381,16 @@ TensorIndex Builder::synthesize(const Step& step, const std::string& op, Attribu
 }
 
 std::vector<std::string> Builder::unused_choices() const {
+  const bool by_options = options_.wording == Wording::options;
   std::vector<std::string> unused;
   for (const auto& [name, branch] : options_.branches) {
     if (!used_choices_.contains("branch " + name) && name != "*") {
-      unused.push_back("branch " + name);
+      unused.push_back((by_options ? "--branch " : "branches: ") + name);
     }
   }
   for (const auto& [name, count] : options_.loops) {
     if (!used_choices_.contains("loop " + name) && name != "*") {
-      unused.push_back("loop " + name);
+      unused.push_back((by_options ? "--loop " : "loops: ") + name);
     }
   }
   return unused;

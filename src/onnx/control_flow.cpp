@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "builder.hpp"
+#include "choice_text.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::onnx {
@@ -43,8 +44,12 @@ void Builder::add_if(Step& step) {
   } else if (others != options_.branches.end()) {
     then_branch = others->second;
   } else {
-    fail(step.node, "its condition is not known; choose a branch with --branch '" + step.name +
-                        "=then' or '=else', or give the inputs that it follows from with --value");
+    const bool by_options = options_.wording == Wording::options;
+    fail(step.node, "its condition is not known; choose a branch with " +
+                        choice_text(options_, "branch", "branches", step.name, "then") + " or '" +
+                        (by_options ? "=" : "") +
+                        "else', or give the inputs that it follows from with " +
+                        (by_options ? "--value" : "'values'"));
   }
   const FileGraph& graph = body_of(step, then_branch ? "then_branch" : "else_branch");
   if (graph.outputs.size() != step.node.outputs.size()) {
@@ -102,7 +107,8 @@ void Builder::add_loop(Step& step) {
   const Values* const condition = values_of(step, 1);
   if (given < 0) {
     if (most == nullptr || most->real) {
-      fail(step.node, "how often it runs is not known; say so with --loop '" + step.name + "=N'");
+      fail(step.node, "how often it runs is not known; say so with " +
+                          choice_text(options_, "loop", "loops", step.name, "N"));
     }
     const bool begins = condition == nullptr || condition->as_real(0) != 0;
     count = begins ? std::max<std::int64_t>(0, most->integers[0]) : 0;

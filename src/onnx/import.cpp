@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "builder.hpp"
+#include "choice_text.hpp"
 #include "model_file.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/file.hpp"
@@ -72,8 +73,8 @@ class Inputs {
       return given->second;
     }
     if (!declared.has_shape) {
-      complain("input '" + declared.name + "' has no shape; give it with --shape '" +
-               declared.name + "=…'");
+      complain("input '" + declared.name + "' has no shape; give it with " +
+               choice_text(options_, "shape", "shapes", declared.name, "…"));
       return {};
     }
     Shape shape = declared.sides;
@@ -91,7 +92,8 @@ class Inputs {
       if (found == options_.dimensions.end()) {
         if (unbound_.insert(name).second) {
           complain("dimension '" + name + "' of input '" + declared.name +
-                   "' is dynamic; bind it with --dim '" + name + "=N'");
+                   "' is dynamic; bind it with " +
+                   choice_text(options_, "dim", "dimensions", name, "N"));
         }
         shape[i] = 1;
         continue;
@@ -228,7 +230,7 @@ Import import_model(const std::string& bytes, const std::string& path,
     }
   }
   for (const std::string& choice : builder.unused_choices()) {
-    throw ConfigError(Diagnostic{path, 0, 0, "--" + choice + ": there is no such node"});
+    throw ConfigError(Diagnostic{path, 0, 0, choice + ": there is no such node"});
   }
   result.without_data = file.without_data;
   builder.finish_notices();

@@ -28,6 +28,13 @@ struct Template {
   workload::Issue issue{};  // of execute
 };
 
+// Of the node of a member: its part, or the vector.
+Bytes bytes_at_each(const Instruction& collective, std::uint64_t members) {
+  return Bytes(workload::counts_parts(collective.collective)
+                   ? (collective.bytes + members - 1) / members
+                   : collective.bytes);
+}
+
 // Walks through a program as a tile would, and notes what each instruction waits for.
 class GraphWalk {
  public:
@@ -138,12 +145,12 @@ class PlanSource final : public workload::GraphSource {
   }
   const workload::GraphGroups& groups() const override { return groups_; }
 
-  std::optional<workload::GraphLook> known() const override {
-    workload::GraphLook look;
-    look.is_issued = true;
-    look.names.insert(plan_.names.begin(), plan_.names.end());
+  std::optional<workload::GraphSurvey> known() const override {
+    workload::GraphSurvey survey;
+    survey.is_issued = true;
+    survey.names.insert(plan_.names.begin(), plan_.names.end());
     for (const EntityId node : npus_) {
-      look.at_work.push_back(plan_.placement.role_number(node) != Placement::unused);
+      survey.at_work.push_back(plan_.placement.role_number(node) != Placement::unused);
     }
     std::vector<Wide> of_stage;
     for (const Stage& stage : plan_.stages) {
@@ -151,36 +158,36 @@ class PlanSource final : public workload::GraphSource {
     }
     for (const EntityId node : npus_) {
       const std::uint32_t role = plan_.placement.role_number(node);
-      look.computed_bytes.push_back(
+      survey.computed_bytes.push_back(
           role == Placement::unused ? 0 : of_stage[plan_.placement.role(role).stage]);
     }
     for (const std::vector<Template>& nodes : nodes_) {
       const std::uint64_t tiles = plan_.stage_tiles();
-      look.nodes += nodes.size() * tiles;
+      survey.nodes += nodes.size() * tiles;
       for (const Template& node : nodes) {
         const Instruction& instruction = *node.instruction;
         if (instruction.action == Action::execute) {
           const workload::Operation& operation = plan_.operations[instruction.operation];
           const double flops =
               static_cast<double>(operation.flops.count()) * static_cast<double>(tiles);
-          look.flops += flops;
-          look.flops_of_types[operation.data_type] += flops;
-          look.has_vector_work = look.has_vector_work || !operation.is_matrix_product();
+          survey.flops += flops;
+          survey.flops_of_types[operation.data_type] += flops;
+          survey.has_vector_work = survey.has_vector_work || !operation.is_matrix_product();
         } else if (instruction.action == Action::read || instruction.action == Action::write) {
-          look.local_accesses += tiles;
+          survey.local_accesses += tiles;
         } else if (instruction.action == Action::collective ||
                    instruction.action == Action::start_collective) {
           GraphNode at_each;
           at_each.collective = instruction.collective;
-          at_each.bytes = Bytes(instruction.bytes);
+          at_each.bytes = bytes_at_each(instruction, plan_.group(instruction.group).together());
           at_each.channels = plan_.group(instruction.group).channels;
-          look.add_collective(at_each, tiles);
+          survey.add_collective(at_each, tiles);
         } else if (instruction.action == Action::send) {
-          look.sends += tiles;
+          survey.sends += tiles;
         }
       }
     }
-    return look;
+    return survey;
   }
 
   std::vector<GraphNode> read(std::uint32_t npu, workload::GraphPosition& position,
@@ -273,9 +280,7 @@ class PlanSource final : public workload::GraphSource {
     node.collective = instruction.collective;
     node.group = name_of(instruction.group, members.front());
     node.channels = plan_.group(instruction.group).channels;
-    if (workload::counts_parts(node.collective)) {
-      node.bytes = Bytes((instruction.bytes + members.size() - 1) / members.size());
-    }
+    node.bytes = bytes_at_each(instruction, members.size());
   }
 
   std::uint32_t npu_of_role(std::uint32_t role) const {

@@ -11,6 +11,8 @@
 namespace tessera::plan {
 namespace {
 
+constexpr std::uint32_t slots_of_a_kind = 2;  // of layers in turn
+
 // Nothing that replicas say to each other, and boundaries that cost nothing but a message. Where
 // there are more stages weights that layers share have copies, but for a V, whose last layers lie
 // beside the first.
@@ -44,6 +46,7 @@ void add(const Instruction& instruction, const std::vector<workload::Operation>&
       [[fallthrough]];
     case Action::read:
       outline.accessed += Bytes(instruction.bytes);
+      outline.of_kinds[instruction.slot / slots_of_a_kind] += Bytes(instruction.bytes);
       break;
     default:
       break;
@@ -83,6 +86,14 @@ Bytes boundary_of(const Cutter& cutter, const Strategy& strategy, const workload
 }
 
 }  // namespace
+
+Bytes PassOutline::most_of_a_kind() const {
+  Bytes most;
+  for (const auto& [kind, bytes] : of_kinds) {
+    most = std::max(most, bytes);
+  }
+  return most;
+}
 
 LayerState& LayerState::operator+=(const LayerState& other) {
   weights += other.weights;

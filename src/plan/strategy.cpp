@@ -23,8 +23,9 @@ using Count = std::uint32_t;
 
 constexpr config::Range<Count> counted{1, std::numeric_limits<std::int32_t>::max()};
 
-const Key<Count> micro_batch = counted_in(
-    "samples", Key<Count>("micro_batch", 1, "size of a micro-batch in one replica", counted));
+const Key<Count> micro_batch =
+    counted_in("samples", Key<Count>("micro_batch", Strategy{}.micro_batch,
+                                     "size of a micro-batch in one replica", counted));
 
 void read_batch(config::Section& section, const workload::Workload& workload, Strategy& strategy) {
   strategy.micro_batch = micro_batch.read(section);
@@ -110,7 +111,7 @@ void check_experts(config::Section& section, const workload::Workload& workload,
   }
 }
 
-const Key<Count> chunks{"chunks", 1, "chunks of layers a stage holds", counted};
+const Key<Count> chunks{"chunks", Strategy{}.chunks, "chunks of layers a stage holds", counted};
 const NameKey schedule =
     NameKey(
         "schedule", [] { return schedules().names(); }, "1f1b",
@@ -166,8 +167,8 @@ const ChoiceKey<Boundary> boundary{
     "by the next stage; broadcast: adapters send it, and broadcast it in the next stage; "
     "reduced: adapters send sums over parts of the group, added up in the next stage"};
 const Key<Count> adapters = counted_in(
-    "tiles",
-    Key<Count>("adapters", 1, "of a tensor group, with boundary broadcast or reduced", counted));
+    "tiles", Key<Count>("adapters", Strategy{}.adapters,
+                        "of a tensor group, with boundary broadcast or reduced", counted));
 
 void read_boundary(config::Section& section, Strategy& strategy) {
   strategy.boundary = boundary.read(section);
@@ -196,10 +197,14 @@ void read_boundary(config::Section& section, Strategy& strategy) {
 
 const OtherKey sharding{"sharding", "mapping", "none",
                         "explicit parallelism: {operator: {samples, rows, columns, depth}}"};
-const Key<Count> cut_samples{"sharding.NAME.samples", 1, "parts of a micro-batch", counted};
-const Key<Count> cut_rows{"sharding.NAME.rows", 1, "parts of the rows of the output", counted};
-const Key<Count> cut_columns{"sharding.NAME.columns", 1, "parts of its columns", counted};
-const Key<Count> cut_depth{"sharding.NAME.depth", 1, "parts of what is summed up", counted};
+const Key<Count> cut_samples{"sharding.NAME.samples", Cut{}.samples, "parts of a micro-batch",
+                             counted};
+const Key<Count> cut_rows{"sharding.NAME.rows", Cut{}.rows, "parts of the rows of the output",
+                          counted};
+const Key<Count> cut_columns{"sharding.NAME.columns", Cut{}.columns, "parts of its columns",
+                             counted};
+const Key<Count> cut_depth{"sharding.NAME.depth", Cut{}.depth, "parts of what is summed up",
+                           counted};
 
 // Explicit parallelism of operators: {pattern: {samples, rows, columns, depth}, …}.
 void read_cuts(config::Section& section, Strategy& strategy) {
@@ -227,12 +232,13 @@ std::vector<std::string> algorithms_in_step() {
   return names;
 }
 
-const Key<Count> pipeline{"pipeline", 1, "stages of the pipeline", counted};
-const Key<Count> tensor{"tensor", 1, "tensor-parallel degree", counted};
-const Key<Count> data{"data", 1, "data-parallel degree", counted};
-const Key<Count> context{"context", 1, "parts that the tokens of a sample are cut in", counted};
-const Key<Count> expert{"expert", 1, "replicas (of data * context) that share out the experts",
-                        counted};
+const Key<Count> pipeline{"pipeline", Degrees{}.pipeline, "stages of the pipeline", counted};
+const Key<Count> tensor{"tensor", Degrees{}.tensor, "tensor-parallel degree", counted};
+const Key<Count> data{"data", Degrees{}.data, "data-parallel degree", counted};
+const Key<Count> context{"context", Strategy{}.context,
+                         "parts that the tokens of a sample are cut in", counted};
+const Key<Count> expert{"expert", Strategy{}.expert,
+                        "replicas (of data * context) that share out the experts", counted};
 const Key<bool> sequence_parallel{"sequence_parallel", false,
                                   "cut what tensor parallelism leaves whole along the tokens"};
 const ChoiceKey<Recompute> recompute{

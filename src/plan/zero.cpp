@@ -37,7 +37,7 @@ const ChoiceKey<Prefetch> prefetch{
     "forward, or none: a gather begins when that layer is over"};
 const Key<Count> prefetch_layers = counted_in(
     "layers",
-    Key<Count>("prefetch_layers", 1,
+    Key<Count>("prefetch_layers", Strategy{}.prefetch_layers,
                "of prefetch, by layer: whose weights are gathered, or are on their way, while one "
                "is computed; 1 is what FSDP's limit_all_gathers leaves",
                config::between<Count>(1, most_layers_ahead)));

@@ -13,11 +13,11 @@ bool Cache::take(std::uint64_t blocks, GivenUp* given_up) {
       return false;
     }
     const auto oldest = prefixes_.find(idle_.begin()->second);
-    taken_ -= oldest->second.blocks;
-    idle_blocks_ -= oldest->second.blocks;
+    taken_ -= oldest->second.all_blocks();
+    idle_blocks_ -= oldest->second.all_blocks();
     if (given_up != nullptr) {
       const Prefix& left = oldest->second;
-      given_up->push_back({left.number, static_cast<std::uint32_t>(left.tokens), left.blocks});
+      given_up->push_back({left.number, left.tokens, left.blocks});
     }
     prefixes_.erase(oldest);
     idle_.erase(idle_.begin());
@@ -32,16 +32,16 @@ std::uint32_t Cache::use_prefix(std::uint32_t prefix, std::uint32_t tokens) {
   if (prefix == 0 || found == prefixes_.end()) {
     return 0;
   }
-  const std::uint64_t kept = found->second.tokens;
+  const std::uint32_t kept = found->second.tokens;
   if (kept > tokens) {
     return 0;
   }
   if (found->second.users++ == 0) {
     idle_.erase({found->second.last_use, prefix});
-    idle_blocks_ -= found->second.blocks;
+    idle_blocks_ -= found->second.all_blocks();
   }
   found->second.last_use = ++uses_;
-  return static_cast<std::uint32_t>(kept);
+  return kept;
 }
 
 void Cache::let_go(std::uint32_t prefix) {
@@ -50,23 +50,29 @@ void Cache::let_go(std::uint32_t prefix) {
   found.last_use = ++uses_;
   if (--found.users == 0) {
     idle_.emplace(found.last_use, prefix);
-    idle_blocks_ += found.blocks;
+    idle_blocks_ += found.all_blocks();
   }
 }
 
 std::uint64_t Cache::keep_prefix(std::uint32_t prefix, std::uint32_t tokens, std::uint64_t blocks) {
-  const std::uint64_t whole = tokens / block_ * std::uint64_t{block_};
+  const std::uint32_t whole = tokens / block_ * block_;
   if (prefix == 0 || whole == 0 || prefixes_.contains(prefix)) {
     return 0;
   }
-  prefixes_[prefix] = {prefix, 1, whole, blocks, ++uses_};
+  prefixes_[prefix] = {prefix, 1, whole, 0, blocks, ++uses_};
   return blocks;
+}
+
+std::uint64_t Cache::lacking_copy(std::uint32_t prefix) const {
+  const Prefix& found = prefixes_.at(prefix);
+  const std::uint32_t copies = 1 + found.more_copies;
+  return copies < std::min(found.users, units_) ? found.blocks : 0;
 }
 
 std::uint64_t Cache::of_prefixes() const {
   return std::accumulate(
       prefixes_.begin(), prefixes_.end(), std::uint64_t{0},
-      [](std::uint64_t sum, const auto& entry) { return sum + entry.second.blocks; });
+      [](std::uint64_t sum, const auto& entry) { return sum + entry.second.all_blocks(); });
 }
 
 void Cache::save(pdes::StateWriter& writer) const {
@@ -93,7 +99,7 @@ void Cache::restore(pdes::StateReader& reader) {
     prefixes_[prefix.number] = prefix;
     if (prefix.users == 0) {
       idle_.emplace(prefix.last_use, prefix.number);
-      idle_blocks_ += prefix.blocks;
+      idle_blocks_ += prefix.all_blocks();
     }
   }
 }

@@ -29,7 +29,7 @@ SequenceCache::SequenceCache(const BatchOptions& options, const RequestSource* r
     : block_(options.block),
       layout_(options.layout),
       step_tokens_(options.chunk > 0 ? options.chunk : options.tokens),
-      cache_(options.block, options.blocks),
+      cache_(options.block, options.blocks, options.units),
       requests_(requests != nullptr && requests->piece_tokens() > 0 ? requests : nullptr) {
   if (options.tier) {
     tier_.emplace(*options.tier);
@@ -57,6 +57,18 @@ bool SequenceCache::take(std::uint64_t blocks) {
   }
   given_up_.clear();
   return is_there;
+}
+
+bool SequenceCache::copy(std::uint32_t prefix) {
+  const std::uint64_t blocks = cache_.lacking_copy(prefix);
+  if (blocks == 0) {
+    return true;
+  }
+  if (!take(blocks)) {
+    return false;
+  }
+  cache_.add_copy(prefix);
+  return true;
 }
 
 std::uint64_t SequenceCache::own_blocks(const Sequence& sequence, std::uint64_t queries) const {
@@ -148,6 +160,10 @@ void SequenceCache::keep_beginning(Sequence& sequence) {
 std::optional<std::uint32_t> SequenceCache::use(std::uint32_t prefix, std::uint32_t tokens,
                                                 const Sequence& sequence) {
   const std::uint32_t there = cache_.use_prefix(prefix, tokens);
+  if (there > 0 && !copy(prefix)) {  // it is computed again
+    cache_.let_go(prefix);
+    return 0;
+  }
   const bool is_far = there == 0 && prefix != 0 && tier_ && !cache_.has_prefix(prefix);
   const std::uint64_t blocks = is_far ? tier_->blocks_of(prefix) : 0;
   if (blocks == 0 || tier_->tokens_of(prefix) > tokens) {
@@ -259,6 +275,12 @@ bool SequenceCache::use_kinds_of_pieces(Sequence& sequence) {
     cache_.use_prefix(pieces[piece], piece_tokens());
     if (layout_.windowed > 0 && piece >= sequence.sees_from) {
       cache_.use_prefix(windowed_of(pieces[piece]), piece_tokens());
+    }
+  }
+  for (std::uint32_t piece = 0; piece < best; ++piece) {  // now that none of them is given up
+    copy(pieces[piece]);
+    if (layout_.windowed > 0 && piece >= sequence.sees_from) {
+      copy(windowed_of(pieces[piece]));
     }
   }
   if (best > 0 && layout_.states > 0) {  // it is copied

@@ -56,6 +56,8 @@ class SequenceCache {
 
  private:
   bool take(std::uint64_t blocks);
+  // Its users have one more, on units of their own. False: there is no room for a copy.
+  bool copy(std::uint32_t prefix);
   // Of its own, with so many more tokens.
   std::uint64_t own_blocks(const Sequence& sequence, std::uint64_t queries) const;
   // Tokens up to which layers with a window have what it sees in a beginning that it shares.

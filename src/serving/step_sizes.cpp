@@ -20,11 +20,14 @@ constexpr unsigned window_key_bits = 30;   // of all sequences of a step
 constexpr unsigned window_pair_bits = 42;  // of twice_pairs
 constexpr unsigned chunk_bits = 21;        // of a step
 constexpr unsigned chunk_pair_bits = 34;
+// In the third word: the fifth has `spread_tokens` in place of adapters.
+constexpr std::uint64_t spread_flag = std::uint64_t{1} << 63U;
 constexpr std::uint64_t block_rows = workload::AttentionSizes::block_rows;
 static_assert(most_tokens / block_rows + most_sequences < 1U << block_bits);
 static_assert(most_keys < 1U << longest_key_bits && most_queries / block_rows < 1U << wide_bits);
 static_assert(2 * block_bits + longest_key_bits + wide_bits <= 64);
 static_assert(block_key_bits + adapter_bits + token_bits == 64);
+static_assert(pair_bits + sequence_bits < 64);
 static_assert(most_sequences == 1U << adapter_bits);
 static_assert(token_bits + 2 * sequence_bits == OperatorName::shape_bits);
 static_assert(most_tokens == 1U << token_bits && most_sequences < 1U << sequence_bits);
@@ -60,14 +63,17 @@ StepSizes StepSizes::in_window() const {
 StepSizes::Words StepSizes::words() const {
   ensure(tokens > 0 && tokens <= most_tokens, "a step has tokens, and not too many");
   ensure(adapted < most_tokens, "a step has not too many tokens with adapters");
+  ensure(spread_tokens <= most_tokens && (spread_tokens == 0 || adapters == 0),
+         "a step whose experts are spread has no adapters, and not too many tokens");
   return {(tokens - 1) | emitting << token_bits | generating << (token_bits + sequence_bits),
           generating_keys | prompt_keys << sum_bits,
-          twice_pairs | prompts << pair_bits,
+          twice_pairs | prompts << pair_bits | (spread_tokens > 0 ? spread_flag : 0),
           blocks | longest_blocks << block_bits | longest_keys << 2 * block_bits |
               most_blocks << (2 * block_bits + longest_key_bits),
           block_keys | (adapters > 0 ? (adapters - 1) << block_key_bits |
                                            adapted << (block_key_bits + adapter_bits)
-                                     : 0),
+                        : spread_tokens > 0 ? (spread_tokens - 1) << (block_key_bits + adapter_bits)
+                                            : 0),
           windowed.generating_keys | windowed.prompt_keys << window_key_bits,
           windowed.twice_pairs | windowed.longest_blocks << window_pair_bits,
           windowed.block_keys | windowed.longest_keys << block_key_bits,
@@ -82,13 +88,16 @@ StepSizes StepSizes::from(const Words& words) {
   sizes.generating_keys = bits(words[1], 0, sum_bits);
   sizes.prompt_keys = words[1] >> sum_bits;
   sizes.twice_pairs = bits(words[2], 0, pair_bits);
-  sizes.prompts = words[2] >> pair_bits;
+  sizes.prompts = bits(words[2], pair_bits, sequence_bits);
   sizes.blocks = bits(words[3], 0, block_bits);
   sizes.longest_blocks = bits(words[3], block_bits, block_bits);
   sizes.longest_keys = bits(words[3], 2 * block_bits, longest_key_bits);
   sizes.most_blocks = bits(words[3], 2 * block_bits + longest_key_bits, wide_bits);
   sizes.block_keys = bits(words[4], 0, block_key_bits);
-  sizes.adapted = words[4] >> (block_key_bits + adapter_bits);
+  const bool is_spread = (words[2] & spread_flag) != 0;
+  const std::uint64_t last = words[4] >> (block_key_bits + adapter_bits);
+  sizes.spread_tokens = is_spread ? last + 1 : 0;
+  sizes.adapted = is_spread ? 0 : last;
   sizes.adapters = sizes.adapted > 0 ? bits(words[4], block_key_bits, adapter_bits) + 1 : 0;
   sizes.windowed = {bits(words[5], 0, window_key_bits),  words[5] >> window_key_bits,
                     bits(words[6], 0, window_pair_bits), bits(words[7], 0, block_key_bits),

@@ -69,6 +69,25 @@ bool names_a_part(const std::string& assignment) {
   return std::find(experiment_parts.begin(), experiment_parts.end(), key) != experiment_parts.end();
 }
 
+// Whether it sets a key within a part of one of a list of jobs, which may stand in a file.
+bool is_within_a_part_of_a_job(const std::string& assignment) {
+  const std::string key = assignment.substr(0, assignment.find('='));
+  const std::size_t list = key.find('.');
+  return list != std::string::npos && key.starts_with("workload.") &&
+         std::any_of(experiment_parts.begin(), experiment_parts.end(), [&](const char* part) {
+           return key.find("." + std::string(part) + ".", list) != std::string::npos;
+         });
+}
+
+void apply_overrides(Value& root, const std::vector<std::string>& overrides,
+                     bool (*is_meant)(const std::string&), Diagnostics& diagnostics) {
+  for (const std::string& assignment : overrides) {
+    if (is_meant(assignment)) {
+      config::apply_override(root, assignment, diagnostics);
+    }
+  }
+}
+
 // Its parts in place of those of the experiment.
 void put_in_place(Value job, Value& root) {
   for (const char* const key : {"workload", "strategy", "execution"}) {
@@ -91,24 +110,28 @@ config::Value read_configuration(const std::string& path, const std::vector<std:
                       "strategy");
   }
   diagnostics.throw_if_any();
-  for (const std::string& assignment : overrides) {
-    if (names_a_part(assignment)) {
-      config::apply_override(root, assignment, diagnostics);
-    }
-  }
+  apply_overrides(root, overrides, names_a_part, diagnostics);
   include_parts(root, load, diagnostics);
-  for (const std::string& assignment : overrides) {
-    if (!names_a_part(assignment)) {
-      config::apply_override(root, assignment, diagnostics);
-    }
-  }
-  include_files_of(root, load, diagnostics);
+  const auto comes_first = [](const std::string& assignment) {
+    return !names_a_part(assignment) && !is_within_a_part_of_a_job(assignment);
+  };
+  apply_overrides(root, overrides, comes_first, diagnostics);
   for (Value* const job : jobs_in(root)) {
     include_parts(*job, load, diagnostics);
+  }
+  apply_overrides(root, overrides, is_within_a_part_of_a_job, diagnostics);
+  include_files_of(root, load, diagnostics);
+  for (Value* const job : jobs_in(root)) {
     include_files_of(*job, load, diagnostics);
   }
   diagnostics.throw_if_any();
   return root;
+}
+
+std::string path_of_single_job(const std::string& path, const std::vector<std::string>& overrides,
+                               const config::TextLoader& load) {
+  Value root = read_configuration(path, overrides, load);
+  return jobs_in(root).size() == 1 ? "workload.tenants.0." : "";
 }
 
 config::Value read_single_job(const std::string& path, const std::vector<std::string>& overrides,

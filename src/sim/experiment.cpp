@@ -171,6 +171,30 @@ void note_remote_npus(const Experiment& experiment, Section& machine_section) {
   }
 }
 
+// Rates of SRAM where no tile that has them computes on operands there.
+void note_unused_sram_rates(const machine::Machine& machine, Section& machine_section) {
+  const auto is_unused = [](const machine::Tile& tile) {
+    return tile.operands_in_dram || tile.loads_operands;
+  };
+  const auto note = [](Section section) {
+    config::note_without_effect(section, "sram_bandwidth",
+                                "operands in memory (tile.operands: dram, or machine.compute."
+                                "operands: memory)");
+  };
+  bool any_unused = false;  // of those that have the rate of `tile`
+  bool any_used = false;
+  for (const machine::Tile& tile : machine.tiles()) {
+    if (tile.sram_bandwidth == machine.tile.sram_bandwidth) {
+      (is_unused(tile) ? any_unused : any_used) = true;
+    } else if (tile.sram_bandwidth > Bandwidth() && is_unused(tile)) {
+      note(machine_section.section("types").section(tile.name));
+    }
+  }
+  if (machine.tile.sram_bandwidth > Bandwidth() && any_unused && !any_used) {
+    note(machine_section.section("tile"));
+  }
+}
+
 // Keys of compute models, or all parts of the machine that messages leave alone.
 void note_unused_models(const Experiment& experiment, Section& machine_section,
                         const compute::WorkTraits& work, Diagnostics& diagnostics) {
@@ -187,6 +211,7 @@ void note_unused_models(const Experiment& experiment, Section& machine_section,
   }
   if (!work.only_sends) {
     note_remote_npus(experiment, machine_section);
+    note_unused_sram_rates(experiment.machine, machine_section);
   }
 }
 
@@ -215,6 +240,10 @@ void read_jobs(Experiment& experiment, Section& section, Section& machine_sectio
       config::note_without_effect(
           machine_section, "coherence",
           "work that accesses no memory by lines, as graphs with remote accesses do");
+    }
+    if (experiment.remote_memory && !reader.uses_remote_memory() && !reader.traits().only_sends) {
+      config::note_without_effect(machine_section, "remote_memory",
+                                  "work that accesses no remote memory");
     }
     note_unused_models(experiment, machine_section, reader.traits(), diagnostics);
     section.finish();
@@ -293,7 +322,11 @@ const plan::Plan& Experiment::plan() const {
 }
 
 SimTime Experiment::ideal_time() const {
-  return only_job() != nullptr ? only_job()->ideal_time : ideal_span();
+  return single_job() != nullptr ? single_job()->ideal_time : ideal_span();
+}
+
+SimTime Experiment::begin() const {
+  return jobs.size() == 1 ? jobs.front().start : SimTime::zero();
 }
 
 SimTime Experiment::ideal_span() const {

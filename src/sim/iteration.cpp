@@ -17,6 +17,11 @@ namespace {
 
 constexpr double share_of_rounding = 1e-6;  // of times to whole picoseconds
 
+// That all iterations take together.
+SimTime time_of_iterations(const Experiment& experiment, const trace::Summary& summary) {
+  return SimTime::from_ps(summary.simulated_time_ps) - experiment.begin();
+}
+
 // What the memories of tiles at work, and those that keep lines of coherent accesses, move at best,
 // in B/s: channels that tiles share count once, and operands in DRAM have the tile's own, at its
 // stated rate where no accesses move them. None: the memory knows no bound.
@@ -76,7 +81,7 @@ std::optional<double> memory_use(const Experiment& experiment, const trace::Summ
   if (!peak || *peak == 0) {
     return std::nullopt;
   }
-  const double seconds = SimTime::from_ps(summary.simulated_time_ps).seconds();
+  const double seconds = time_of_iterations(experiment, summary).seconds();
   return *summary.memory_bytes / (*peak * seconds);
 }
 
@@ -90,14 +95,14 @@ bool waits_for_no_message(const std::string& activity) {
 // Shares of an iteration's time in the mean over devices; see machine::Power.
 void note_energy(const Experiment& experiment, trace::Summary& summary) {
   const std::optional<machine::Power>& power = experiment.machine.power;
-  const SimTime end = SimTime::from_ps(summary.simulated_time_ps);
-  if (!power || summary.breakdown.empty() || end == SimTime::zero()) {
+  const SimTime time = time_of_iterations(experiment, summary);
+  if (!power || summary.breakdown.empty() || time == SimTime::zero()) {
     return;
   }
   double computes = 0;
   double communicates = 0;
   for (const auto& [activity, mean_ps] : summary.breakdown.front().mean_ps) {
-    const double share = static_cast<double>(mean_ps) / static_cast<double>(end.ps());
+    const double share = static_cast<double>(mean_ps) / static_cast<double>(time.ps());
     if (activity == to_string(executor::Activity::compute)) {
       computes += share;
     } else if (!waits_for_no_message(activity)) {
@@ -114,11 +119,11 @@ void note_energy(const Experiment& experiment, trace::Summary& summary) {
 
 void note_iteration(const Experiment& experiment, trace::Summary& summary) {
   const std::int64_t iterations = summary.iterations;
-  const SimTime end = SimTime::from_ps(summary.simulated_time_ps);
-  summary.iteration_time_ps = (end.ps() + iterations - 1) / iterations;
+  const SimTime time = time_of_iterations(experiment, summary);
+  summary.iteration_time_ps = (time.ps() + iterations - 1) / iterations;
   const std::unique_ptr<Work> work = work_of(experiment);
   summary.throughput_samples_per_s =
-      static_cast<double>(work->samples()) * static_cast<double>(iterations) / end.seconds();
+      static_cast<double>(work->samples()) * static_cast<double>(iterations) / time.seconds();
   summary.achieved_flops_per_s = summary.throughput_samples_per_s * work->flops_of_sample();
   note_energy(experiment, summary);
 }

@@ -217,7 +217,7 @@ void add_flops_found(const RankModels& models, SimTime end, trace::Summary& summ
   const std::vector<Wide> found = sums_over_ranks(models.communicator, finds->flops_found());
   for (std::size_t job = 0; job < found.size(); ++job) {
     const auto flops = static_cast<double>(found[job]);
-    summary.achieved_flops_per_s += flops / end.seconds();
+    summary.achieved_flops_per_s += flops / (end - models.experiment.begin()).seconds();
     summary.flops_per_iteration += flops / summary.iterations;
     summary.executed_flops_per_iteration += flops / summary.iterations;
     if (job < summary.tenants.size()) {
@@ -321,8 +321,8 @@ void gather_results(RankModels& models, const std::vector<trace::Segment>& segme
 
   summary.simulated_time_ps = end.ps();
   fill_tenants(models, complete, summary);
-  if (complete && end > SimTime::zero()) {
-    if (summary.tenants.empty()) {
+  if (complete && end > models.experiment.begin()) {
+    if (models.experiment.single_job() != nullptr) {
       fill_steady_throughput(models, summary);
     }
     note_iteration(models.experiment, summary);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <map>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -161,6 +162,15 @@ std::string peak_text(const Summary& summary) {
                                    " of micro-batch " + std::to_string(most->micro_batch) + ")";
 }
 
+// Of a note that a key of the machine has no effect: its section and its name; else empty.
+std::pair<std::string, std::string> idle_key_of(const std::string& note) {
+  const std::string key = note.substr(0, note.find(' '));
+  const std::size_t dot = key.rfind('.');
+  return key.starts_with("machine.") && note.substr(key.size()).starts_with(" has no effect with ")
+             ? std::pair(key.substr(0, dot), key.substr(dot + 1))
+             : std::pair<std::string, std::string>();
+}
+
 std::string listing(const Summary& summary) {
   Listing list;
   list.add("status",
@@ -194,7 +204,7 @@ std::string listing(const Summary& summary) {
   }
   list.add("memory", memory_text(summary));
   list.add_if_known("digest", summary.result_digest);
-  for (const std::string& note : summary.notes) {
+  for (const std::string& note : notes_for_people(summary.notes)) {
     list.add("note", note);
   }
   return list.text();
@@ -294,6 +304,7 @@ std::string services_text(const Summary& summary) {
                                 "throughput",
                                 "first token p50/p95/p99",
                                 "between tokens p50/p95/p99",
+                                "a token p50/p95/p99",
                                 "latency p50/p95/p99",
                                 "late",
                                 "met all targets"};
@@ -326,6 +337,7 @@ std::string services_text(const Summary& summary) {
         things == 0 ? "-" : rounded(rate, of_language ? "tokens/s" : "samples/s"),
         quantiles_text(service.first_token),
         quantiles_text(service.between_tokens),
+        quantiles_text(service.a_token),
         quantiles_text(service.latency),
         std::to_string(service.late_requests) + " requests, " +
             std::to_string(service.late_tokens) + " tokens",
@@ -406,6 +418,27 @@ std::string tenants_text(const std::vector<TenantResult>& tenants) {
 }
 
 }  // namespace
+
+std::vector<std::string> notes_for_people(const std::vector<std::string>& notes) {
+  std::map<std::string, std::vector<std::string>> idle;  // by section
+  for (const std::string& note : notes) {
+    const auto [section, name] = idle_key_of(note);
+    idle[section].push_back(name);
+  }
+  std::vector<std::string> told;
+  for (const std::string& note : notes) {
+    const std::string section = idle_key_of(note).first;
+    std::vector<std::string>& names = idle[section];
+    if (section.empty() || names.size() == 1) {
+      told.push_back(note);
+    } else if (!names.empty()) {
+      told.push_back(section + ": " + join(names) +
+                     " have no effect with this work (tessera check says why)");
+      names.clear();
+    }
+  }
+  return told;
+}
 
 std::string to_table(const Summary& summary) {
   std::string text = listing(summary);

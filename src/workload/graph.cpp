@@ -9,12 +9,15 @@ bool counts_parts(collective::Kind kind) {
          kind == collective::Kind::scatter;
 }
 
-void GraphLook::add_collective(const GraphNode& node, std::uint64_t nodes) {
+void GraphSurvey::add_collective(const GraphNode& node, std::uint64_t nodes) {
   collectives[static_cast<std::size_t>(node.collective)] += nodes;
   const bool is_unequal = !node.parts.empty();
   unequal_collectives += is_unequal ? nodes : 0;
-  special_collectives +=
-      is_unequal || !node.dimensions.empty() || node.bytes == Bytes() ? nodes : 0;
+  const bool is_special = is_unequal || !node.dimensions.empty() || node.bytes == Bytes();
+  special_collectives += is_special ? nodes : 0;
+  if (!is_special && collective_sizes.size() <= most_sizes) {
+    collective_sizes.emplace(node.collective, node.bytes.count());
+  }
   has_channels = has_channels || node.channels > 1;
 }
 

@@ -152,6 +152,34 @@ def graphs_that_cannot_run(program):
 
 
 @check
+def all_to_alls_of_sizes_go_directly(program):
+    """What is asked for is said not to be of them, beside collectives that it is of."""
+    def both(trace):
+        sizes = trace.all_to_all("sizes", [0, 1000], [])
+        trace.collective("sum", chakra.ALL_REDUCE, 1000, [sizes])
+
+    def other(trace):
+        sizes = trace.all_to_all("sizes", [500, 0], [])
+        trace.collective("sum", chakra.ALL_REDUCE, 1000, [sizes])
+
+    def notes(collectives):
+        done = program.call("run", write_pair(program, *traces(both, other)), "-o", program.folder, "-q",
+                            "--set", "execution={collectives: {%s}}" % collectives)
+        expect(done.returncode == 0, done.stderr_text)
+        return "\n".join(program.summary()["notes"])
+
+    directly = "all-to-alls of a size for each pair go directly, not by halving-doubling"
+    for collectives in ("algorithms: [halving-doubling]", "communicators: flat, other_algorithm: halving-doubling"):
+        said = notes(collectives)
+        expect(directly in said, said)
+    said = notes("all_to_all: [halving-doubling]")
+    expect("collectives.all_to_all has no effect with all-to-alls of a size for each pair" in said, said)
+    for collectives in ("", "algorithms: [direct]"):
+        said = notes(collectives)
+        expect("go directly" not in said, said)
+
+
+@check
 def what_bends_a_result_is_said(program):
     def busy(trace):
         trace.host("host", [])

@@ -93,6 +93,16 @@ def completion_of_bash(program):
     expect("machine.network.model=" in completed(script, ["tessera", "run", "--set",
                                                           "machine.network.mo"]), "keys")
     expect(completed(script, ["tessera", "plan", "--keep", "ten"]) == ["tensor"], "keys of a strategy")
+    # Bash cuts words at '='.
+    model = ["machine.network.model", "=", "pack"]
+    expect(completed(script, ["tessera", "run", "--set", *model]) == ["packet"], "values of a key")
+    expect(completed(script, ["tessera", "run", "--set", "=", *model]) == ["packet"], "values of a key")
+    expect("packet" in completed(script, ["tessera", "run", "--set", *model[:2]]), "all values of a key")
+    expect("zb-h1" in completed(script, ["tessera", "plan", "--keep", "schedule", "="]), "schedules")
+    expect(completed(script, ["tessera", "plan", "--keep", "recompute", "=", "f"]) == ["full"], "recompute")
+    expect("auto" in completed(script, ["tessera", "run", "--partition", ""]), "partitions")
+    expect(completed(script, ["tessera", "run", "--partition", "=", "aut"]) == ["auto"], "partitions")
+    expect(completed(script, ["tessera", "check", "--synchronization", ""]), "synchronizations")
     files = completed(script, ["tessera", "run", "sho"])
     expect(files == ["short.yaml"], files)
     expect(completed(script, ["tessera", "run", "check_cl"]) == [], "files of other kinds")
@@ -116,6 +126,12 @@ def completion_of_other_shells(program):
         done = subprocess.run(["fish", "--no-config", "-c", asked], capture_output=True, text=True,
                               check=False)
         expect(done.stdout.split()[:1] == ["full"], done.stdout + done.stderr)
+        for words, value in (("--set machine.network.model=pack", "machine.network.model=packet"),
+                             ("--partition aut", "auto")):
+            asked = "source %s; complete --do-complete 'tessera run %s'" % (program.scratch / "fish", words)
+            done = subprocess.run(["fish", "--no-config", "-c", asked], capture_output=True, text=True,
+                                  check=False)
+            expect(done.stdout.split()[:1] == [value], done.stdout + done.stderr)
     expect_refusal(program.call("completion", "bsh"), 2, "did you mean 'bash'")
     expect_refusal(program.call("completion"), 2, "no shell given")
 

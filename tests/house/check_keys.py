@@ -21,7 +21,8 @@ FILES = {"experiment": ["configs/experiments/*.yaml", "tests/parallel/*.yaml"],
          "traffic": ["configs/traffic/*.yaml"],
          "sweep": ["configs/sweeps/*.yaml"],
          "campaign": ["configs/campaigns/*.yaml"],
-         "dram": ["configs/dram/*.yaml"]}
+         "dram": ["configs/dram/*.yaml"],
+         "strategy": []}
 
 MESH = "machine: {topology: {kind: mesh, rows: 2, columns: 2, bandwidth: 1 GB/s, latency: 1 ns}}\n"
 SERVING = ("machine: a.yaml\nworkload:\n  kind: serving\n  scheduler: {policy: deadline, slack: 0.5}\n"
@@ -72,11 +73,14 @@ SWEEP = ("experiment: a.yaml\naxes: {strategy.tensor: [1, 2]}\nsample: {random: 
          "objective: {minimize: messages}\nlimit: {wall: 1 s}\n")
 CAMPAIGN = "iteration: {time: 6.2, devices: 16}\nwork: {days: 54}\ncheckpoint: {size: 5.7 TB, bandwidth: 2 TB/s}\n"
 DRAM = "preset: HBM2-PC\nchannels: 1\nrefresh: false\nscheduler: oldest-ready\n"
+STRATEGY = "pipeline: 2\nrecompute: full\nplacement: {layout: line}\n"
 # The same of other files.
 OTHER_MISFITS = [("sweep", SWEEP, "random: 4", "rundom: 4"), ("sweep", SWEEP, "minimize", "minimise"),
                  ("sweep", SWEEP, "experiment: a.yaml", "machine: a.yaml"), ("sweep", SWEEP, "1 s", "1"),
                  ("sweep", SWEEP, "{random: 4, seed: 1}", "all"),
                  ("campaign", CAMPAIGN, "days", "weeks"), ("campaign", CAMPAIGN, "5.7 TB", "5.7"),
+                 ("strategy", STRATEGY, "pipeline", "pipelines"), ("strategy", STRATEGY, "pipeline: 2", "pipeline: two"),
+                 ("strategy", STRATEGY, "layout", "lay"), ("strategy", STRATEGY, "full", "fully"),
                  ("dram", DRAM, "channels", "chanels"), ("dram", DRAM, "channels: 1", "channels: one")]
 
 # Runs in a Python that has the libraries, which need not be this one.

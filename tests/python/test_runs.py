@@ -117,7 +117,7 @@ def test_damage_is_found(run, tmp_path):
 def test_pictures(run, tmp_path):
     picture = run.plot("timeline", tmp_path)
     assert picture._repr_png_().startswith(b"\x89PNG")
-    with pytest.raises(ts.ConfigError, match="timelin"):
+    with pytest.raises(ts.ConfigError, match="^there is no picture 'timelin', but timeline, placement"):
         run.plot("timelin", tmp_path)
 
 

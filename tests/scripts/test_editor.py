@@ -60,7 +60,7 @@ class Editor(unittest.TestCase):
         found = json.loads(self.settings.read_text(encoding="utf-8"))
         self.assertEqual(found["editor.rulers"], [100])
         self.assertEqual(found["yaml.schemas"]["mine.json"], "mine/*.yaml")
-        self.assertEqual(len(found["yaml.schemas"]), 8)
+        self.assertEqual(len(found["yaml.schemas"]), 9)
 
     def test_settings_that_it_cannot_read_are_left(self):
         self.settings.parent.mkdir()

@@ -88,6 +88,8 @@ struct WorkTraits {
   bool names_vector_work = false;
   // Programs of plans, which alone tell how fast a collective's bytes come in beside an operation.
   bool has_programs = false;
+  // Those of which some collectives are closed forms (strategy.aggregation).
+  bool has_closed_collectives = false;
   // Programs and graphs, which tell what collectives go on beside an operation.
   bool has_background = false;
   bool has_fused_attention = false;
@@ -107,6 +109,7 @@ struct WorkTraits {
     has_rows = has_rows || other.has_rows;
     names_vector_work = names_vector_work || other.names_vector_work;
     has_programs = has_programs || other.has_programs;
+    has_closed_collectives = has_closed_collectives || other.has_closed_collectives;
     has_background = has_background || other.has_background;
     has_fused_attention = has_fused_attention || other.has_fused_attention;
     unite(product_types, other.product_types);

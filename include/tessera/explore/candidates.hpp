@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -24,12 +25,14 @@ class KeptPlacement {
   KeptPlacement() = default;
   explicit KeptPlacement(const config::Value& placement);
 
+  // Tiles of a stage and of a tensor group.
+  struct Tiles {
+    std::uint64_t stage = 0;
+    std::uint64_t tensor = 0;
+  };
   // "{layout: line, group: [2, 1]}": shapes where they are of as many tiles, and what means
-  // something to the layout.
-  std::string with(const std::string& layout, std::uint64_t stage_tiles,
-                   std::uint64_t tensor) const;
-  // The same with all keys.
-  std::string all_with(const std::string& layout) const;
+  // something to the layout. Nobody knows the tiles: all keys.
+  std::string with(const std::string& layout, const std::optional<Tiles>& tiles = {}) const;
 
  private:
   std::vector<std::pair<std::string, std::string>> keys_;  // as settings have them
@@ -109,6 +112,8 @@ struct CandidateLimits {
 
 // Names of the keys that candidates vary.
 const std::vector<std::string>& varied_keys();
+// What `tessera plan --keep` takes: these, and KEY=NAME where a key takes names.
+std::vector<std::string> words_to_keep();
 
 // Of this machine and workload; `devices` 0: all nodes that compute. Layouts are the usual one
 // first, then others by name that do not look for their place.

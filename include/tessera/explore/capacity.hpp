@@ -10,7 +10,11 @@
 //
 // Where requests meet their targets, and it is not seen whether the service keeps up, the same rate
 // is tried with twice as many requests (four times, and so on, 64 times at most), where arrivals
-// are drawn and not of a list or a file. What cannot be shown is not met.
+// are drawn and not of a list or a file. What cannot be shown is not met. The rate that is found is
+// confirmed at last with eight times as many requests, or lowered or raised until it is.
+//
+// Where targets are missed at the first rate and at half of it, requests that hardly overlap are
+// tried: where they are late too, no rate is low enough.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +32,11 @@ namespace tessera::explore {
 struct CapacityRequest {
   std::string experiment;
   std::vector<std::string> overrides;
+  // That of the only job of a list may be written as if the job had no list.
   std::string key = "workload.tenants.0.requests.rate";
+  // What keys of the service begin with where it is the only job of a list, else "". Searches find
+  // it themselves.
+  std::string job;
   double share = 0.9;
   double within = 0.02;
   // "KEY=VALUE,...": searched at each combination.
@@ -66,7 +74,7 @@ struct CapacityOutcome {
 
 // Combinations are spread over ranks; the outcome is the same on all of them and on any number.
 // Collective. Throws ConfigError for an experiment without targets or without the rate, and for
-// values that are none.
+// values that are none, or where the service is one of several jobs.
 CapacityOutcome find_capacity(const CapacityRequest& request, comm::Communicator& communicator,
                               const config::TextLoader& load);
 

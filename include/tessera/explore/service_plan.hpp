@@ -40,7 +40,8 @@ struct ServicePlan {
   std::string how_far() const;
 };
 
-// Whether the experiment serves requests, which is what is planned here.
+// Whether the experiment serves requests, be it as the only job of a list, which is what is planned
+// here.
 bool is_service(const std::string& experiment, const std::vector<std::string>& overrides,
                 const config::TextLoader& load);
 

@@ -36,9 +36,10 @@ struct SearchRequest {
 struct Proposal {
   std::optional<Candidate> candidate;  // none: the experiment's own strategy
   std::string layout;                  // of the own strategy
-  std::string status;   // estimated, finished, refused, deadlock, failed, left out, stopped
-  std::string message;  // why it fell out
-  SimTime bound;        // no simulation is shorter; see Forecaster
+  std::string status;  // estimated, finished, refused, deadlock, failed, left out, stopped
+  // Why it fell out; of one that finished, what a channel has no room for (plan::note_of_peaks).
+  std::string message;
+  SimTime bound;  // no simulation is shorter; see Forecaster
   SimTime estimate;
   SimTime iteration;      // simulated, of one iteration
   double throughput = 0;  // simulated [samples/s]
@@ -48,6 +49,8 @@ struct Proposal {
   bool repeats = true;
 
   std::string title() const;  // "pipeline 8, tensor 4, data 2, …"
+  // Whether its tiles would hold more than there is, when they hold most.
+  bool overfills() const { return status == "finished" && !message.empty(); }
 };
 
 // Why nothing fits, and what would.
@@ -73,15 +76,17 @@ struct SearchOutcome {
   double margin = 0;             // by which estimates were trusted: share of the time
   plan::Aggregation aggregation = plan::Aggregation::none;  // that it was simulated with
   bool complete = true;                                     // false: a stop was requested
-  bool exhausted = true;            // false: more were worth a simulation than were asked for
-  std::vector<Proposal> proposals;  // simulated, the fastest first
+  bool exhausted = true;  // false: more were worth a simulation than were asked for
+  // Simulated, the fastest first; behind them the own strategy, where it alone overfills a channel.
+  std::vector<Proposal> proposals;
   std::vector<Failure> fallen_out;
   std::optional<Advice> advice;  // where nothing fits, or the own strategy does not
   // Of the first; for `tessera run --set strategy=FILE`. Of a search that has not ended it says so.
   std::string strategy_yaml;
   KeptPlacement placement;  // of its settings
   std::string folder;
-  // Keys of the experiment without effect: with the first, else those of machine and work.
+  // Keys of the experiment without effect: with the first, else those of machine and work; and
+  // which channel the first overfills.
   std::vector<std::string> notes;
 
   // Candidates that may be faster and that a stop left; 0 of a search that came to its end.
@@ -97,12 +102,13 @@ struct SearchOutcome {
 // may be used. What is learnt of estimates on the way
 // corrects those of candidates with the same degrees. Ends when no bound, or no estimate within the
 // error that was seen, is below the best; or after `simulated`; without that
-// number, when 64 or more have been, and taken 5e7 events by their forecasts. With `all`, every
+// number, when 64 or more have been, and taken some ten seconds by forecasts. With `all`, every
 // candidate that fits is simulated (brute force, which answers are held against), and nothing else.
 // Other keys of the strategy stay as they are, so that memory is checked unless `strategy.capacity`
-// says otherwise. Work is spread over ranks, and the outcome is the same on any number of them.
-// Throws ConfigError and IoError where machine and workload cannot be read or the folder cannot be
-// written.
+// says otherwise. What overfills a channel of DRAM when its tiles hold most, which a run notes,
+// does not fit, unless nothing else does. Work is spread over ranks, and the outcome is the same on
+// any number of them. Throws ConfigError and IoError where machine and workload cannot be read or
+// the folder cannot be written.
 SearchOutcome search_strategies(const SearchRequest& request, comm::Communicator& communicator,
                                 const config::TextLoader& load);
 

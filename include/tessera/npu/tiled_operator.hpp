@@ -34,7 +34,7 @@ struct Range {
 inline constexpr std::size_t most_operands = 8;
 inline constexpr std::size_t output_dimensions = 4;
 
-struct Tile {
+struct OperatorTile {
   std::uint64_t shape = 0;                             // of its program
   std::array<std::uint64_t, most_operands> origins{};  // [B] where it begins in each operand
   std::array<Range, output_dimensions> output{};       // what of the output it makes or adds to
@@ -57,7 +57,7 @@ class TiledOperator {
   virtual const std::vector<Operand>& operands() const = 0;
   // Of operands that cores have to read or write, each byte once.
   virtual Bytes least_traffic() const;
-  // Extents of the output and of the sums, in the terms of Tile.
+  // Extents of the output and of the sums, in the terms of OperatorTile.
   virtual std::array<std::uint64_t, output_dimensions> output() const = 0;
   virtual std::uint64_t depth() const { return 1; }
   virtual std::uint64_t macs() const { return 0; }
@@ -67,7 +67,7 @@ class TiledOperator {
   virtual VectorWork vector_passes() const { return any_vector_work(); }
   virtual std::uint64_t groups() const = 0;
   virtual std::uint64_t steps() const { return 1; }
-  virtual Tile tile(std::uint64_t group, std::uint64_t step) const = 0;
+  virtual OperatorTile tile(std::uint64_t group, std::uint64_t step) const = 0;
   virtual TileProgram program(std::uint64_t shape) const = 0;
 
  private:

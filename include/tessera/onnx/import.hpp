@@ -20,6 +20,8 @@
 namespace tessera::onnx {
 
 enum class Unknown : std::uint8_t { refuse, traffic };
+// What complaints ask for: keys of a section, or options of a command.
+enum class Wording : std::uint8_t { keys, options };
 
 struct ImportOptions {
   // By name of the dimension, or "INPUT.AXIS" for one of an input that has no name.
@@ -34,6 +36,7 @@ struct ImportOptions {
   std::map<std::string, std::int64_t> loops;
   // An operator that is not known, or whose output shapes cannot be found out.
   Unknown unknown = Unknown::refuse;
+  Wording wording = Wording::keys;
 };
 
 struct Import {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "tessera/machine/machine.hpp"
@@ -24,6 +25,9 @@ struct PassOutline {
   std::vector<Collective> collectives;
   Bytes accessed;  // in DRAM
   Bytes written;   // of these
+  // Of these by kind, as weights that are read: those of a kind go one after the other.
+  std::map<std::uint32_t, Bytes> of_kinds;
+  Bytes most_of_a_kind() const;
 };
 
 // Bytes of one layer on one tile.

@@ -78,6 +78,8 @@ struct BatchOptions {
   std::optional<TierOptions> tier{};
   std::uint32_t adapter_slots = 0;  // adapters that are loaded at a time; 0: there are none
   bool adapters_stay = false;       // all are loaded from the beginning on
+  // Units that `blocks` are of, evenly; a sequence is on one of them.
+  std::uint32_t units = 1;
 };
 
 // How a request fared; times of tokens are told one by one.

@@ -16,8 +16,9 @@ namespace tessera::serving {
 
 class Cache {
  public:
-  // Blocks of so many tokens; none: as many blocks as needed.
-  Cache(std::uint32_t block, std::optional<std::uint64_t> blocks) : block_(block), most_(blocks) {}
+  // Blocks of so many tokens; none: as many blocks as needed. They are of so many units together.
+  Cache(std::uint32_t block, std::optional<std::uint64_t> blocks, std::uint32_t units = 1)
+      : block_(block), units_(units), most_(blocks) {}
 
   std::uint64_t blocks_of(std::uint64_t tokens) const { return (tokens + block_ - 1) / block_; }
   std::uint64_t taken() const { return taken_; }
@@ -58,6 +59,10 @@ class Cache {
   }
   // The same of a prefix that takes so many blocks for its tokens.
   std::uint64_t keep_prefix(std::uint32_t prefix, std::uint32_t tokens, std::uint64_t blocks);
+  // Users of a prefix are on a unit each as long as there are others: blocks of one more copy of
+  // it that they need, 0: none; and it is there, in blocks that were taken.
+  std::uint64_t lacking_copy(std::uint32_t prefix) const;
+  void add_copy(std::uint32_t prefix) { ++prefixes_.at(prefix).more_copies; }
 
   void save(pdes::StateWriter& writer) const;
   void restore(pdes::StateReader& reader);
@@ -66,12 +71,16 @@ class Cache {
   struct Prefix {
     std::uint32_t number = 0;
     std::uint32_t users = 0;
-    std::uint64_t tokens = 0;  // in whole blocks
-    std::uint64_t blocks = 0;
+    std::uint32_t tokens = 0;       // in whole blocks
+    std::uint32_t more_copies = 0;  // on other units
+    std::uint64_t blocks = 0;       // of a copy
     std::uint64_t last_use = 0;
+
+    std::uint64_t all_blocks() const { return blocks * (1 + std::uint64_t{more_copies}); }
   };
 
   std::uint32_t block_;
+  std::uint32_t units_;
   std::optional<std::uint64_t> most_;
   std::uint64_t taken_ = 0;
   std::uint64_t most_taken_ = 0;

@@ -65,6 +65,7 @@
 
 #include "tessera/core/error.hpp"
 #include "tessera/npu/core/core.hpp"
+#include "tessera/serving/batcher.hpp"
 #include "tessera/serving/served_model.hpp"
 #include "tessera/serving/weight_types.hpp"
 #include "tessera/workload/transformer/transformer.hpp"
@@ -73,13 +74,13 @@ namespace tessera::serving {
 
 struct LanguageSetup {
   workload::TransformerShape shape;
-  const npu::CoreConfig* core = nullptr;  // outlives the model; null: units are tiles
-  std::uint32_t tensor = 1;               // NPUs that share each layer
-  std::uint32_t pipeline = 1;             // stages
-  std::uint32_t block = 16;               // tokens
-  std::uint32_t sequences = 256;          // of a batch, at most
-  std::uint32_t tokens = 8192;            // of a step, at most
-  std::uint64_t cores = 1;                // of an NPU
+  const npu::CoreConfig* core = nullptr;               // outlives the model; null: units are tiles
+  std::uint32_t tensor = 1;                            // NPUs that share each layer
+  std::uint32_t pipeline = 1;                          // stages
+  std::uint32_t block = BatchOptions{}.block;          // tokens
+  std::uint32_t sequences = BatchOptions{}.sequences;  // of a batch, at most
+  std::uint32_t tokens = BatchOptions{}.tokens;        // of a step, at most
+  std::uint64_t cores = 1;                             // of an NPU
   WeightTypes weights{};
   // Keys (and latent vectors, which are both) and values as they are in the cache, on tiles; none:
   // in the model's data type.

@@ -8,9 +8,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "tessera/collective/kind.hpp"
 #include "tessera/core/units.hpp"
 #include "tessera/core/wide.hpp"
 #include "tessera/npu/operator_source.hpp"
@@ -69,12 +71,9 @@ struct OperatorName {
 
 // Data that the NPUs of a model exchange: core by core, each its part.
 struct Exchange {
-  enum class Kind : std::uint8_t {
-    all_reduce,  // among `units` NPUs from `first` on
-    all_to_all,  // the same; each sends an even part of its `bytes` to each
-    hand_on,     // from each of these to the NPU that is `units` further
-  };
-  Kind kind = Kind::all_reduce;
+  // An all-reduce or all-to-all among `units` NPUs from `first` on; none: handed on, from each of
+  // these to the NPU that is `units` further.
+  std::optional<collective::Kind> collective = collective::Kind::all_reduce;
   std::uint32_t first = 0;
   std::uint32_t units = 1;
   Bytes bytes;  // of each NPU

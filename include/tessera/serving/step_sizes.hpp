@@ -44,6 +44,8 @@ struct StepSizes {
   // their tokens.
   std::uint64_t chunks = 0;
   std::uint64_t chunk_pairs = 0;
+  // Of all units, where experts are spread over several and `tokens` are of one; 0: else.
+  std::uint64_t spread_tokens = 0;
 
   // As layers with a window see them.
   StepSizes in_window() const;

@@ -32,8 +32,7 @@ struct TileOperation {
 struct WalkPart {
   enum class Kind : std::uint8_t {
     operation,
-    all_reduce,  // Exchange of the same op
-    all_to_all,  // the same
+    collective,  // Exchange of the same op
     hand_on,     // the same
     await,       // what the stage before hands on
   };

@@ -16,31 +16,23 @@
 
 namespace tessera::sim {
 
+// Summary: operators of one tile a stage, links and channels by time bin. Full: operators of every
+// tile and all messages too.
 enum class TraceLevel : std::uint8_t { none, summary, full };
 
 // The `run` section.
-//   iterations  1        training steps to simulate
-//   trace       summary  none; summary: operators of one tile a stage, links and channels by time
-//                        bin; full: operators of every tile and all messages too
-//   bins        64       time bins of links and channels that are aimed at; where a run is longer
-//                        than expected, later bins are longer
-//   bin         -        length of a bin, instead
-//   partition   auto     how the machine is cut over ranks: see cuts.hpp
-//   weights     predicted  none, predicted (events of each node, from the plan), or the path of a
-//                        run folder or its node_events.txt (events of each node, measured)
-//   synchronization  promise
-//   replay      none     none, or exact: micro-batches that repeat are not simulated; see
-//   replay.hpp
 struct RunOptions {
-  std::uint32_t iterations = 1;
-  TraceLevel trace = TraceLevel::summary;
-  std::uint32_t bins = 64;
-  std::optional<SimTime> bin;
-  std::string partition;
-  bool idle_ranks = true;  // those that do not pay, where `partition` chooses
+  std::uint32_t iterations = 1;  // to simulate
+  TraceLevel trace{};
+  std::uint32_t bins = 64;     // that are aimed at; of a run longer than expected, later ones grow
+  std::optional<SimTime> bin;  // length of one, instead
+  std::string partition;       // see cuts.hpp
+  bool idle_ranks = true;      // those that do not pay, where `partition` chooses
+  // none, predicted (events of each node, from the plan), or the path of a run folder or its
+  // node_events.txt (events of each node, measured)
   std::string weights;
   std::string synchronization;  // name of a pdes::SyncPolicy
-  bool replay = false;
+  bool replay = false;          // see replay.hpp
 };
 
 std::vector<ParameterInfo> run_parameters();
@@ -83,10 +75,12 @@ struct Experiment : Platform {
   const PlannedWork* planned() const;
   // Throws InternalError where there is none.
   const plan::Plan& plan() const;
-  // Of an iteration of the only job, or until the last of several is over; zero: not known.
+  // Of an iteration of the single job, or until the last of several is over; zero: not known.
   SimTime ideal_time() const;
   // Of the whole run.
   SimTime ideal_span() const;
+  // When the first iteration begins: when the single job does; several begin with the run.
+  SimTime begin() const;
   // Hash of the resolved configuration.
   std::string configuration_hash() const;
 };
@@ -106,6 +100,11 @@ std::string name_of_experiment(const std::string& path, const std::vector<std::s
 config::Value read_single_job(const std::string& path, const std::vector<std::string>& overrides,
                               const std::vector<std::string>& settings,
                               const config::TextLoader& load);
+
+// What keys of that job begin with in settings of the experiment as it stands, "" where it is no
+// list of one.
+std::string path_of_single_job(const std::string& path, const std::vector<std::string>& overrides,
+                               const config::TextLoader& load);
 
 // Reads an experiment file and the files it names (`machine`, `workload` and `strategy` may each be
 // a path, relative to the file that names it, or stand inline), applies `overrides`

@@ -179,6 +179,8 @@ class JobReader {
   virtual bool uses_host() const { return false; }
   // Whether it accesses memory by lines (machine.coherence). After `read`.
   virtual bool uses_coherence() const { return false; }
+  // Whether it accesses memory that is not the tiles' own (machine.remote_memory). After `read`.
+  virtual bool uses_remote_memory() const { return false; }
   // For keys of compute models that are of some work alone. After `read`.
   virtual compute::WorkTraits traits() const { return {}; }
   // Why micro-batches of this job cannot be replayed; "" when they can.

@@ -67,7 +67,7 @@ struct Service {
   std::uint64_t samples = 0;        // of models that are no language models
   std::uint64_t tokens = 0;         // given
   std::uint64_t again = 0;          // times that a request gave its cache back
-  std::uint64_t late_requests = 0;  // whose first token, or end, came later than the target
+  std::uint64_t late_requests = 0;  // whose first token or end came later than the target, once
   std::uint64_t late_tokens = 0;    // that came later after the one before than the target
   std::uint64_t cache_blocks = 0;   // most that were taken
   // Requests that met all targets; of a replica that computes prompts alone those that met the one
@@ -80,6 +80,7 @@ struct Service {
   double on_s = 0;        // that replicas were on, added up; of classes 0
   Quantiles first_token;  // since the arrival
   Quantiles between_tokens;
+  Quantiles a_token;  // the mean of each request after its first token
   Quantiles latency;  // from arrival to end
   // Over time, each as long.
   std::uint64_t window_ps = 0;
@@ -205,5 +206,9 @@ Summary read_summary(const std::string& path);
 
 // The summary as text for a terminal; of more than twelve stages the first and last five.
 std::string to_table(const Summary& summary);
+// Notes as people are told them: a file of a machine has constants for all kinds of work, and each
+// work leaves some aside, so that of two or more keys of a section without effect one note names
+// all. Programs get each with its reason.
+std::vector<std::string> notes_for_people(const std::vector<std::string>& notes);
 
 }  // namespace tessera::trace

@@ -12,6 +12,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tessera/collective/kind.hpp"
@@ -100,7 +101,7 @@ struct GraphPosition {
 };
 
 // What is in the graphs of all NPUs together.
-struct GraphLook {
+struct GraphSurvey {
   std::uint64_t nodes = 0;  // of all NPUs
   double flops = 0;
   std::map<DataType, double> flops_of_types;  // of them, where nodes say their types
@@ -109,6 +110,9 @@ struct GraphLook {
   std::uint64_t unequal_collectives = 0;                       // of them, with a size for each pair
   // Of them: these, those of some dimensions of the machine, and those of no bytes.
   std::uint64_t special_collectives = 0;
+  // Kinds and bytes, as nodes have them, of the others; more than `most_sizes` are not told.
+  std::set<std::pair<collective::Kind, std::uint64_t>> collective_sizes;
+  static constexpr std::size_t most_sizes = 256;
   bool has_channels = false;  // of collectives, more than one
   std::uint64_t sends = 0;
   std::uint64_t recorded = 0;  // nodes of devices that have both work and a recorded time
@@ -149,7 +153,7 @@ class GraphSource {
   // How often the work is done in each graph, in which the nodes of all iterations are.
   virtual std::uint32_t iterations() const { return 1; }
   // What a look through the graphs would find, where they are known to be sound.
-  virtual std::optional<GraphLook> known() const { return std::nullopt; }
+  virtual std::optional<GraphSurvey> known() const { return std::nullopt; }
   // Where tensors are; null without such.
   virtual const TensorPlacement* tensors() const { return nullptr; }
 };

@@ -19,6 +19,7 @@ _TITLES = {
     "bubble": "The bubble limits this run",
 }
 _SMALL = 0.02
+_PLAIN_SCHEDULES = ("1f1b", "gpipe")
 
 
 def bounds_of(shares):
@@ -136,15 +137,27 @@ class _Advice:
             least = (stages - 1) / (count + stages - 1)
             yield (f"{stages} equal stages with {count} micro-batches a replica would idle "
                    f"{_percent(least)} of the passes under 1F1B or GPipe, (p − 1) / (m + p − 1).")
-            if micro > 1:
-                more = 2 * count if micro % 2 == 0 else count * micro
-                yield (f"`micro_batch: {micro // 2 if micro % 2 == 0 else 1}` makes {more} "
-                       f"micro-batches: {_percent((stages - 1) / (more + stages - 1))}.")
-            yield ("Fewer stages, `chunks` with `schedule: interleaved`, or `zb-h1` and `zb-v`, which "
-                   f"fill part of it (now `{self.values.get('strategy.schedule', '?')}`).")
+            yield from self._on_schedule(stages, count, micro, least)
         spread = self._uneven()
         if spread:
             yield spread
+
+    def _on_schedule(self, stages, count, micro, least):
+        schedule, bubble = self.values.get("strategy.schedule", "?"), self.shares.get("bubble", 0.0)
+        if schedule not in _PLAIN_SCHEDULES:
+            yield (f"`{schedule}` fills part of that; the {_percent(bubble)} here are what is left, and waiting "
+                   "for stages that take longer.")
+            return
+        if least < bubble / 2:
+            yield (f"The schedule explains little of the {_percent(bubble)} here: stages wait for others that take "
+                   "longer, or for memory and messages of theirs.")
+            return
+        if micro > 1:
+            more = 2 * count if micro % 2 == 0 else count * micro
+            yield (f"`micro_batch: {micro // 2 if micro % 2 == 0 else 1}` makes {more} "
+                   f"micro-batches: {_percent((stages - 1) / (more + stages - 1))}.")
+        yield ("Fewer stages, `chunks` with `schedule: interleaved`, or `zb-h1` and `zb-v`, which "
+               f"fill part of it (now `{schedule}`).")
 
     def _uneven(self):
         if len(self.stages) < 2 or "bubble" not in self.names:

@@ -1,20 +1,21 @@
 """DRAM channels: the hottest, and bytes over time beside their capacity."""
 
 from ..channel_use import Channels
+from ..node_names import names_of
 from .table import table
 
 _CURVES = 8
 _HOTTEST = 100
 
 
-def _hottest(channels):
+def _hottest(channels, name_of):
     rows, span = channels.rows, channels.span
     moved = rows["read"].astype(float) + rows["written"]
     return table(
         "Hottest DRAM channels",
-        [("channel", "text"), ("at node", "count"), ("busy", "share"), ("read", "bytes"),
+        [("channel", "text"), ("at", "text"), ("busy", "share"), ("read", "bytes"),
          ("written", "bytes"), ("mean rate", "rate"), ("capacity", "rate"), ("longest wait", "time")],
-        [[f"channel {rows['channel'][i]}", int(rows["node"][i]), float(channels.share[i]),
+        [[f"channel {rows['channel'][i]}", name_of(rows["node"][i]), float(channels.share[i]),
           int(rows["read"][i]), int(rows["written"][i]), float(moved[i] / span * 1e12),
           float(channels.capacity[i]), int(rows["longest_wait"][i])]
          for i in channels.order[:_HOTTEST].tolist()],
@@ -27,7 +28,7 @@ def channels_of(run, values, blobs):
     channels = Channels(run, values)
     rates = channels.read + channels.written
     return {
-        "hottest": _hottest(channels), "count": int(channels.rows.size),
+        "hottest": _hottest(channels, names_of(run, values)), "count": int(channels.rows.size),
         "mean_busy": float(channels.share.mean()), "most_busy": float(channels.share.max()),
         "edges": channels.frames.edges.tolist(), "capacity": float(channels.capacity.sum()),
         "read": blobs.add(channels.read.sum(axis=1)),

@@ -38,7 +38,7 @@ _SERVED = (
     ("cost_a_million_tokens", "cost of a million tokens", "factor"),
 )
 _SERVED_TIMES = (("first_token_ps", "first token"), ("between_tokens_ps", "between tokens"),
-                 ("latency_ps", "whole request"))
+                 ("a_token_ps", "a token of a request, in the mean"), ("latency_ps", "whole request"))
 _TEXTS = ("status", "experiment", "machine", "workload", "result_digest")
 _MOST_LINKS = 50
 

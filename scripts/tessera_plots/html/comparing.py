@@ -57,6 +57,9 @@ def _compare(options):
             raise PlotError(f"{folder}: is a sweep; tessera report {folder} shows its points",
                             exit_code=2)
     folders = [RunFolder(folder) for folder in options.runs]
+    for other in folders[1:]:
+        if other.shape() == folders[0].shape():
+            other.named_as = folders[0]
     blobs, links = Blobs(), [_Links() for _ in folders]
     runs = [collect(run, label, blobs, 250_000 // len(folders), options.quiet, keep)
             for run, label, keep in zip(folders, words.labels_of(options.runs), links)]

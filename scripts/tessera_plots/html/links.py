@@ -5,12 +5,13 @@ import numpy as np
 from ..cluster import Layout, cluster_of
 from ..errors import NothingToDraw
 from ..link_layout import Map, arrows
-from ..link_use import Links, names_of
+from ..link_use import Links
+from ..link_left_out import left_out_of
+from ..node_names import names_of
 from .blobs import codes_of
 from .table import table
 
 _MOST_ARROWS = 6000
-_FEW_NODES = 100  # a smaller cluster is drawn with arrows
 _HOTTEST = 100
 _CURVES = 12
 _PIXELS = 720  # a side of a map, of machines that are larger
@@ -107,7 +108,7 @@ def _box_map(layout, links, shares, blobs):
     most = np.zeros((shares.shape[0], nodes))
     for frame, share in enumerate(shares):
         np.maximum.at(most[frame], links.rows["node"], share)
-    return {"form": "boxes", "what": "busiest outgoing link of each node", "size": layout.size,
+    return {"form": "boxes", "what": "busiest outgoing link of each node, a column a server", "size": layout.size,
             "boxes": blobs.add(layout.boxes.astype("f4").ravel()), "labels": layout.labels(),
             "cluster": {"first": layout.cluster.first.tolist(), "nics": layout.cluster.nics,
                         "accelerators": layout.cluster.accelerators,
@@ -119,7 +120,7 @@ def link_map(run, links, values, name_of, blobs):
     """Codes of shares: first of the whole run, then of each frame."""
     shares = np.vstack((links.share, links.shares))
     cluster = cluster_of(values, run.rows("nodes"))
-    if cluster and cluster.first[-1] > _FEW_NODES:
+    if cluster:
         drawn = _box_map(Layout(cluster), links, shares, blobs)
     else:
         where = Map(run, links.rows, 10)
@@ -127,6 +128,8 @@ def link_map(run, links, values, name_of, blobs):
                  if where.with_arrows and links.rows.size <= _MOST_ARROWS
                  else _image_map(where, shares, blobs))
         drawn["part"] = where.part()
+    if left_out := left_out_of(values):
+        drawn["what"] += "; " + left_out
     return {**drawn, "edges": links.frames.edges.tolist(), "links": int(links.rows.size)}
 
 

@@ -115,7 +115,7 @@ def memory_of(run, values):
                             ("all", "bytes")], rows, "as the run went"),
             "parts": list(names),
             "over_time": _over_time(run, names),
-            "capacity": _capacity(values),
+            "capacity": _capacity(values), "shared": _shared(run, values),
         }
     return _as_checked(run, values)
 
@@ -129,6 +129,15 @@ def _capacity(values):
             if value and (name != "DRAM" or at in ("each", "tiles"))}
 
 
+def _shared(run, values):
+    """Of DRAM that several tiles share, in a sentence each: what there is, and what would be too much for it."""
+    capacity = quantity(values.get("machine.dram.capacity"))
+    if not capacity or values.get("machine.dram.at", "") in ("", "each", "tiles"):
+        return []
+    said = [f"Tiles share DRAM channels of {capacity / 1e9:.4g} GB each, which no line of one tile can show."]
+    return said + [note for note in run.summary.get("notes") or () if note.startswith("DRAM channel")]
+
+
 def _as_checked(run, values):
     stages = parse(_checked(run))
     rows = [[stage, layers, *(parts.get(part, 0) for part in _PARTS), sum(parts.values()), kept,
@@ -140,5 +149,5 @@ def _as_checked(run, values):
                        "as `tessera check` counts it, for the tile that needs most"),
         "parts": list(_PARTS),
         "over_time": [],
-        "capacity": _capacity(values),
+        "capacity": _capacity(values), "shared": _shared(run, values),
     }

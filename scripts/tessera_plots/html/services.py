@@ -5,7 +5,7 @@ from .table import table
 _MOST_SERVICES = 8
 _HELD = ("running", "waiting", "cache_blocks")
 _TIMES = (("first token", "first_token_ps"), ("between tokens", "between_tokens_ps"),
-          ("whole request", "latency_ps"))
+          ("a token of a request, in the mean", "a_token_ps"), ("whole request", "latency_ps"))
 
 
 def wholes(summary):

@@ -1,6 +1,9 @@
 """Everything that a report shows of a sweep, as JSON."""
 
+import json
 import math
+import pathlib
+import re
 
 import numpy as np
 
@@ -25,6 +28,24 @@ def _failed(folder):
         status, counts = np.unique(file["points"]["status"], return_counts=True)
     return [(name.decode(), int(count)) for name, count in zip(status, counts)
             if name != b"finished"]
+
+
+_QUANTITY = r"[0-9][0-9.]*(?: (?:[pnum]?s|[kMGTP]?B)\b)?"
+
+
+def _notes(folder):
+    """[[points, note of one of them]], most points first; notes that differ in numbers alone are one."""
+    notes = {}
+    for path in sorted(pathlib.Path(folder, "points").glob("*.jsonl")):
+        for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+            try:
+                point = json.loads(line)
+            except ValueError:
+                continue  # cut off: the sweep was killed, and the point was run again
+            for note in point.get("notes") or ():
+                notes.setdefault(re.sub(_QUANTITY, "…", note), {})[point["point"]] = note
+    return sorted(([len(points), next(iter(points.values()))] for points in notes.values()),
+                  key=lambda note: -note[0])
 
 
 def _best(sweep, values):
@@ -52,7 +73,7 @@ def collect(sweep):
     rows.sort(key=lambda row: _rank(row[1 + len(keys) + list(by_name).index(sweep.objective)], grows))
     return {
         "name": sweep.name, "objective": sweep.objective, "points_run": sweep.points_run,
-        "failed": _failed(sweep.folder), "numbers": numbers, "columns": columns, "keys": keys,
+        "failed": _failed(sweep.folder), "notes": _notes(sweep.folder), "numbers": numbers, "columns": columns, "keys": keys,
         "front": [name for name in sweep.columns if name in by_name],
         "best": _best(sweep, objective),
         "table": table("Points", [("point", "count"), *((key["short"], "text") for key in keys),

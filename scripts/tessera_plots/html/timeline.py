@@ -1,6 +1,8 @@
 """What tiles do when: operators one by one as far as they fit in the file, and binned for all of it.
 
-Operators of a tile lie in the file in the order of their start: the pause since the end of the one
+Where not all fit, tiles with few have all of theirs, the others those at the beginning, in the middle
+and at the end of the run, in three windows of the same width. Operators of a tile lie in the file in the
+order of their start: the pause since the end of the one
 before (zigzag), the duration, which kind it is, the micro-batch.
 """
 
@@ -109,14 +111,40 @@ def _bins(rows, codes, categories, edges):
     return np.rint(255 * shares).astype(np.uint8)
 
 
-def _kept(first, budget):
-    """How many operators of each tile are in the file: all, or a fair share of the budget."""
-    counts = np.diff(first)
-    left, kept = budget, np.zeros_like(counts)
+def _whole(counts, budget):
+    """Which tiles have all their operators in the file, a fair share of the budget each, and what is left of it."""
+    whole, left = np.zeros(counts.size, bool), budget
     for done, index in enumerate(np.argsort(counts, kind="stable")):
-        kept[index] = min(counts[index], left // (counts.size - done))
-        left -= kept[index]
-    return kept
+        if counts[index] > left // (counts.size - done):
+            break
+        whole[index] = True
+        left -= int(counts[index])
+    return whole, left
+
+
+def _windows(width, end):
+    """The beginning, the middle and the end, one of them where they touch."""
+    middle = (end - width) // 2
+    if middle <= width:
+        return [(0, end)]
+    return [(0, width), (middle, middle + width), (end - width, end)]
+
+
+def _within(rows, windows):
+    """Rows of which a part lies in a window."""
+    return np.any([(rows["start"] < stop) & (rows["end"] > begin) for begin, stop in windows], axis=0)
+
+
+def _widest(rows, end, budget):
+    """The widest windows whose rows keep to the budget."""
+    least, most = 0, end // 3
+    while most - least > max(1, end >> 20):
+        width = (least + most) // 2
+        if _within(rows, _windows(width, end)).sum() <= budget:
+            least = width
+        else:
+            most = width
+    return _windows(least, end)
 
 
 def timeline(run, blobs, budget):
@@ -131,18 +159,16 @@ def timeline(run, blobs, budget):
     categories = list(dict.fromkeys(map(_category, kinds.list)))
     category_of = np.array([categories.index(_category(entry)) for entry in kinds.list])
     rows = operators.rows
-    kept = _kept(operators.first, budget)
     end = max(run.end_ps(), int(rows["end"].max()))
     edges = np.linspace(0, end, _BINS + 1)
-    until, bins = [], []
-    for begin, stop, count in zip(operators.first[:-1], operators.first[1:], kept):
-        whole = count == stop - begin
-        until.append(end if whole else int(rows["start"][begin + count]))
-        if not whole:
-            bins.append(_bins(rows[begin:stop], category_of[kind[begin:stop]], len(categories),
-                              edges))
-    inside = np.concatenate([np.arange(begin, begin + count)
-                             for begin, count in zip(operators.first[:-1], kept)])
+    counts_drawn = np.diff(operators.first)
+    whole, left = _whole(counts_drawn, budget)
+    of_whole = np.repeat(whole, counts_drawn)
+    windows = [] if whole.all() else _widest(rows[~of_whole], end, left)
+    inside = of_whole | _within(rows, windows) if windows else of_whole
+    bins = [_bins(rows[begin:stop], category_of[kind[begin:stop]], len(categories), edges)
+            for begin, stop, all_there in zip(operators.first[:-1], operators.first[1:], whole) if not all_there]
+    kept = np.add.reduceat(inside.astype(np.int64), operators.first[:-1])
     some = rows[inside]
     before = np.concatenate(([0], some["end"][:-1]))
     before[np.cumsum(kept)[:-1][kept[1:] > 0]] = 0
@@ -150,7 +176,8 @@ def timeline(run, blobs, budget):
         "end": end, "tiles": tiles.tolist(), "labels": [_label(run, row, with_shard)
                                                              for row in drawn],
         "in_trace": len(counts), "operators": int(sum(counts.values())),
-        "in_file": int(kept.sum()), "kept": kept.tolist(), "until": until,
+        "in_file": int(kept.sum()), "kept": kept.tolist(),
+        "whole": whole.tolist(), "windows": windows,
         "binned": int(len(bins)), "bins": _BINS,
         "shares": blobs.add(np.concatenate([part.ravel() for part in bins])) if bins else None,
         "categories": categories, "category": category_of.tolist(), "kinds": kinds.list,

@@ -1,6 +1,6 @@
 """Operators on the cores of a chip, listed in the experiment and read from an ONNX model."""
 
-from conformance.cases import Apart, Family, Rule, as_it_is, as_only_tenant
+from conformance.cases import Family, Rule, as_it_is, as_only_tenant
 from onnx_writer import Model
 from page import ROOT
 
@@ -63,23 +63,10 @@ def experiment(draw, folder):
         {"operators": as_it_is, "ONNX": from_model, "only tenant": as_only_tenant}
 
 
-QUEUES = {"onnxim_mobile.yaml": 2 * 513 * 64 / 12.8e9 * 1e12, "onnxim_server.yaml": 16 * 513 * 32 / 614e9 * 1e12}
-
-
-def only_tenant_of(machine):
-    """A tenant is over with its last core, a run with its last event."""
-    ends = Apart("a tenant is over with its last core, a run when its last write is in DRAM, after as many ps as "
-                 "writing takes what the queues of all channels hold", short=QUEUES[machine])
-    return Rule("only tenant", "operators", f"`{machine}`",
-                {"iteration time": ends,
-                 "utilisation": Apart("follows from that, the more the shorter the run is", 1, 1.5)},
-                when=lambda given: given["machine"].endswith(machine))
-
-
 def sections(report, program, folder, setting):
     report.say("## Operators on a chip")
     report.say()
     family = Family(program, folder, "chips", [
-        Rule("ONNX", "operators"), *(only_tenant_of(machine) for machine in QUEUES)])
+        Rule("ONNX", "operators"), Rule("only tenant", "operators")])
     family.many(3 if setting.reduced else 24, lambda draw: experiment(draw, folder))
     family.report(report)

@@ -32,6 +32,19 @@ CLUSTER = ("{topology: {kind: cluster, nodes: NODES, accelerators: 4, nics: 4, "
            "tile: {peak: {fp16: 50 TFLOP/s}, sram: 1 MB, operands: dram}, "
            "dram: {at: each, bandwidth: 1000 GB/s, latency: 400 ns, capacity: CAPACITY}}")
 
+UPLINKS = ("{topology: {kind: cluster, nodes: 3, accelerators: 8, nics: 1, "
+           "switch: {bandwidth: 64 GB/s, latency: 100 ns}, nic: {bandwidth: 8 GB/s, latency: 100 ns}, "
+           "port: {bandwidth: 2 GB/s, latency: 100 ns}, "
+           "fabric: {kind: fat-tree, leaf_nodes: 1, spines: 1, bandwidth: 4 GB/s, latency: 100 ns}}, "
+           "tile: {peak: {fp16: 4 TFLOP/s}, sram: 5 MB, operands: dram}, "
+           "dram: {at: each, bandwidth: 24 GB/s, latency: 50 ns, capacity: 54 MB}, network: {model: analytical}}")
+PORTS = ("{topology: {kind: stack, dimensions: [{block: ring, size: 4, bandwidth: 200 GB/s, latency: 10 us}, "
+         "{block: switch, size: 3, bandwidth: 200 GB/s, latency: 10 us}]}, "
+         "tile: {peak: {fp16: 100 TFLOP/s}, sram: 160 MB}, network: {model: crossbar, collective_overhead: 2 us}}")
+SIDES = ("{topology: {kind: mesh, rows: 4, columns: 4, bandwidth: 20 GB/s, latency: 20 ns}, "
+         "tile: {peak: {fp16: 1 TFLOP/s}, sram: 512 KiB}, dram: {at: edge, edges: [north, south, west, east], "
+         "bandwidth: 60 GB/s, latency: 400 ns, capacity: 400 MB}, network: {model: packet, message_overhead: 200 ns}}")
+
 
 @dataclass(frozen=True)
 class Space:
@@ -106,6 +119,22 @@ SPACES = (
           {**PLAIN, "zero": "0,2", "recompute": "none,full", "chunks": "1,2", "micro_batch": "1,2,4",
            "schedule": "1f1b,interleaved,dualpipe-v"},
           "a mixture of experts whose passes may take turns, so that exchanges are hidden"),
+    # The hardest of 200 random ones.
+    Space("uplinks", UPLINKS, "{kind: transformer, layers: 12, hidden: 192, heads: 4, sequence: 64, "
+          "vocabulary: 8192, batch: 24}",
+          {"context": "1", "sequence_parallel": "false", "recompute": "none,selective", "zero": "0,3",
+           "schedule": "1f1b,dualpipe-v", "micro_batch": "1,4"},
+          "servers with one slow NIC each, whose accelerators' messages share nothing beyond their first link"),
+    Space("ports", PORTS, "{kind: transformer, layers: 8, hidden: 192, heads: 4, sequence: 64, vocabulary: 1024, "
+          "batch: 32, tie_embeddings: false, experts: {count: 8, top_k: 2, every: 2}}",
+          {"context": "1", "overlap_tensor": "false", "async_tensor": "false", "recompute": "selective,full",
+           "zero": "0,2", "chunks": "1", "micro_batch": "1,2"},
+          "a crossbar of long latency, and experts"),
+    Space("sides", SIDES, "{kind: transformer, layers: 6, hidden: 256, heads: 8, sequence: 1024, vocabulary: 1024, "
+          "batch: 8}",
+          {"sequence_parallel": "false", "overlap_tensor": "false", "async_tensor": "false",
+           "placement": "replicas", "recompute": "none,selective", "zero": "3", "micro_batch": "1,2"},
+          "long sequences beside DRAM at all edges, with a layout of replicas alone"),
 )
 REDUCED = ("mesh", "experts", "hybrid")
 

@@ -105,22 +105,48 @@ _tessera_files() {
   mapfile -t COMPREPLY < <(compgen -f -X "!*$1" -- "$current"; compgen -d -- "$current")
 }
 
+# Keys, and behind one what it takes.
 _tessera_settings() {
-  compopt -o nospace
-  mapfile -t COMPREPLY < <(compgen -S = -W "$_tessera_keys" -- "$current")
+  local key=${current%%=*}
+  if [[ $current == *=* ]]; then
+    mapfile -t COMPREPLY < <(compgen -P "$key=" -W "${_tessera_values[$key]}" -- "${current#*=}")
+  else
+    compopt -o nospace
+    mapfile -t COMPREPLY < <(compgen -S = -W "$_tessera_keys" -- "$current")
+  fi
 }
 
+# Words are cut at '=': what stands before is put back, and taken off what is offered.
 _tessera() {
-  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}
+  local current=${COMP_WORDS[COMP_CWORD]} place=$COMP_CWORD cut=''
   COMPREPLY=()
+  [[ $current == = ]] && current='' && ((place += 1))
+  while ((place > 2)) && [[ ${COMP_WORDS[place-1]} == = ]]; do
+    cut=${COMP_WORDS[place-2]}=$cut
+    ((place -= 2))
+  done
+  local previous=${COMP_WORDS[place-1]}
+  if [[ $cut == --* ]]; then
+    previous=${cut%%=*}
+    cut=${cut#*=}
+  fi
+  current=$cut$current
+  _tessera_offer
+  COMPREPLY=("${COMPREPLY[@]#"$cut"}")
+}
+
+_tessera_offer() {
 )";
 
 std::string bash_script(const Tables& tables) {
   std::string text = first_lines("bash", "# ") + "\n_tessera_keys='" + spaced(setting_keys()) +
-                     "'\n" + bash_functions +
-                     "  if ((COMP_CWORD == 1)); then\n    _tessera_words '" +
-                     spaced(names_of(tables)) +
-                     " --help --version'\n    return\n  fi\n  case ${COMP_WORDS[1]} in\n";
+                     "'\ndeclare -A _tessera_values=(\n";
+  for (const auto& [key, names] : setting_values()) {
+    text += "  [" + key + "]='" + spaced(names) + "'\n";
+  }
+  text += std::string(")\n") + bash_functions +
+          "  if ((COMP_CWORD == 1)); then\n    _tessera_words '" + spaced(names_of(tables)) +
+          " --help --version'\n    return\n  fi\n  case ${COMP_WORDS[1]} in\n";
   for (const CommandTable& command : tables) {
     text += bash_command(command);
   }
@@ -177,8 +203,14 @@ std::string zsh_command(const CommandTable& command) {
 
 std::string zsh_script(const Tables& tables) {
   std::string text = "#compdef tessera\n" + first_lines("zsh", "# ") + "\n_tessera_settings() {\n" +
-                     "  local -a keys=(" + spaced(setting_keys()) +
-                     ")\n  compadd -S = -a keys\n}\n\n_tessera() {\n  local -a commands=(\n";
+                     "  local -a keys=(" + spaced(setting_keys()) + ")\n  local -A values=(\n";
+  for (const auto& [key, names] : setting_values()) {
+    text += "    " + key + " " + quoted(spaced(names)) + "\n";
+  }
+  text +=
+      "  )\n  local key=${PREFIX%%=*}\n  if [[ $PREFIX == *=* ]]; then\n    compset -P '*='\n"
+      "    compadd -- ${=values[$key]}\n  else\n    compadd -S = -a keys\n  fi\n}\n\n"
+      "_tessera() {\n  local -a commands=(\n";
   for (const CommandTable& command : tables) {
     text += "    " + quoted(command.name + ":" + zsh_text(command.help)) + "\n";
   }
@@ -203,7 +235,7 @@ std::string fish_offer(const Offer& offer) {
     case Kind::folder:
       return " -a '(__fish_complete_directories)'";
     case Kind::setting:
-      return " -a '$__tessera_keys='";
+      return " -a '$__tessera_keys= $__tessera_settings'";
     case Kind::nothing:
       break;
   }
@@ -227,7 +259,13 @@ std::string fish_command(const CommandTable& command) {
 
 std::string fish_script(const Tables& tables) {
   std::string text = first_lines("fish", "# ") + "set -g __tessera_keys " + spaced(setting_keys()) +
-                     "\ncomplete -c tessera -f\n";
+                     "\nset -g __tessera_settings";
+  for (const auto& [key, names] : setting_values()) {
+    for (const std::string& name : names) {
+      text += " " + key + "=" + name;
+    }
+  }
+  text += "\ncomplete -c tessera -f\n";
   for (const CommandTable& command : tables) {
     text += fish_command(command);
   }

@@ -130,6 +130,7 @@ onnx::Description description_of(const Options& given) {
     description.path = given.subject();
   }
   add_choices(given, description.options);
+  description.options.wording = onnx::Wording::options;
   if (given.has("optimize")) {
     description.level = onnx::level_from(given.text("optimize"));
   }

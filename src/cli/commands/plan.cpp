@@ -38,7 +38,7 @@ Options plan_options() {
       .add("keep",
            "leave a key of the strategy as the experiment has it, or with these values alone "
            "(repeatable)",
-           texts_value(explore::varied_keys()), "KEY[=VALUE,...]")
+           texts_value(explore::words_to_keep()), "KEY[=VALUE,...]")
       .add("o,output",
            "where the best strategy is written, of a service the experiment with the best layout "
            "(not without -o); an earlier one is replaced",
@@ -151,7 +151,8 @@ int plan_service(const Options& options, std::optional<explore::ServicePlanReque
   }
   const std::string path = options.has("output") ? options.text("output") : "";
   if (!path.empty()) {
-    check_output(path, explore::begins_as_service, "plan", world);
+    check_output(path, explore::begins_as_service, "plan", world,
+                 OtherOutput{explore::begins_as_proposal, "a strategy"});
   }
   const explore::ServicePlan plan = explore::plan_service(request, world, shared_loader(world));
   if (world.rank() == 0) {
@@ -190,17 +191,18 @@ explore::SearchRequest request_of(const Options& options, const SignalWatch& sig
   return request;
 }
 
+// `job`: what keys of the job begin with.
 void print(const explore::SearchOutcome& outcome, const explore::SearchRequest& request,
-           const std::string& path, bool as_json) {
+           const std::string& job, const std::string& path, bool as_json) {
   std::cout << (as_json ? explore::to_json(outcome) : explore::to_table(outcome));
   if (!as_json) {
     std::cout << "results in " << outcome.folder << "\n";
   }
   if (!outcome.strategy_yaml.empty()) {
     trace::write_file_atomically(path, outcome.strategy_yaml);
-    std::vector<std::string> settings{"strategy=" + path};
+    std::vector<std::string> settings{job + "strategy=" + path};
     if (outcome.by_stages()) {  // as it was simulated: with every tile a run takes far longer
-      settings.emplace_back("strategy.aggregation=stage");
+      settings.push_back(job + "strategy.aggregation=stage");
     }
     (as_json ? std::cerr : std::cout)
         << written(path, outcome.complete, outcome.how_far())
@@ -240,11 +242,14 @@ int plan_command(const Words& words, comm::Communicator& world) {
   SignalWatch signals;
   const explore::SearchRequest request = request_of(options, signals, world);
   const std::string path = options.text("output");
-  check_output(path, explore::begins_as_proposal, "plan", world);
+  check_output(path, explore::begins_as_proposal, "plan", world,
+               OtherOutput{explore::begins_as_service, "the experiment of a service"});
+  const std::string job =
+      sim::path_of_single_job(request.experiment, request.overrides, shared_loader(world));
   const explore::SearchOutcome outcome =
       explore::search_strategies(request, world, shared_loader(world));
   if (world.rank() == 0) {
-    print(outcome, request, path, options.flag("json"));
+    print(outcome, request, job, path, options.flag("json"));
   }
   return !outcome.complete               ? stopped_exit_code
          : outcome.strategy_yaml.empty() ? nothing_fits_exit_code

@@ -229,7 +229,7 @@ class GraphExecutor final : public Executor {
   std::vector<Balance> balances() const override {
     std::vector<Balance> all = collectives_.balances();
     all.push_back({"messages sent and received", sent_, taken_});
-    if (work_.look.open_receives == 0) {
+    if (work_.survey.open_receives == 0) {
       all.push_back({"bytes of messages sent and received", sent_bytes_, taken_bytes_});
     }
     return all;

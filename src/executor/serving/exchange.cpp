@@ -72,9 +72,8 @@ ServingExchanges::Part ServingExchanges::part_of(const CorePlace& core, const Ex
                                                  std::uint64_t number) const {
   const Exchange exchange = exchange_of(number);
   collective::AlgorithmPart part;
-  const bool reduces = exchange.kind == Exchange::Kind::all_reduce;
-  part.algorithm = reduces ? work_.all_reduce.get() : work_.all_to_all.get();
-  part.kind = reduces ? collective::Kind::all_reduce : collective::Kind::all_to_all;
+  part.algorithm = &work_.algorithm_of(exchange);
+  part.kind = *exchange.collective;
   part.size = exchange.units;
   part.member = unit_of(tenant_of(number), core.npu) - exchange.first;
   part.bytes = collective::chunk_bytes(exchange.bytes, work_.cores(), core.place);
@@ -84,7 +83,7 @@ ServingExchanges::Part ServingExchanges::part_of(const CorePlace& core, const Ex
 bool ServingExchanges::begin(pdes::Context& context, const CorePlace& core, const ExchangeOf& of,
                              std::uint64_t number) {
   const Exchange exchange = exchange_of(number);
-  if (exchange.kind == Exchange::Kind::hand_on) {
+  if (!exchange.collective) {
     const ServedTenant& tenant = tenant_of(number);
     const std::uint32_t next = unit_of(tenant, core.npu) + exchange.units;
     send_data(context, setup_, work_.npus[tenant.npus[next]][core.place],

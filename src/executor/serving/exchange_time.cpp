@@ -34,11 +34,10 @@ class ExchangeRun {
  public:
   ExchangeRun(const ServingSetup& setup, std::uint32_t tenant, const serving::Exchange& exchange)
       : work_(setup.work), tenant_(work_.tenants[tenant]), exchange_(exchange), ports_(setup) {
-    const bool reduces = exchange.kind == serving::Exchange::Kind::all_reduce;
     for (collective::Member member = 0; member < exchange.units; ++member) {
       collective::AlgorithmPart part;
-      part.algorithm = reduces ? work_.all_reduce.get() : work_.all_to_all.get();
-      part.kind = reduces ? collective::Kind::all_reduce : collective::Kind::all_to_all;
+      part.algorithm = &work_.algorithm_of(exchange);
+      part.kind = *exchange.collective;
       part.size = exchange.units;
       part.member = member;
       part.bytes = exchange.bytes;
@@ -144,7 +143,7 @@ void ExchangeTimes::pass(std::uint32_t tenant, const serving::Exchange& exchange
   const auto begin = times.begin() + exchange.first;
   const auto end = begin + exchange.units;
   const SimTime first = *std::min_element(begin, end);
-  Key key{tenant, exchange.first, exchange.kind, exchange.bytes.count(), {}, {}};
+  Key key{tenant, exchange.first, *exchange.collective, exchange.bytes.count(), {}, {}};
   const ServingWork& work = setup_.work;
   for (auto time = begin; time != end; ++time) {
     key.since.push_back(*time - first);

@@ -32,7 +32,7 @@ class ExchangeTimes {
   struct Key {
     std::uint32_t tenant = 0;
     std::uint32_t first = 0;
-    serving::Exchange::Kind kind = serving::Exchange::Kind::all_reduce;
+    collective::Kind kind = collective::Kind::all_reduce;
     std::uint64_t bytes = 0;
     std::vector<SimTime> since;
     std::vector<BusyPort> busy;

@@ -345,8 +345,8 @@ class ServingExecutor final : public Executor, public FindsFlops {
       return;
     }
     const OperatorName name = OperatorName::from(number);
-    const bool hands_on = work_.tenants[name.tenant].model->exchange(name.op, name.shape).kind ==
-                          serving::Exchange::Kind::hand_on;
+    const bool hands_on =
+        !work_.tenants[name.tenant].model->exchange(name.op, name.shape).collective;
     if (core.exchanges.begin(context, core.place, {slot, 0, 0}, number)) {
       end(context, slot);
     } else if (hands_on) {

@@ -294,8 +294,7 @@ void ServingOutlook::visit_resumptions(std::uint32_t index, const ServingCore& c
     case WalkPart::Kind::hand_on:
       visit(at_next);
       return;
-    case WalkPart::Kind::all_reduce:
-    case WalkPart::Kind::all_to_all:
+    case WalkPart::Kind::collective:
       break;
   }
   const bool is_known = core.exchanges.visit_awaited(
@@ -317,8 +316,7 @@ void ServingOutlook::tell_walk(std::uint32_t index, const ServingCore& core,
   }
   const RestOfWalk& rest = walks_.rest_of(walking, member(index));
   const WalkPart& part = walks_.walk_of(walking)[walking.at];
-  const bool exchanges =
-      part.kind == WalkPart::Kind::all_reduce || part.kind == WalkPart::Kind::all_to_all;
+  const bool exchanges = part.kind == WalkPart::Kind::collective;
   const std::uint32_t then = walking.at + 1;
   // Behind the last part that sends, the next step does, which the host tells of after this one.
   const SimTime again =

@@ -139,7 +139,7 @@ const RestOfWalk& ServingWalks::rest_of(const Walking& walking, EntityId node) {
     rest.hand_on[at] = later(rest.hand_on[at + 1]);
     if (part.kind == WalkPart::Kind::hand_on) {
       rest.hand_on[at] = SimTime::zero();
-    } else if (part.kind == WalkPart::Kind::all_reduce || part.kind == WalkPart::Kind::all_to_all) {
+    } else if (part.kind == WalkPart::Kind::collective) {
       rest.exchange[at] = SimTime::zero();
     }
   }
@@ -170,9 +170,8 @@ bool ServingWalks::begin_part(pdes::Context& context, ServingCore& core, Walking
   const std::uint16_t slot = walking.slot;
   const StepSizes sizes = StepSizes::from(walking.sizes);
   const std::uint64_t number = OperatorName{walking.tenant, part.op, sizes.tokens}.code();
-  const Begun begun{
-      number, context.now(), walking.step, slot,
-      part.kind == WalkPart::Kind::all_reduce || part.kind == WalkPart::Kind::all_to_all};
+  const Begun begun{number, context.now(), walking.step, slot,
+                    part.kind == WalkPart::Kind::collective};
   switch (part.kind) {
     case WalkPart::Kind::await: {
       const auto handed = std::find(core.handed.begin(), core.handed.end(), slot);
@@ -185,8 +184,7 @@ bool ServingWalks::begin_part(pdes::Context& context, ServingCore& core, Walking
     case WalkPart::Kind::hand_on:
       core.exchanges.begin(context, core.place, {slot, 0, 0}, number);
       return false;
-    case WalkPart::Kind::all_reduce:
-    case WalkPart::Kind::all_to_all:
+    case WalkPart::Kind::collective:
       core.begin(context.now(), begun);
       if (core.exchanges.begin(context, core.place, {slot, 0, walking.exchanges++}, number)) {
         core.end(context, setup_, slot);

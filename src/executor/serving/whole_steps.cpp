@@ -54,7 +54,7 @@ bool WholeSteps::are_alike(std::uint32_t tenant) const {
 
 WholeSteps::Repeated WholeSteps::operator_of(const ServedTenant& served, std::uint32_t op) const {
   // Nothing is zero.
-  const StepSizes all{3, 2, 1, 5, 1, 7, 11, 1, 6, 1, 6, 1, 2, 3, {4, 6, 10, 5, 1, 5}, 1, 4};
+  const StepSizes all{3, 2, 1, 5, 1, 7, 11, 1, 6, 1, 6, 1, 2, 3, {4, 6, 10, 5, 1, 5}, 1, 4, 8};
   StepSizes needed = served.model->on_tiles()->needed(op, all);
   Repeated made{op, 1, true, false};
   needed.tokens = 0;
@@ -102,7 +102,7 @@ const WholeSteps::Plan& WholeSteps::plan_of(std::uint32_t tenant, const StepSize
   const ServedTenant& served = setup_.work.tenants[tenant];
   Piece piece;
   for (const WalkPart& part : served.model->on_tiles()->walk(0, sizes)) {
-    if (part.kind == WalkPart::Kind::all_reduce || part.kind == WalkPart::Kind::all_to_all) {
+    if (part.kind == WalkPart::Kind::collective) {
       piece.exchanges = true;
       piece.exchange = part.op;
       add_piece(served, piece, plan);

@@ -2,6 +2,7 @@
 #include <map>
 #include <utility>
 
+#include "tessera/core/error.hpp"
 #include "tessera/executor/serving/serving.hpp"
 
 namespace tessera::executor {
@@ -19,6 +20,11 @@ std::uint16_t ServingWork::name_of(const serving::OperatorName& name) const {
   const std::uint32_t place =
       first_name[name.tenant] + tenants[name.tenant].model->name_of(name.op);
   return static_cast<std::uint16_t>(std::min<std::size_t>(place, names.size() - 1));
+}
+
+const collective::Algorithm& ServingWork::algorithm_of(const serving::Exchange& exchange) const {
+  ensure(exchange.collective.has_value(), "what is handed on is no collective");
+  return *exchange.collective == collective::Kind::all_to_all ? *all_to_all : *all_reduce;
 }
 
 namespace {

@@ -65,14 +65,14 @@ const auto interval_key =
 const auto restart_key = in("s", "restart", 0, "from a failure until training goes on");
 const Key<double> share_key{"stragglers.share", 0, "of devices that are slow in an iteration",
                             between(0.0, 1.0)};
-const Key<double> slowdown_key{"stragglers.slowdown", 1, "of an iteration that waits for one",
-                               between(1.0, 1e6)};
+const Key<double> slowdown_key{"stragglers.slowdown", Campaign{}.straggler_slowdown,
+                               "of an iteration that waits for one", between(1.0, 1e6)};
 const auto kwh_key = in("money", "prices.kwh", 0, "of a kilowatt-hour");
 const auto device_hour_key = in("money", "prices.device_hour", 0, "of a device for an hour");
-const Key<double> usage_key{"prices.power_usage", 1,
+const Key<double> usage_key{"prices.power_usage", Campaign{}.power_usage,
                             "of the building, for each watt of its machines (PUE)",
                             between(1.0, 10.0)};
-const Key<std::uint64_t> campaign_seed_key{"seed", 1, "of the draws"};
+const Key<std::uint64_t> campaign_seed_key{"seed", Campaign{}.seed, "of the draws"};
 const Key<std::uint32_t> trials_key{"trials", 200, "that are drawn; 0: none",
                                     between(0U, 1'000'000U)};
 

@@ -6,7 +6,6 @@
 namespace tessera::explore {
 namespace {
 
-constexpr double least_margin = 0.02;
 constexpr double most_margin = 0.25;
 constexpr std::size_t most_of_group = 2;  // at a time
 
@@ -19,7 +18,7 @@ std::string group_of(const Candidate& candidate) {
 
 }  // namespace
 
-Choice::Choice(const std::vector<Ranked>& ranked)
+Choice::Choice(const std::vector<Ranked>& ranked, double least_margin)
     : ranked_(ranked),
       done_(ranked.size()),
       margin_(least_margin),
@@ -48,15 +47,23 @@ double Choice::expected(std::size_t number) const {
   return std::max(corrected(number), ranked_[number].iteration.least);
 }
 
-bool Choice::may_win(std::size_t number) const {
+bool Choice::may_win(std::size_t number, double margin) const {
   return !done_[number] && ranked_[number].iteration.least < best_ &&
-         corrected(number) * (1 - margin_) < best_;
+         corrected(number) * (1 - margin) < best_;
 }
 
 std::vector<std::size_t> Choice::next(std::size_t most) const {
+  return next_with(most, margin_);
+}
+
+std::vector<std::size_t> Choice::next_by_bounds(std::size_t most) const {
+  return next_with(most, 1);
+}
+
+std::vector<std::size_t> Choice::next_with(std::size_t most, double margin) const {
   std::vector<std::pair<double, std::size_t>> promising;
   for (std::size_t number = 0; number < ranked_.size(); ++number) {
-    if (may_win(number)) {
+    if (may_win(number, margin)) {
       promising.emplace_back(expected(number), number);
     }
   }
@@ -91,8 +98,7 @@ void Choice::learn(std::size_t number, SimTime iteration, bool repeats) {
     unlike_.insert(loads_[number]);
   }
   const auto time = static_cast<double>(iteration.ps());
-  const bool known = seen_.contains(kinds_[number]);
-  if (known) {
+  if (least_ratio_.contains(ranked_[number].candidate.layout)) {
     margin_ = std::clamp(1 - time / corrected(number), margin_, most_margin);
   }
   const double ratio = time / std::max(1.0, ranked_[number].iteration.likely);

@@ -19,15 +19,19 @@ namespace tessera::explore {
 //
 // A candidate is worth a simulation when its bound is shorter than the best so far, and its
 // corrected estimate too, less the margin: the largest share by which a simulation has been shorter
-// than its corrected estimate so far, 2 % at least, 25 % at most. The bound is certain, the margin
-// is measured.
+// than its corrected estimate so far, the first of its kind as well, `least_margin` at least, 25 %
+// at most. The bound is certain, the margin is measured; where simulations are short, it is not
+// needed.
 class Choice {
  public:
-  explicit Choice(const std::vector<Ranked>& ranked);  // by estimate; must outlive it
+  // `ranked`: by estimate; must outlive it.
+  Choice(const std::vector<Ranked>& ranked, double least_margin);
 
   // Up to `most` numbers in `ranked`, the most promising first, at most two of the same degrees
   // and layout. Empty: none is worth it.
   std::vector<std::size_t> next(std::size_t most) const;
+  // For simulations that are short: all whose bound is shorter than the best are worth one.
+  std::vector<std::size_t> next_by_bounds(std::size_t most) const;
   // For simulations that take long: of these without those whose bounds are longer than what the
   // most promising is expected to take, with the margin. They are left for when it is known.
   std::vector<std::size_t> next_of_large(std::size_t most) const;
@@ -54,7 +58,8 @@ class Choice {
   };
   double corrected(std::size_t number) const;
   double expected(std::size_t number) const;
-  bool may_win(std::size_t number) const;
+  bool may_win(std::size_t number, double margin) const;
+  std::vector<std::size_t> next_with(std::size_t most, double margin) const;
 
   const std::vector<Ranked>& ranked_;
   std::vector<std::string> groups_;  // [ranked] by degrees and layout

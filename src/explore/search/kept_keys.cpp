@@ -13,7 +13,7 @@ namespace tessera::explore {
 namespace {
 
 // Names that a key takes; empty: whole numbers.
-std::vector<std::string> names_of(const std::string& key, const CandidateLimits& limits) {
+std::vector<std::string> names_of(const std::string& key, const std::vector<std::string>& layouts) {
   if (key == "sequence_parallel" || key == "async_tensor" || key.starts_with("overlap_")) {
     return {"false", "true"};
   }
@@ -30,7 +30,7 @@ std::vector<std::string> names_of(const std::string& key, const CandidateLimits&
                   [](const std::string& name) { return plan::schedules().at(name).mirrored; });
     return names;
   }
-  return key == "placement" ? limits.layouts : std::vector<std::string>();
+  return key == "placement" ? layouts : std::vector<std::string>();
 }
 
 bool is_whole(const std::string& text) {
@@ -41,7 +41,7 @@ bool is_whole(const std::string& text) {
 }
 
 void check_value(const std::string& key, const std::string& value, const CandidateLimits& limits) {
-  const std::vector<std::string> names = names_of(key, limits);
+  const std::vector<std::string> names = names_of(key, limits.layouts);
   if (key == "zero" && (value.size() != 1 || value < "0" || value > "3")) {
     throw ConfigError("--keep zero: must be between 0 and 3; got '" + value + "'");
   }
@@ -65,6 +65,20 @@ void keep_layout(CandidateLimits& limits) {
 
 }  // namespace
 
+std::vector<std::string> words_to_keep() {
+  std::vector<std::string> words = varied_keys();
+  std::vector<std::string> layouts = plan::placements().names();
+  std::erase(layouts, "given");
+  std::erase(layouts, "optimized");
+  for (const std::string& key : varied_keys()) {
+    for (const std::string& name : names_of(key, layouts)) {
+      words.push_back(key);
+      words.back() += "=" + name;
+    }
+  }
+  return words;
+}
+
 void keep_keys(const std::vector<std::string>& asked, CandidateLimits& limits) {
   for (const std::string& each : asked) {
     const std::size_t equals = each.find('=');
@@ -87,6 +101,20 @@ void keep_keys(const std::vector<std::string>& asked, CandidateLimits& limits) {
   }
   if (limits.kept.contains("placement")) {
     keep_layout(limits);
+  }
+}
+
+void refuse_if_none_has(const std::vector<std::string>& asked, const CandidateLimits& limits) {
+  bool any = asked.empty();
+  for (const DegreesOfCandidates& degrees : degrees_of_candidates(limits)) {
+    if (any) {
+      return;
+    }
+    visit_candidates(limits, degrees, [&](const Candidate&) { any = true; });
+  }
+  if (!any) {
+    throw ConfigError("--keep " + join(asked, " --keep ") + ": no candidate on " +
+                      std::to_string(limits.devices) + " devices has that");
   }
 }
 

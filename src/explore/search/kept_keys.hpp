@@ -14,4 +14,7 @@ namespace tessera::explore {
 // that cannot be kept.
 void keep_keys(const std::vector<std::string>& asked, CandidateLimits& limits);
 
+// Throws ConfigError where no candidate has all that was asked for.
+void refuse_if_none_has(const std::vector<std::string>& asked, const CandidateLimits& limits);
+
 }  // namespace tessera::explore

@@ -19,4 +19,19 @@ std::vector<std::string> notes_about_others(const std::vector<std::string>& note
   return others;
 }
 
+void note_overfilled(SearchOutcome& outcome) {
+  const Proposal& best = outcome.proposals.front();
+  if (best.overfills()) {
+    outcome.notes.push_back(best.message);
+    return;
+  }
+  for (const Proposal& proposal : outcome.proposals) {
+    if (proposal.overfills() && proposal.iteration < best.iteration) {
+      outcome.notes.push_back("faster, but no answer (" + proposal.title() +
+                              "): " + proposal.message);
+      return;
+    }
+  }
+}
+
 }  // namespace tessera::explore

@@ -4,10 +4,15 @@
 #include <string>
 #include <vector>
 
+#include "tessera/explore/strategy_search.hpp"
+
 namespace tessera::explore {
 
 // Those about other keys than these settings are of, and not of how it is run here.
 std::vector<std::string> notes_about_others(const std::vector<std::string>& notes,
                                             const std::vector<std::string>& settings);
+
+// Says which channel the first proposal overfills, or the fastest that falls behind it for that.
+void note_overfilled(SearchOutcome& outcome);
 
 }  // namespace tessera::explore

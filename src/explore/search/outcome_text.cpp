@@ -5,6 +5,7 @@
 #include "tessera/core/text.hpp"
 #include "tessera/explore/strategy_search.hpp"
 #include "tessera/trace/json_text.hpp"
+#include "tessera/trace/summary.hpp"
 
 namespace tessera::explore {
 namespace {
@@ -47,18 +48,18 @@ std::string counts_of(const SearchOutcome& outcome) {
                      std::to_string(outcome.fitting) + " fit\n";
   const std::size_t simulated = outcome.proposals.size();
   if (simulated > 0) {
-    text += std::to_string(simulated) + " simulated" +
-            (outcome.by_stages() ? " (one tile for each stage)" : "") + "; " +
-            std::to_string(outcome.bounded) + " cannot be faster by their lower bounds, " +
-            std::to_string(outcome.open) +
-            (!outcome.complete   ? " were left when it was stopped"
-             : outcome.exhausted ? " by their estimates"
-                                 : " were left (more: --top)") +
-            (outcome.margin > 0
-                 ? ", with a margin of " + format_number(std::round(outcome.margin * 1000) / 10) +
-                       " % that simulations have shown"
-                 : "") +
-            "\n";
+    text +=
+        std::to_string(simulated) + " simulated" +
+        (outcome.by_stages() ? " (one tile for each stage)" : "") + "; " +
+        std::to_string(outcome.bounded) + " cannot be faster by their lower bounds, " +
+        std::to_string(outcome.open) +
+        (!outcome.complete   ? " were left when it was stopped"
+         : outcome.exhausted ? " by their estimates"
+                             : " were left (more: --top)") +
+        (outcome.margin > 0 && outcome.open > 0
+             ? ", with a margin of " + format_number(std::round(outcome.margin * 1000) / 10) + " %"
+             : "") +
+        "\n";
     text += floor_of(outcome);
   }
   return text;
@@ -137,7 +138,7 @@ std::string to_table(const SearchOutcome& outcome) {
   }
   text += (outcome.proposals.empty() ? "" : table.to_string()) +
           failure_table("fallen out", outcome.fallen_out);
-  for (const std::string& note : outcome.notes) {
+  for (const std::string& note : trace::notes_for_people(outcome.notes)) {
     text += "note: " + note + "\n";
   }
   return text;

@@ -75,7 +75,7 @@ Simulator::Simulator(const SearchRequest& request, const config::TextLoader& loa
   const config::Value* const strategy = member_of(root, "strategy");
   const config::Value* const machine = member_of(root, "machine");
   std::vector<std::string> settings = smallest();
-  settings.push_back("strategy.placement=" + kept_placement(strategy).all_with("linear"));
+  settings.push_back("strategy.placement=" + kept_placement(strategy).with("linear"));
   if (strategy == nullptr) {
     settings.emplace_back("strategy.tensor=1");
   }
@@ -117,6 +117,9 @@ Proposal Simulator::run(sim::Experiment& experiment, Proposal proposal,
   proposal.memory = Bytes(0);
   for (const trace::PeakMemory& peak : summary.peak_memory) {
     proposal.memory = std::max(proposal.memory, Bytes(peak.bytes));
+  }
+  if (proposal.status == "finished") {
+    proposal.message = plan::note_of_peaks(experiment.machine, experiment.plan());
   }
   return proposal;
 }

@@ -32,8 +32,15 @@ WayFinder::WayFinder(const machine::Machine& of, const network::NetworkModel& ne
       memory(of_memory),
       routing(machine::make_routing(network.routing(), *of.topology)),
       overheads(network.overheads()),
-      share_links(network::sharing_of(network) == plan::Sharing::links),
+      sharing(network::sharing_of(network)),
+      uses_links(network.uses_links()),
       traffic_(network.predict_traffic(of)) {
+  if (!uses_links) {
+    least_latency = ps(network.idle_time({}, Bytes(0)) - overheads.message);
+    least_ps_per_byte =
+        (ps(network.idle_time({}, Bytes(a_chunk))) - ps(network.idle_time({}, Bytes(0)))) / a_chunk;
+    return;
+  }
   const SimTime latency = machine.topology->smallest_latency();
   least_latency = latency.is_never() ? 0 : ps(latency);
   least_ps_per_byte = std::numeric_limits<double>::infinity();
@@ -45,16 +52,35 @@ WayFinder::WayFinder(const machine::Machine& of, const network::NetworkModel& ne
   }
 }
 
+// Without links, the port of the one and that of the other.
+std::vector<Leg> WayFinder::legs(EntityId from, EntityId to) const {
+  std::vector<Leg> legs;
+  if (!uses_links) {
+    if (from != to) {
+      legs.push_back({2 * std::uint64_t{from.value()}, least_latency, least_ps_per_byte});
+      legs.push_back({2 * std::uint64_t{to.value()} + 1, 0, least_ps_per_byte});
+    }
+    return legs;
+  }
+  const machine::Topology& topology = *machine.topology;
+  for (const machine::Hop& hop : machine::hops_between(topology, *routing, from, to)) {
+    const machine::LinkClass& link =
+        topology.link_classes()[topology.link(hop.node, hop.port).link_class];
+    const bool is_port = sharing == plan::Sharing::ports && legs.empty();
+    legs.push_back({link_number(hop), ps(link.latency), ps_per_byte(link.bandwidth),
+                    share_links() || is_port});
+  }
+  return legs;
+}
+
 Way WayFinder::way(EntityId from, EntityId to) const {
   const auto [entry, fresh] = ways_.try_emplace(std::uint64_t{from.value()} << 32U | to.value());
   if (fresh) {
     Way& found = entry->second;
     found.latency = ps(overheads.message);
-    for (const machine::Hop& hop : machine::hops_between(*machine.topology, *routing, from, to)) {
-      const machine::LinkClass& link =
-          machine.topology->link_classes()[machine.topology->link(hop.node, hop.port).link_class];
-      found.latency += ps(link.latency);
-      found.ps_per_byte = std::max(found.ps_per_byte, ps_per_byte(link.bandwidth));
+    for (const Leg& leg : legs(from, to)) {
+      found.latency += leg.latency;
+      found.ps_per_byte = std::max(found.ps_per_byte, leg.ps_per_byte);
     }
   }
   return entry->second;
@@ -64,8 +90,9 @@ Ways::Ways(const WayFinder& finder, const plan::Strategy& strategy)
     : finder_(finder),
       placement_(plan::placements().at(strategy.layout)(finder.machine, strategy.placement, {})),
       stages_(strategy.degrees.pipeline),
-      crowded_(finder.machine, *finder.routing, finder.share_links ? finder.memory : nullptr,
-               placement_, stages_) {
+      crowded_(finder.machine, *finder.routing,
+               finder.share_links() && finder.uses_links ? finder.memory : nullptr, placement_,
+               stages_) {
   find_channels(strategy);
 }
 
@@ -102,6 +129,7 @@ void Ways::find_channels(const plan::Strategy& strategy) {
     if (!known.insert({tiles, channel.capacity, peak, channel.bandwidth}).second) {
       continue;
     }
+    shares_channels_ = shares_channels_ && peak.has_value();
     const bool nearest = finder_.memory == nullptr || finder_.memory->serves_at_node();
     channels_.push_back({tiles, channel.capacity, nearest ? peak : std::nullopt, number});
     const double alone = ps_per_byte(peak.value_or(channel.bandwidth));
@@ -122,24 +150,21 @@ std::uint32_t Ways::looked_at_tiles() const {
 }
 
 Ways::Passage Ways::measure(const Pairs& pairs) const {
-  const machine::Topology& topology = *finder_.machine.topology;
   std::unordered_map<std::uint64_t, std::uint32_t> loads;
-  std::vector<std::vector<machine::Hop>> ways;
+  std::vector<std::vector<Leg>> ways;
   for (const auto& [from, to] : pairs) {
-    ways.push_back(machine::hops_between(topology, *finder_.routing, from, to));
-    for (const machine::Hop& hop : ways.back()) {
-      ++loads[link_number(hop)];
+    ways.push_back(finder_.legs(from, to));
+    for (const Leg& leg : ways.back()) {
+      ++loads[leg.number];
     }
   }
   Passage all;
-  for (const std::vector<machine::Hop>& way : ways) {
+  for (const std::vector<Leg>& way : ways) {
     double latency = ps(finder_.overheads.message);
     double slowest = 0;
-    for (const machine::Hop& hop : way) {
-      const machine::Link link = topology.link(hop.node, hop.port);
-      const machine::LinkClass& link_class = topology.link_classes()[link.link_class];
-      latency += ps(link_class.latency);
-      slowest = std::max(slowest, loads.at(link_number(hop)) * ps_per_byte(link_class.bandwidth));
+    for (const Leg& leg : way) {
+      latency += leg.latency;
+      slowest = std::max(slowest, (leg.is_shared ? loads.at(leg.number) : 1) * leg.ps_per_byte);
     }
     all.mean_latency += latency / static_cast<double>(ways.size());
     all.mean_ps_per_byte += slowest / static_cast<double>(ways.size());
@@ -218,7 +243,7 @@ double Ways::least_of_ring(const plan::GroupShape& shape, double steps, double c
   }
   double least = std::numeric_limits<double>::infinity();
   for (const RingFloor& floor : floors_of(shape)) {
-    least = std::min(least, floor.least(steps, chunk, finder_.share_links));
+    least = std::min(least, floor.least(steps, chunk, finder_.share_links()));
   }
   return least;
 }
@@ -227,7 +252,6 @@ double Ways::least_of_ring(const plan::GroupShape& shape, double steps, double c
 // the busiest link has carried all that goes over it; by byte of the vector.
 Way Ways::way_of_sends(const plan::GroupShape& shape, const collective::Algorithm& algorithm,
                        collective::Kind kind, std::uint32_t role) const {
-  const machine::Topology& topology = *finder_.machine.topology;
   const std::uint32_t place = role % placement_.stage_tiles();
   const EntityId from = placement_.tile(role);
   std::unordered_map<std::uint64_t, double> loads;
@@ -242,10 +266,9 @@ Way Ways::way_of_sends(const plan::GroupShape& shape, const collective::Algorith
         static_cast<double>(now.send_bytes.count()) / static_cast<double>(a_chunk * shape.size);
     const EntityId to = tile(role / placement_.stage_tiles(), shape.place_of(now.send_to, place));
     all.latency = std::min(all.latency, finder_.way(from, to).latency);
-    for (const machine::Hop& hop : machine::hops_between(topology, *finder_.routing, from, to)) {
-      const machine::Link link = topology.link(hop.node, hop.port);
-      double& load = loads[link_number(hop)];
-      load += share * ps_per_byte(topology.link_classes()[link.link_class].bandwidth);
+    for (const Leg& leg : finder_.legs(from, to)) {
+      double& load = loads[leg.number];
+      load += share * leg.ps_per_byte;
       all.ps_per_byte = std::max(all.ps_per_byte, load);
     }
   }
@@ -282,7 +305,7 @@ const std::vector<Way>& Ways::sends_of(const plan::GroupShape& shape,
 // earlier than this after it.
 double Ways::least_of_sends(const plan::GroupShape& shape, const collective::Algorithm& algorithm,
                             collective::Kind kind, double bytes) {
-  if (shape.parts > 1 || shape.among_leaders || !finder_.share_links) {
+  if (shape.parts > 1 || shape.among_leaders || !finder_.share_links()) {
     return 0;
   }
   const std::vector<Way>& all = sends_of(shape, algorithm, kind);

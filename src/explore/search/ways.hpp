@@ -18,8 +18,17 @@
 #include "tessera/memory/memory.hpp"
 #include "tessera/network/network.hpp"
 #include "tessera/plan/plan.hpp"
+#include "tessera/plan/sharing.hpp"
 
 namespace tessera::explore {
+
+// A link on the way of a message, or a port of a network that has no links.
+struct Leg {
+  std::uint64_t number = 0;
+  double latency = 0;      // [ps]
+  double ps_per_byte = 0;  // of a message that has it alone
+  bool is_shared = true;   // by messages at the same time
+};
 
 // What all ways of a machine have in common.
 struct WayFinder {
@@ -30,10 +39,13 @@ struct WayFinder {
   const memory::MemoryModel* memory;  // null: the machine has none
   std::unique_ptr<machine::Routing> routing;
   network::Overheads overheads;
-  bool share_links;              // whether messages at the same time do
+  plan::Sharing sharing;         // by messages at the same time
+  bool uses_links;               // of the machine
   double least_latency = 0;      // of a link [ps]
   double least_ps_per_byte = 0;  // of the fastest link
 
+  bool share_links() const { return sharing == plan::Sharing::links; }
+  std::vector<Leg> legs(EntityId from, EntityId to) const;
   // From one tile to another, each found once.
   Way way(EntityId from, EntityId to) const;
   // That a message raises, where nobody knows who else sends.
@@ -75,6 +87,8 @@ class Ways {
   // [stages] time of a byte from DRAM, where all tiles of the stage take one [ps].
   const std::vector<double>& access() const { return access_; }
   double least_access() const { return least_access_; }
+  // Whether accesses at the same time do.
+  bool shares_channels() const { return shares_channels_; }
   // None where messages at the same time do not share links.
   bool has_crowded_links() const { return crowded_.any(); }
   // Where CrowdedLinks counts the bytes of such a collective; none: nowhere.
@@ -136,6 +150,7 @@ class Ways {
   std::vector<ChannelClass> channels_;
   std::vector<double> access_;
   double least_access_ = 0;
+  bool shares_channels_ = true;
   std::map<std::pair<ShapeKey, std::uint32_t>, Passage> passages_;
   std::map<ShapeKey, std::uint32_t> channels_of_;
   std::map<ShapeKey, std::vector<RingFloor>> floors_;

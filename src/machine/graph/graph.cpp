@@ -30,11 +30,11 @@ std::optional<std::string> GraphReader::read_text(config::Section& entry, std::s
 
 namespace {
 
-const config::ChoiceKey<WayLength> way_length{
+const config::ChoiceKey<RouteLength> route_length{
     "ways.by",
-    {{"latency", WayLength::latency},
-     {"hops", WayLength::hops},
-     {"bandwidth", WayLength::bandwidth}},
+    {{"latency", RouteLength::latency},
+     {"hops", RouteLength::hops},
+     {"bandwidth", RouteLength::bandwidth}},
     "latency",
     "what makes a way short: latency, hops, or bandwidth (the sum of 1 / bandwidth)"};
 const config::ChoiceKey<bool> through_ends{
@@ -182,16 +182,16 @@ void GraphReader::read_routes(GraphTopology& topology) {
   topology.add_routes(std::move(given));
 }
 
-WayRule GraphReader::read_way_rule() {
+RouteRule GraphReader::read_route_rule() {
   Section ways = section_.section("ways");
-  WayRule rule;
-  rule.by = way_length.read(ways);
+  RouteRule rule;
+  rule.by = route_length.read(ways);
   rule.through_ends = through_ends.read(ways);
   return rule;
 }
 
 std::unique_ptr<Topology> GraphReader::read() {
-  const WayRule rule = read_way_rule();
+  const RouteRule rule = read_route_rule();
   read_link_types();
   if (section_.has("templates")) {
     Section templates = section_.section("templates");
@@ -216,7 +216,7 @@ std::unique_ptr<Topology> GraphReader::read() {
   }
   auto topology =
       std::make_unique<GraphTopology>(NodeTree(std::move(parts)), std::move(classes_), links);
-  topology->set_way_rule(rule);
+  topology->set_route_rule(rule);
   topology->add_types(std::move(types_));
   topology->add_memories(std::move(memories));
   check_reachable(*topology);
@@ -242,7 +242,7 @@ std::vector<ParameterInfo> graph_parameters() {
   for (ParameterInfo& parameter : graph_link_parameters()) {
     all.push_back(std::move(parameter));
   }
-  all.insert(all.end(), {way_length, through_ends, routes_key});
+  all.insert(all.end(), {route_length, through_ends, routes_key});
   return all;
 }
 

@@ -66,8 +66,8 @@ struct LinkKeys {
                          "bandwidth, latency, reverse and count of links"};
   config::OtherKey reverse_of_type{"link_types.NAME.reverse", "mapping", "as forwards",
                                    "bandwidth and latency of the way back"};
-  config::Key<std::uint32_t> count_of_type{"link_types.NAME.count", 1, "links side by side",
-                                           config::between(1U, 65536U)};
+  config::Key<std::uint32_t> count_of_type{"link_types.NAME.count", LinkKind{}.count,
+                                           "links side by side", config::between(1U, 65536U)};
 };
 
 const LinkKeys& link_keys() {

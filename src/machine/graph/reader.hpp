@@ -86,7 +86,7 @@ class GraphReader {
   std::uint16_t class_of(Section& entry, LinkClass values);
 
   // graph.cpp
-  WayRule read_way_rule();
+  RouteRule read_route_rule();
   void expand(std::uint32_t part, std::uint32_t first, std::vector<DirectedLink>& links,
               std::vector<MemoryNode>& memories) const;
   void check_reachable(const GraphTopology& topology);

@@ -34,7 +34,7 @@ class GraphTopology final : public Topology {
   void add_hierarchy(std::shared_ptr<const Hierarchy> hierarchy) {
     hierarchy_ = std::move(hierarchy);
   }
-  void set_way_rule(WayRule rule) { way_rule_ = rule; }
+  void set_route_rule(RouteRule rule) { route_rule_ = rule; }
   void add_routes(GivenRoutes routes) {
     routes_ = std::make_unique<const GivenRoutes>(std::move(routes));
   }
@@ -61,7 +61,7 @@ class GraphTopology final : public Topology {
   const NodeTree* tree() const override { return &tree_; }
   const Hierarchy* hierarchy() const override { return hierarchy_.get(); }
   const GivenRoutes* given_routes() const override { return routes_.get(); }
-  WayRule way_rule() const override { return way_rule_; }
+  RouteRule route_rule() const override { return route_rule_; }
   std::string default_routing() const override;
   std::size_t resident_bytes() const override;
 
@@ -74,7 +74,7 @@ class GraphTopology final : public Topology {
   std::vector<MemoryNode> memories_;
   std::shared_ptr<const Hierarchy> hierarchy_;
   std::unique_ptr<const GivenRoutes> routes_;
-  WayRule way_rule_;
+  RouteRule route_rule_;
 };
 
 }  // namespace tessera::machine

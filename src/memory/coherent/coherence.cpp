@@ -226,6 +226,11 @@ Coherence read_coherence(config::Section section) {
   options.hit_rate = hit_rate.read(section);
   options.used_of_line = used_of_line.read(section);
   options.piece = piece_key(options.line).read(section, std::max(options.piece, options.line));
+  const Bytes of_lines = options.line * (options.piece.count() / options.line.count());
+  if (of_lines != options.piece) {
+    section.tell(section.path() + ".piece: messages ask for whole lines, " +
+                 std::to_string(of_lines.count()) + " B at most");
+  }
   return Coherence(options);
 }
 

@@ -152,6 +152,11 @@ std::unique_ptr<MemoryModel> make_dram(config::Section& section) {
   }
   parameters.window =
       window_key(parameters.transfer).read(section, std::max(Bytes(65536), parameters.transfer));
+  const std::uint64_t pieces = parameters.window.count() / parameters.transfer.count();
+  if (const Bytes held = parameters.transfer * pieces; held != parameters.window) {
+    section.tell(section.path() + ".window: a tile has whole transfers under way, " +
+                 std::to_string(held.count()) + " B at most");
+  }
   parameters.request = dram_request_key.read(section);
   parameters.latency = latency_key.read(section);
   parameters.port = port_key.read(section);

@@ -9,6 +9,7 @@
 
 #include "dram/memory_map.hpp"
 #include "tessera/config/key.hpp"
+#include "tessera/config/without_effect.hpp"
 #include "tessera/core/wide.hpp"
 #include "tessera/memory/dram/channel.hpp"
 
@@ -113,6 +114,7 @@ struct ControllerKeys {
 };
 
 constexpr std::uint32_t longest_queue = 1U << 20;
+constexpr std::string_view with_bank_queues = "bank-queues";
 
 ControllerKeys::ControllerKeys(const DramController& usual)
     : scheduler(
@@ -233,7 +235,11 @@ void read_controller(config::Section& section, DramController& controller) {
   read_mapping(section, controller);
   controller.read_queue = keys.read_queue.read(section);
   controller.write_queue = keys.write_queue.read(section);
-  controller.bank_queue = keys.bank_queue.read(section);
+  const std::uint32_t usual = std::exchange(controller.bank_queue, keys.bank_queue.read(section));
+  if (controller.bank_queue != usual && controller.scheduler != with_bank_queues) {
+    config::note_without_effect(section, keys.bank_queue.key(),
+                                "scheduler: " + controller.scheduler);
+  }
   const std::uint32_t writes = controller.write_queue;
   controller.write_high =
       write_high_key(writes).read(section, std::max<std::uint32_t>(1, writes * 4 / 5));

@@ -1,6 +1,7 @@
 #include "flit/settings.hpp"
 
 #include <algorithm>
+#include <string>
 
 #include "tessera/config/key.hpp"
 #include "tessera/network/network.hpp"
@@ -13,39 +14,43 @@ using config::Key;
 
 // Made when asked for, as the network registers before this file's own objects are there.
 struct Keys {
-  Key<Bytes> flit_size{"flit_size", Bytes(32), "what the fastest link carries in a cycle",
-                       config::at_least(Bytes(1))};
-  Key<Bytes> packet_size{"packet_size", Bytes(512),
+  FlitSettings usual;
+  Key<Bytes> flit_size{"flit_size", Bytes(usual.flit_bytes),
+                       "what the fastest link carries in a cycle", config::at_least(Bytes(1))};
+  Key<Bytes> packet_size{"packet_size", Bytes(usual.packet_flits* usual.flit_bytes),
                          "packets that messages are cut into; two flits at least",
                          config::at_least(Bytes(1))};
-  Key<unsigned> virtual_channels{"virtual_channels", 4, "of each port", between(1U, 32U)};
-  Key<unsigned> buffer{"buffer", 8, "flits that a virtual channel holds", between(1U, 255U)};
-  Key<unsigned> routing_delay{"routing_delay", 1, "cycles; 0: the router before looks ahead",
-                              between(0U, 64U)};
-  Key<unsigned> vc_allocation_delay{"vc_allocation_delay", 1, "cycles", between(1U, 64U)};
-  Key<unsigned> switch_allocation_delay{"switch_allocation_delay", 1, "cycles", between(1U, 64U)};
-  Key<unsigned> traversal_delay{"traversal_delay", 1, "cycles through the switch",
-                                between(1U, 64U)};
-  Key<unsigned> credit_delay{"credit_delay", 0, "cycles that a credit takes beyond its way back",
-                             between(0U, 64U)};
-  Key<unsigned> interface_delay{"interface_delay", 1, "cycles between a node and its router",
-                                between(1U, 64U)};
+  Key<unsigned> virtual_channels{"virtual_channels", usual.vcs, "of each port", between(1U, 32U)};
+  Key<unsigned> buffer{"buffer", usual.buffer, "flits that a virtual channel holds",
+                       between(1U, 255U)};
+  Key<unsigned> routing_delay{"routing_delay", usual.routing_delay,
+                              "cycles; 0: the router before looks ahead", between(0U, 64U)};
+  Key<unsigned> vc_allocation_delay{"vc_allocation_delay", usual.vc_allocation_delay, "cycles",
+                                    between(1U, 64U)};
+  Key<unsigned> switch_allocation_delay{"switch_allocation_delay", usual.switch_allocation_delay,
+                                        "cycles", between(1U, 64U)};
+  Key<unsigned> traversal_delay{"traversal_delay", usual.traversal_delay,
+                                "cycles through the switch", between(1U, 64U)};
+  Key<unsigned> credit_delay{"credit_delay", usual.credit_delay,
+                             "cycles that a credit takes beyond its way back", between(0U, 64U)};
+  Key<unsigned> interface_delay{"interface_delay", usual.interface_cycles,
+                                "cycles between a node and its router", between(1U, 64U)};
   config::ChoiceKey<bool> outputs_first{"allocator",
                                         {{"islip", true}, {"round-robin", false}},
                                         "islip",
                                         "islip, or round-robin: inputs choose before outputs"};
-  Key<unsigned> allocator_iterations{"allocator_iterations", 1, "rounds of an allocator in a cycle",
-                                     between(1U, 64U)};
-  Key<unsigned> input_speedup{"input_speedup", 1,
+  Key<unsigned> allocator_iterations{"allocator_iterations", usual.iterations,
+                                     "rounds of an allocator in a cycle", between(1U, 64U)};
+  Key<unsigned> input_speedup{"input_speedup", usual.input_speedup,
                               "flits that may leave the buffers of an input in a cycle",
                               between(1U, 32U)};
-  Key<unsigned> output_speedup{"output_speedup", 1, "flits that may come to an output in a cycle",
-                               between(1U, 32U)};
-  Key<bool> speculative{"speculative", false,
+  Key<unsigned> output_speedup{"output_speedup", usual.output_speedup,
+                               "flits that may come to an output in a cycle", between(1U, 32U)};
+  Key<bool> speculative{"speculative", usual.speculative,
                         "ask for the switch together with the virtual channel"};
-  Key<bool> tail_credit{"tail_credit", false,
+  Key<bool> tail_credit{"tail_credit", usual.wait_for_tail_credit,
                         "a virtual channel is free when its buffer is empty again"};
-  Key<bool> loopback{"loopback", false, "messages to the own node go through its router"};
+  Key<bool> loopback{"loopback", usual.loopback, "messages to the own node go through its router"};
 };
 
 const Keys& keys() {
@@ -106,6 +111,12 @@ FlitSettings read_flit_settings(config::Section& section) {
   const std::uint64_t packet = keys().packet_size.read(section).count();
   settings.packet_flits = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
       (packet + settings.flit_bytes - 1) / settings.flit_bytes, 2, 1U << 30));
+  const std::uint64_t of_flits = settings.packet_flits * settings.flit_bytes;
+  if (packet != of_flits) {
+    section.tell(section.path() + ".packet_size: packets have " +
+                 std::to_string(settings.packet_flits) + " flits, " + std::to_string(of_flits) +
+                 " B");
+  }
   if (settings.input_speedup > settings.vcs) {
     section.error("input_speedup", "more flits of an input than it has virtual channels");
     settings.input_speedup = settings.vcs;

@@ -169,6 +169,7 @@ std::unique_ptr<NetworkModel> make_packet(config::Section& section,
     section.error("", "the packet model needs links of at least 233 B/s; use 'analytical'");
   }
   cutting.largest_packet = std::clamp<std::uint64_t>(in_field, 1, packet_field);
+  tell_of_cut_packets(section, cutting.packet_size, cutting.largest_packet);
   cutting.packet_size = std::min(cutting.packet_size, cutting.largest_packet);
   return std::make_unique<PacketModel>(cutting, routing, overheads);
 }

@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <limits>
+#include <string>
 
+#include "tessera/config/document.hpp"
 #include "tessera/core/units.hpp"
 #include "tessera/network/messages.hpp"
 
@@ -37,6 +39,15 @@ inline constexpr std::uint64_t packet_field = std::numeric_limits<std::uint32_t>
 // The largest packet whose tail lag fits at this rate; 0 below 233 B/s.
 inline std::uint64_t largest_at(Bandwidth rate) {
   return bytes_in(SimTime::from_ps(static_cast<std::int64_t>(packet_field)), rate).count();
+}
+
+// Says in the notes of a run that packets are smaller than they were asked for.
+inline void tell_of_cut_packets(config::Section& section, std::uint64_t asked,
+                                std::uint64_t largest) {
+  if (asked > largest) {
+    section.tell(section.path() + ".packet_size: packets have " + std::to_string(largest) +
+                 " B, the most that the slowest link takes a whole packet of");
+  }
 }
 
 }  // namespace tessera::network

@@ -67,12 +67,12 @@ class TiledConvolution final : public TiledOperator {
     return multiplications(1) + layout_.spec().then.value_or(VectorWork());
   }
 
-  Tile tile(std::uint64_t group, std::uint64_t step) const override {
+  OperatorTile tile(std::uint64_t group, std::uint64_t step) const override {
     const ConvolutionPlace p = layout_.place(group, step);
     const ConvolutionLayout::Cuts& cuts = layout_.cuts();
     const ConvolutionShape& s = layout_.shape();
     const std::uint64_t e = layout_.element();
-    Tile tile;
+    OperatorTile tile;
     ConvolutionPlace shape = p;
     shape.row = layout_.alike(0, cuts.rows, p.row);
     shape.column = layout_.alike(1, cuts.columns, p.column);

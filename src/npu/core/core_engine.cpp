@@ -166,7 +166,7 @@ CoreEngine::Wait CoreEngine::wait_of(std::uint8_t slot, Cycle cycle) const {
   if (is_exhausted(resident)) {
     return {unknown_cycle, waits_for_accesses(resident)};
   }
-  const Instruction& instruction = resident.program->code[resident.cursor];
+  const CoreInstruction& instruction = resident.program->code[resident.cursor];
   Wait wait{cycle, false};
   wait_for(resident, instruction.a, wait);
   wait_for(resident, instruction.b, wait);
@@ -226,7 +226,7 @@ Cycle CoreEngine::run(Cycle now, const Surroundings& surroundings) {
 
 void CoreEngine::issue(std::uint8_t slot, Cycle cycle, const Surroundings& surroundings) {
   Resident& resident = residents_[slot];
-  const Instruction& instruction = resident.program->code[resident.cursor++];
+  const CoreInstruction& instruction = resident.program->code[resident.cursor++];
   ++use_.instructions;
   resident.end = std::max(resident.end, cycle + 1);
   switch (instruction.opcode) {
@@ -245,7 +245,7 @@ void CoreEngine::issue(std::uint8_t slot, Cycle cycle, const Surroundings& surro
   }
 }
 
-void CoreEngine::issue_gemm(Resident& resident, const Instruction& instruction, Cycle cycle) {
+void CoreEngine::issue_gemm(Resident& resident, const CoreInstruction& instruction, Cycle cycle) {
   const bool preload = instruction.opcode == Opcode::gemm_preload;
   Cycle start = cycle;
   if (array_.last_finish > cycle) {
@@ -270,7 +270,7 @@ void CoreEngine::issue_gemm(Resident& resident, const Instruction& instruction, 
   resident.end = std::max(resident.end, finish);
 }
 
-void CoreEngine::issue_vector(Resident& resident, const Instruction& instruction, Cycle cycle) {
+void CoreEngine::issue_vector(Resident& resident, const CoreInstruction& instruction, Cycle cycle) {
   vector_free_ = cycle + instruction.cycles;
   use_.vector_busy += instruction.cycles;
   Content& out = content(resident, instruction.out);
@@ -278,7 +278,7 @@ void CoreEngine::issue_vector(Resident& resident, const Instruction& instruction
   resident.end = std::max(resident.end, vector_free_);
 }
 
-void CoreEngine::issue_move(std::uint8_t slot, const Instruction& instruction, Cycle cycle,
+void CoreEngine::issue_move(std::uint8_t slot, const CoreInstruction& instruction, Cycle cycle,
                             const Surroundings& surroundings) {
   Resident& resident = residents_[slot];
   Transfer transfer;

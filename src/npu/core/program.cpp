@@ -13,9 +13,9 @@ Bytes sum_of(const std::vector<Bytes>& sizes) {
   return std::accumulate(sizes.begin(), sizes.end(), Bytes());
 }
 
-Bytes moved(const std::vector<Instruction>& code, Opcode opcode) {
+Bytes moved(const std::vector<CoreInstruction>& code, Opcode opcode) {
   Bytes sum;
-  for (const Instruction& instruction : code) {
+  for (const CoreInstruction& instruction : code) {
     sum += Bytes(instruction.opcode == opcode ? instruction.region.bytes() : 0);
   }
   return sum;
@@ -47,7 +47,7 @@ Bytes TileProgram::accumulator_bytes() const {
 
 std::uint64_t TileProgram::macs() const {
   std::uint64_t sum = 0;
-  for (const Instruction& instruction : code) {
+  for (const CoreInstruction& instruction : code) {
     sum += instruction.rows * instruction.depth * instruction.columns;
   }
   return sum;
@@ -74,7 +74,7 @@ BufferId ProgramWriter::accumulator(Bytes bytes) {
 }
 
 void ProgramWriter::mvin(std::uint8_t operand, const Region& region, BufferId out) {
-  Instruction instruction;
+  CoreInstruction instruction;
   instruction.opcode = Opcode::mvin;
   instruction.operand = operand;
   instruction.out = out;
@@ -83,7 +83,7 @@ void ProgramWriter::mvin(std::uint8_t operand, const Region& region, BufferId ou
 }
 
 void ProgramWriter::mvout(std::uint8_t operand, const Region& region, BufferId from) {
-  Instruction instruction;
+  CoreInstruction instruction;
   instruction.opcode = Opcode::mvout;
   instruction.operand = operand;
   instruction.a = from;
@@ -93,7 +93,7 @@ void ProgramWriter::mvout(std::uint8_t operand, const Region& region, BufferId f
 
 void ProgramWriter::gemm(bool preload, BufferId a, BufferId b, BufferId out, std::uint64_t rows,
                          std::uint64_t depth, std::uint64_t columns, std::uint64_t groups) {
-  Instruction instruction;
+  CoreInstruction instruction;
   instruction.opcode = preload ? Opcode::gemm_preload : Opcode::gemm;
   instruction.a = a;
   instruction.b = b;
@@ -115,14 +115,14 @@ void ProgramWriter::whole_gemm(std::uint64_t cycles, BufferId a, BufferId b, Buf
 void ProgramWriter::multiply(BufferId a, BufferId b, BufferId out, std::uint64_t rows,
                              std::uint64_t depth, std::uint64_t columns) {
   vector(vector_cycles(target_.core, multiplications(depth), rows, columns), a, b, out);
-  Instruction& instruction = program_.code.back();
+  CoreInstruction& instruction = program_.code.back();
   instruction.rows = rows;
   instruction.depth = depth;
   instruction.columns = columns;
 }
 
 void ProgramWriter::vector(std::uint64_t cycles, BufferId a, BufferId b, BufferId out) {
-  Instruction instruction;
+  CoreInstruction instruction;
   instruction.opcode = Opcode::vector;
   instruction.a = a;
   instruction.b = b;

@@ -7,7 +7,7 @@ namespace tessera::npu {
 namespace {
 
 std::size_t size_of(const TileProgram& program) {
-  return sizeof(TileProgram) + program.code.capacity() * sizeof(Instruction) +
+  return sizeof(TileProgram) + program.code.capacity() * sizeof(CoreInstruction) +
          (program.scratchpad.capacity() + program.accumulator.capacity()) * sizeof(Bytes);
 }
 

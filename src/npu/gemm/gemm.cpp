@@ -87,13 +87,13 @@ class TiledProduct final : public TiledOperator {
   }
   VectorWork vector_passes() const override { return spec_.then.value_or(VectorWork()); }
 
-  Tile tile(std::uint64_t group, std::uint64_t step) const override {
+  OperatorTile tile(std::uint64_t group, std::uint64_t step) const override {
     const std::uint64_t column = group % columns_.parts();
     const std::uint64_t row = group / columns_.parts() % rows_.parts();
     const std::uint64_t number = group / columns_.parts() / rows_.parts();
     const ProductShape& s = spec_.shape;
     const std::uint64_t e = element_.count();
-    Tile tile;
+    OperatorTile tile;
     tile.shape =
         Shape{rows_.is_last(row), columns_.is_last(column), step == 0, depth_.is_last(step)}.code();
     tile.output = {Range{number, number + 1}, rows_.range(row), columns_.range(column),

@@ -49,12 +49,13 @@ const ChoiceKey<ReplicaOrder> replica_order{
     "the last is beside the first as well (all bands hold equally many whole replicas)"};
 const OtherKey tiles{"placement.tiles", "list or file", "none",
                      "of layout given: the tiles of each stage, or a file of them"};
-const Key<std::uint64_t> seed{"placement.seed", 1, "of layout optimized: of its random numbers"};
+const Key<std::uint64_t> seed{"placement.seed", Optimization{}.seed,
+                              "of layout optimized: of its random numbers"};
 const OptionalKey<std::uint64_t> moves = counted_in(
     "tiles", OptionalKey<std::uint64_t>("placement.moves", "6000 a role, 10 million at most",
                                         "of layout optimized: moved on trial",
                                         between<std::uint64_t>(0, 1'000'000'000'000)));
-const NameKey start{"placement.start", start_names, "best",
+const NameKey start{"placement.start", start_names, Optimization{}.start,
                     "of layout optimized: line, s-shape, linear, or the best of these and more"};
 
 std::optional<std::array<std::uint32_t, 2>> read_shape(config::Section& section,

@@ -65,7 +65,8 @@ Bytes LanguageModel::cache_block(std::uint32_t tokens) const {
   if (is_uniform()) {
     return cache_of_token() * tokens;
   }
-  return full_ + windowed_ == 0 ? state_of_layer() * states_ : of_tokens(tokens);
+  const Bytes whole = full_ + windowed_ == 0 ? state_of_layer() * states_ : of_tokens(tokens);
+  return Bytes(shapes_.own(whole.count()));
 }
 
 std::uint64_t LanguageModel::flops_of_adapters() const {
@@ -122,14 +123,16 @@ Exchange LanguageModel::exchange(std::uint32_t op, std::uint64_t shape) const {
   const std::uint32_t stage = stage_of(layer_of(op));
   Exchange exchange;
   if (is_all_to_all(part_of(op))) {
-    exchange.kind = Exchange::Kind::all_to_all;
+    exchange.collective = collective::Kind::all_to_all;
     exchange.units = setup_.expert;
     exchange.bytes =
         shapes_.element() *
         (shape * shape_.hidden * std::min<std::uint64_t>(shape_.experts->top_k, setup_.expert));
     return exchange;
   }
-  exchange.kind = part_of(op) == hand_on ? Exchange::Kind::hand_on : Exchange::Kind::all_reduce;
+  if (part_of(op) == hand_on) {
+    exchange.collective.reset();
+  }
   exchange.first = stage * setup_.tensor;
   exchange.units = setup_.tensor;
   exchange.bytes = shapes_.element() * (shape * shape_.hidden);

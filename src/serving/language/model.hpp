@@ -34,10 +34,13 @@ class LanguageModel : public ServedModel {
   }
   Bytes weights() const override { return weights_; }
   Bytes adapter() const override {
+    if (setup_.adapter_slots == 0) {
+      return Bytes();
+    }
     return shapes_.element() * shapes_.adapter_numbers() *
            quotient_up(shape_.layers, setup_.pipeline);
   }
-  // Of a token that any of several units may have, the mean.
+  // Of a token that any of several units may have, the mean; as of a block.
   Bytes cache_of_token() const override {
     const Bytes whole = shapes_.cache_of_token() * (full_ + windowed_);
     return Bytes(shapes_.own(whole.count()));
@@ -45,26 +48,21 @@ class LanguageModel : public ServedModel {
   CacheLayout cache_layout() const override;
   Bytes cache_block(std::uint32_t tokens) const override;
   Bytes cache_of_prompt(std::uint64_t tokens) const override {
-    return is_uniform() ? cache_of_token() * tokens
-                        : of_tokens(tokens) * full_ + of_window(tokens) * windowed_ +
-                              state_of_layer() * states_;
+    return of_tokens(tokens) * full_ + of_window(tokens) * windowed_ + state_of_layer() * states_;
   }
 
  protected:
   std::uint32_t stage_of(std::uint64_t layer) const { return serving::stage_of(setup_, layer); }
   std::uint32_t outside() const { return op_of(shape_.layers, 0); }
   std::uint64_t flops_of_adapters() const;
-  // Of a layer's cache on a unit.
-  Bytes of_tokens(std::uint64_t tokens) const {
-    return Bytes(shapes_.own(shapes_.cache_of_token().count())) * tokens;
-  }
+  // Of a layer's cache, on the unit that has the sequence, as the next two.
+  Bytes of_tokens(std::uint64_t tokens) const { return shapes_.cache_of_token() * tokens; }
   // What the next token sees of so many.
   Bytes of_window(std::uint64_t tokens) const {
     return shape_.window == 0 ? Bytes() : of_tokens(std::min(tokens, shape_.window - 1));
   }
   Bytes state_of_layer() const {
-    return shapes_.state_space() ? Bytes(shapes_.own(shapes_.state_space()->kept().count()))
-                                 : Bytes();
+    return shapes_.state_space() ? shapes_.state_space()->kept() : Bytes();
   }
   bool is_uniform() const { return windowed_ == 0 && states_ == 0; }
   // Parts of a layer, one behind the other, exchanges among them; with those of adapters.

@@ -23,26 +23,20 @@ class WalkedModel final : public LanguageModel, public TileModel {
   Step step(const Batch& batch) const override {
     return {StepPart{0, sizes_of(batch).words()[0], 0, false, {}}};
   }
-  // Of a unit, where each has sequences of its own.
   StepSizes sizes_of(const Batch& batch) const override {
     const StepSizes all = sizes_of_batch(batch);
-    StepSizes own = all;
-    own.tokens = shapes_.own(all.generating) + shapes_.own(all.tokens - all.generating);
-    for (std::uint64_t* const sum :
-         {&own.emitting, &own.generating, &own.generating_keys, &own.prompts, &own.prompt_keys,
-          &own.twice_pairs, &own.blocks, &own.block_keys, &own.longest_blocks,
-          &own.windowed.generating_keys, &own.windowed.prompt_keys, &own.windowed.twice_pairs,
-          &own.windowed.block_keys, &own.windowed.longest_blocks, &own.chunks, &own.chunk_pairs}) {
-      *sum = shapes_.own(*sum);
-    }
-    return own;
+    return setup_.expert > 1 ? of_unit(all) : all;
   }
   const Walk& walk(std::uint32_t unit, const StepSizes& sizes) const override {
     return walks_[unit / (tensor_ * setup_.expert) * 4 + (sizes.adapters > 0 ? 2 : 0) +
                   (sizes.emitting > 0 ? 1 : 0)];
   }
   StepSizes needed(std::uint32_t op, const StepSizes& sizes) const override {
-    return LayerOperations::needed(part_of(op), sizes);
+    StepSizes needed = LayerOperations::needed(part_of(op), sizes);
+    if (setup_.expert > 1 && is_of_experts(part_of(op))) {
+      needed.spread_tokens = sizes.spread_tokens;
+    }
+    return needed;
   }
   TileOperation operation(std::uint32_t op, const StepSizes& sizes) const override {
     return operations_.make(part_of(op), sizes);
@@ -70,11 +64,35 @@ class WalkedModel final : public LanguageModel, public TileModel {
   std::uint64_t memory_end() const override { return 0; }
 
  private:
+  StepSizes of_unit(const StepSizes& all) const;
   Walk make_walk(std::uint32_t stage, bool emits, bool adapted) const;
 
   LayerOperations operations_;
   std::vector<Walk> walks_;  // [stages][with adapters][emits]
 };
+
+// Of that with most sequences, for which others wait; what a sequence has of each is the mean.
+StepSizes WalkedModel::of_unit(const StepSizes& all) const {
+  StepSizes own = all;
+  own.generating = shapes_.own(all.generating);
+  own.prompts = shapes_.own(all.prompts);
+  const auto share = [](std::uint64_t sum, std::uint64_t sequences, std::uint64_t some) {
+    return sequences == 0 ? 0 : quotient_up(sum * some, sequences);
+  };
+  own.emitting = share(all.emitting, all.sequences(), own.sequences());
+  own.tokens = own.generating + share(all.tokens - all.generating, all.prompts, own.prompts);
+  for (std::uint64_t* const sum : {&own.generating_keys, &own.windowed.generating_keys}) {
+    *sum = share(*sum, all.generating, own.generating);
+  }
+  for (std::uint64_t* const sum :
+       {&own.prompt_keys, &own.twice_pairs, &own.blocks, &own.block_keys, &own.longest_blocks,
+        &own.windowed.prompt_keys, &own.windowed.twice_pairs, &own.windowed.block_keys,
+        &own.windowed.longest_blocks, &own.chunks, &own.chunk_pairs}) {
+    *sum = share(*sum, all.prompts, own.prompts);
+  }
+  own.spread_tokens = all.tokens;
+  return own;
+}
 
 Walk WalkedModel::make_walk(std::uint32_t stage, bool emits, bool adapted) const {
   using Kind = WalkPart::Kind;
@@ -92,10 +110,9 @@ Walk WalkedModel::make_walk(std::uint32_t stage, bool emits, bool adapted) const
       walk.push_back({op_of(before, hand_on), Kind::await});
     }
     for (const Part part : parts_of(layer, adapted)) {
-      const Kind kind = part == hand_on       ? Kind::hand_on
-                        : is_exchange(part)   ? Kind::all_reduce
-                        : is_all_to_all(part) ? Kind::all_to_all
-                                              : Kind::operation;
+      const Kind kind = part == hand_on                            ? Kind::hand_on
+                        : is_exchange(part) || is_all_to_all(part) ? Kind::collective
+                                                                   : Kind::operation;
       walk.push_back({op_of(layer, part), kind});
     }
   }

@@ -43,7 +43,7 @@ StepSizes LayerOperations::needed(Part part, const StepSizes& sizes) {
     }
     needed.emitting = 0;
     needed.adapters = needed.adapted = 0;
-    needed.chunks = needed.chunk_pairs = 0;
+    needed.chunks = needed.chunk_pairs = needed.spread_tokens = 0;
   } else if (part == ssm_scan || part == ssm_convolution) {
     needed.tokens = sizes.tokens;
     needed.generating = sizes.generating;
@@ -60,7 +60,8 @@ StepSizes LayerOperations::needed(Part part, const StepSizes& sizes) {
 
 TileOperation LayerOperations::make(Part part, const StepSizes& sizes) const {
   const std::uint64_t own = is_of_head(part) ? sizes.emitting : sizes.tokens;
-  const std::uint64_t rows = is_of_experts(part) ? own * shapes_.setup().expert : own;
+  const std::uint64_t rows =
+      is_of_experts(part) && sizes.spread_tokens > 0 ? sizes.spread_tokens : own;
   TileOperation made = is_of_adapters(part)         ? of_adapters(part, sizes)
                        : part == cache_write        ? write_cache(sizes.tokens)
                        : part == serving::attention ? attention(sizes)

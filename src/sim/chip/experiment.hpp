@@ -17,7 +17,7 @@
 namespace tessera::sim {
 
 // A model that the operators of a chip were lowered from.
-struct ModelLook {
+struct ModelSurvey {
   std::string path;
   std::string level;  // of optimisation
   std::uint64_t file_nodes = 0;
@@ -46,7 +46,7 @@ void number_names(executor::ChipWork& work);
 // Reads the section of such a workload; null after complaints.
 std::unique_ptr<executor::ChipWork> read_operators(config::Section& workload, ChipStart start);
 std::unique_ptr<executor::ChipWork> read_model(config::Section& workload, ChipStart start,
-                                               std::optional<ModelLook>& look);
+                                               std::optional<ModelSurvey>& survey);
 
 // Of one iteration: all arrays full, or what operators need of their operands moved once, all
 // channels at their best, whichever is longer. Memory without a bound (`bandwidth`) takes no time.

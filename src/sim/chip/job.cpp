@@ -45,19 +45,19 @@ std::string operator_table(const executor::ChipWork& work) {
   return table.to_string();
 }
 
-void add_model(const ModelLook& look, JobDescription& text) {
+void add_model(const ModelSurvey& survey, JobDescription& text) {
   const auto add = [&](const char* what, std::string number) {
     text.entities.emplace_back(what, std::move(number));
   };
-  add("model", look.path + ", optimised: " + look.level);
-  add("nodes of its file", std::to_string(look.file_nodes));
-  add("nodes", std::to_string(look.nodes) + ", of these views: " + std::to_string(look.views));
-  add("parameters", std::to_string(look.parameters));
-  add("FLOPs of matrices", std::to_string(look.matrix.count()));
-  add("other FLOPs", std::to_string(look.vector.count()));
-  add("bytes of its tensors, as in the file", to_short_string(look.traffic));
-  if (!look.unknown.empty()) {
-    add("not understood, memory traffic alone", join(look.unknown));
+  add("model", survey.path + ", optimised: " + survey.level);
+  add("nodes of its file", std::to_string(survey.file_nodes));
+  add("nodes", std::to_string(survey.nodes) + ", of these views: " + std::to_string(survey.views));
+  add("parameters", std::to_string(survey.parameters));
+  add("FLOPs of matrices", std::to_string(survey.matrix.count()));
+  add("other FLOPs", std::to_string(survey.vector.count()));
+  add("bytes of its tensors, as in the file", to_short_string(survey.traffic));
+  if (!survey.unknown.empty()) {
+    add("not understood, memory traffic alone", join(survey.unknown));
   }
 }
 
@@ -92,7 +92,7 @@ class ChipReader final : public JobReader {
       workload.tell(
           "cores take operands to be in SRAM, and access no memory (machine.compute.operands)");
     }
-    std::optional<ModelLook> model;
+    std::optional<ModelSurvey> model;
     auto chip = read_(workload, std::move(start), model);
     if (!chip) {
       return nullptr;
@@ -138,7 +138,7 @@ const Registration operators_kind(
     WorkKind{.read =
                  [](const JobSetup& setup) {
                    return std::make_unique<ChipReader>(
-                       setup, [](Section& workload, ChipStart start, std::optional<ModelLook>&) {
+                       setup, [](Section& workload, ChipStart start, std::optional<ModelSurvey>&) {
                          return read_operators(workload, std::move(start));
                        });
                  },

@@ -16,7 +16,7 @@ namespace tessera::sim {
 class ChipJob final : public Job {
  public:
   // `model`: that the operators were lowered from.
-  ChipJob(std::unique_ptr<executor::ChipWork> chip, std::optional<ModelLook> model)
+  ChipJob(std::unique_ptr<executor::ChipWork> chip, std::optional<ModelSurvey> model)
       : chip_(std::move(chip)), model_(std::move(model)) {}
 
   std::unique_ptr<Work> work(const Platform& platform) const override;
@@ -30,11 +30,11 @@ class ChipJob final : public Job {
 
  private:
   std::unique_ptr<executor::ChipWork> chip_;
-  std::optional<ModelLook> model_;
+  std::optional<ModelSurvey> model_;
 };
 
 using ChipWorkReader = std::unique_ptr<executor::ChipWork> (*)(config::Section&, ChipStart,
-                                                               std::optional<ModelLook>&);
+                                                               std::optional<ModelSurvey>&);
 // Of a workload that becomes such work; `read` reads its own keys.
 std::unique_ptr<JobReader> make_chip_reader(const JobSetup& setup, ChipWorkReader read);
 

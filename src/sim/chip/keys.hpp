@@ -6,13 +6,14 @@
 
 #include "tessera/config/data_type_key.hpp"
 #include "tessera/config/key.hpp"
+#include "tessera/executor/chip.hpp"
 
 namespace tessera::sim {
 
 struct ChipKeys {
   config::ChoiceKey<DataType> data_type{"data_type", config::data_types(), "fp16",
                                         "of all operands"};
-  config::Key<Bytes> message{"message", Bytes(64),
+  config::Key<Bytes> message{"message", executor::ChipWork{}.message,
                              "NPU cores: that begins or ends a core's share of an operator",
                              config::at_least(Bytes(1))};
   config::OtherKey operators{"operators", "list", "", "operators, each a mapping"};

@@ -12,7 +12,7 @@ constexpr std::uint64_t events_of_instruction = 2;  // begun, and over
 Effort effort_of(const npu::TileProgram& program, const npu::DmaConfig& dma) {
   Effort effort;
   effort.instructions = program.code.size();
-  for (const npu::Instruction& one : program.code) {
+  for (const npu::CoreInstruction& one : program.code) {
     if (one.opcode != npu::Opcode::mvin && one.opcode != npu::Opcode::mvout) {
       continue;
     }

@@ -68,6 +68,16 @@ std::optional<config::Section> section_to_cut(config::Section experiment,
   return entries.front().section;
 }
 
+std::size_t tiles_of_single_job(config::Section experiment, const Platform& platform) {
+  const WorkKind* const kind = find_work_kind(kind_of(experiment.raw("workload")));
+  std::vector<JobEntry> entries;
+  if (kind != nullptr && kind->list) {
+    kind->list(experiment, platform, entries);
+  }
+  return entries.size() == 1 ? entries.front().tiles.size()
+                             : platform.machine.topology->computing_node_ids().size();
+}
+
 std::optional<workload::Workload> read_cut_workload(config::Section& workload) {
   const std::string kind = workload::kind_key(work_kind_names).read(workload);
   if (kind.empty()) {

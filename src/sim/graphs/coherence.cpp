@@ -64,7 +64,7 @@ std::vector<bool> hits_in_channels(const machine::Machine& machine,
 }  // namespace
 
 void use_coherence(const Platform& platform, Section machine, executor::GraphWork& graph) {
-  if (graph.look.remote_accesses == 0) {
+  if (graph.survey.remote_accesses == 0) {
     return;
   }
   use_channels(platform, machine, graph);
@@ -96,7 +96,7 @@ void use_coherence(const Platform& platform, Section machine, executor::GraphWor
 
 void check_remote_access(const executor::GraphWork& graph, Section remote) {
   const executor::RemoteAccess& choice = graph.options.remote;
-  if (graph.look.remote_accesses == 0 || (choice.requests && choice.acknowledged)) {
+  if (graph.survey.remote_accesses == 0 || (choice.requests && choice.acknowledged)) {
     return;
   }
   const std::string key = choice.requests ? "stores" : "request";

@@ -147,7 +147,7 @@ std::vector<executor::CollectiveProtocol> read_protocols(Section& section, SimTi
 }
 
 const Key<std::string> other_algorithm{
-    "collectives.other_algorithm", "ring",
+    "collectives.other_algorithm", executor::GraphOptions{}.other_algorithm,
     "for communicators whose members fill no box of the dimensions"};
 const ChoiceKey<bool> flat_communicators{
     "collectives.communicators",
@@ -181,12 +181,12 @@ void read_programs(Section& section, const config::TextLoader& load,
 }
 
 const Key<std::uint32_t> chunks{
-    "collectives.chunks", 1,
+    "collectives.chunks", collective::StackedOptions{}.chunks,
     "parts that a collective is cut in, which follow each other through the dimensions",
     between(1U, 16'383U)};
-const Key<std::uint32_t> active_chunks{"collectives.active_chunks", 1,
-                                       "of one collective in one dimension at a time",
-                                       between(1U, 16'383U)};
+const Key<std::uint32_t> active_chunks{
+    "collectives.active_chunks", collective::TurnOptions{}.at_a_time,
+    "of one collective in one dimension at a time", between(1U, 16'383U)};
 const ChoiceKey<collective::ChunkQueue> queue{
     "collectives.queue",
     {{"fifo", collective::ChunkQueue::fifo},
@@ -282,7 +282,13 @@ void read_collectives(Section section, const machine::Topology& topology,
   costs.tick = options.collectives.conventions->tick();
   const std::vector<std::uint32_t> queues = read_queues(section, dimensions.size());
   if (!queues.empty()) {
-    options.turns.at_a_time = (options.turns.at_a_time + queues[0] - 1) / queues[0];
+    const std::uint32_t asked = options.turns.at_a_time;
+    options.turns.at_a_time = (asked + queues[0] - 1) / queues[0];
+    if (const std::uint32_t held = options.turns.at_a_time * queues[0]; held != asked) {
+      section.tell(section.path() + ".active_chunks: each queue holds " +
+                   std::to_string(options.turns.at_a_time) + ", those of the first dimension " +
+                   std::to_string(held) + " together");
+    }
   }
   for (std::size_t d = 0; d < dimensions.size(); ++d) {
     options.dimensions.push_back({dimensions[d].size, given[d], queues[d]});

@@ -18,7 +18,7 @@
 #include "tessera/executor/collectives/group_dimensions.hpp"
 #include "tessera/npu/core/cores.hpp"
 #include "tessera/sim/experiment.hpp"
-#include "tessera/workload/graph_look.hpp"
+#include "tessera/workload/graph_survey.hpp"
 #include "tessera/workload/graph_workload.hpp"
 #include "tessera/workload/keys.hpp"
 #include "trace_names.hpp"
@@ -62,10 +62,10 @@ void read_lanes(Section section, executor::GraphOptions& options) {
 }
 
 // Algorithms need not offer every kind: whether they do for what graphs ask for.
-void check_algorithms(const workload::GraphLook& look, const executor::GraphOptions& options,
+void check_algorithms(const workload::GraphSurvey& survey, const executor::GraphOptions& options,
                       Section collectives) {
-  for (std::size_t number = 0; number < look.collectives.size(); ++number) {
-    if (look.collectives[number] == 0) {
+  for (std::size_t number = 0; number < survey.collectives.size(); ++number) {
+    if (survey.collectives[number] == 0) {
       continue;
     }
     const auto asked = static_cast<collective::Kind>(number);
@@ -98,43 +98,43 @@ void note_look(const MemoryParts& parts, Section& section, Section collectives,
                executor::GraphWork& work) {
   const machine::Machine& machine = parts.machine;
   const memory::RemoteMemory* const remote = parts.remote;
-  const std::optional<workload::GraphLook> known = work.source->known();
-  work.look = known ? *known : workload::look_through(*work.source);
-  if (work.look.reach == 0) {
-    work.look.reach = workload::reach_of_some(*work.source);
+  const std::optional<workload::GraphSurvey> known = work.source->known();
+  work.survey = known ? *known : workload::look_through(*work.source);
+  if (work.survey.reach == 0) {
+    work.survey.reach = workload::reach_of_some(*work.source);
   }
-  const workload::GraphLook& look = work.look;
-  for (const std::string& name : look.names) {
+  const workload::GraphSurvey& survey = work.survey;
+  for (const std::string& name : survey.names) {
     if (work.names.size() + 1 < most_names) {
       work.name_numbers[name] = static_cast<std::uint16_t>(work.names.size());
       work.names.push_back(name);
     }
   }
   work.names.emplace_back(other_names);
-  check_algorithms(look, work.options, std::move(collectives));
+  check_algorithms(survey, work.options, std::move(collectives));
   for (const machine::Tile* tile : kinds_of(machine, work.nodes)) {
-    if (look.flops > 0 && tile->peak.find(work.options.data_type) == tile->peak.end()) {
+    if (survey.flops > 0 && tile->peak.find(work.options.data_type) == tile->peak.end()) {
       section.error("kind", "its graphs compute, in " + to_string(work.options.data_type) +
                                 " (execution.data_type), but machine." + tile->peak_key() +
                                 " has no rate for that");
     }
   }
-  if (look.local_accesses > 0 && machine.channels.empty()) {
+  if (survey.local_accesses > 0 && machine.channels.empty()) {
     section.error("kind", "its graphs load from and store to local memory " +
-                              std::to_string(look.local_accesses) +
+                              std::to_string(survey.local_accesses) +
                               " times, but the machine has none (machine.dram)");
   }
   work.remote_in_channels = remote_in_channels(parts);
-  if (look.remote_accesses > 0 && remote == nullptr && !work.remote_in_channels) {
+  if (survey.remote_accesses > 0 && remote == nullptr && !work.remote_in_channels) {
     work.remote_of = remote_memories_of(machine, work.nodes);
   }
-  if (look.remote_accesses > 0 && remote == nullptr && !work.remote_in_channels &&
+  if (survey.remote_accesses > 0 && remote == nullptr && !work.remote_in_channels &&
       work.remote_of.empty()) {
     section.error("kind", "its graphs load from and store to remote memory " +
-                              std::to_string(look.remote_accesses) +
+                              std::to_string(survey.remote_accesses) +
                               " times, but the machine has none (machine.remote_memory, nodes of "
                               "kind memory, or machine.dram at nodes that do not compute)");
-  } else if (look.gathered_accesses > 0 && (remote == nullptr || !remote->gathers())) {
+  } else if (survey.gathered_accesses > 0 && (remote == nullptr || !remote->gathers())) {
     section.error("kind",
                   "its graphs let switches gather what they load, but those of "
                   "machine.remote_memory cannot");
@@ -162,7 +162,7 @@ const ChoiceKey<bool> acknowledged{"remote.stores",
                                    "acknowledged",
                                    "to memory nodes: acknowledged, or posted"};
 bool has_all_to_alls(const executor::GraphWork& work) {
-  return work.look.collectives[static_cast<std::size_t>(collective::Kind::all_to_all)] > 0;
+  return work.survey.collectives[static_cast<std::size_t>(collective::Kind::all_to_all)] > 0;
 }
 
 // Whether there are communicators that are no box of the machine's dimensions.
@@ -188,12 +188,12 @@ bool uses_other_algorithm(const executor::GraphWork& work) {
 
 // Of what these graphs do.
 void note_keys_without_effect(const executor::GraphWork& work, Section& execution) {
-  if (work.options.sends == executor::Sends::delivered && work.look.sends == 0) {
+  if (work.options.sends == executor::Sends::delivered && work.survey.sends == 0) {
     config::note_without_effect(execution, sends.key(), "graphs that send no messages");
   }
-  if (work.options.times == executor::NodeTimes::recorded && work.look.recorded == 0) {
+  if (work.options.times == executor::NodeTimes::recorded && work.survey.recorded == 0) {
     config::note_without_effect(execution, times.key(),
-                                work.look.is_issued
+                                work.survey.is_issued
                                     ? "a plan, of which no times are recorded"
                                     : "graphs without recorded times of nodes that have work");
   }
@@ -203,7 +203,7 @@ void note_keys_without_effect(const executor::GraphWork& work, Section& executio
     config::note_without_effect(collectives, "other_algorithm",
                                 "communicators that all fill a box of the dimensions");
   }
-  if (work.look.remote_accesses > 0 || !execution.has("remote")) {
+  if (work.survey.remote_accesses > 0 || !execution.has("remote")) {
     return;
   }
   constexpr std::string_view without = "graphs that access no remote memory";
@@ -224,7 +224,8 @@ const ChoiceKey<DataType> data_type =
                         "of work whose type a graph does not tell")
         .derived();
 const config::Key<std::uint32_t> window = config::of_cost(config::Key<std::uint32_t>(
-    "window", 512, "nodes of an NPU that are read at a time, more where dependencies ask for it",
+    "window", executor::GraphOptions{}.window,
+    "nodes of an NPU that are read at a time, more where dependencies ask for it",
     config::between(1U, 1'000'000U)));
 
 }  // namespace
@@ -289,18 +290,18 @@ bool has_all_to_alls_by_rings(const executor::GraphWork& work) {
            is_ring(options.collectives.conventions->all_to_all(options.other_algorithm))));
 }
 
-std::string ignored_nodes(const workload::GraphLook& look) {
+std::string ignored_nodes(const workload::GraphSurvey& survey) {
   std::vector<std::string> parts;
-  if (look.without_action > 0) {
-    parts.push_back(std::to_string(look.without_action) +
+  if (survey.without_action > 0) {
+    parts.push_back(std::to_string(survey.without_action) +
                     " nodes are metadata or of no type and do nothing");
   }
-  if (look.without_work > 0) {
-    parts.push_back(std::to_string(look.without_work) +
+  if (survey.without_work > 0) {
+    parts.push_back(std::to_string(survey.without_work) +
                     " nodes compute, but give neither work nor a time (on the host: no time) and "
                     "take none");
   }
-  return parts.empty() ? "" : "of " + std::to_string(look.nodes) + " nodes " + join(parts);
+  return parts.empty() ? "" : "of " + std::to_string(survey.nodes) + " nodes " + join(parts);
 }
 
 void add_source(executor::GraphWork& work, std::shared_ptr<const workload::GraphSource> source,

@@ -26,7 +26,7 @@ std::unique_ptr<workload::GraphSource> read_graph_source(config::Section& worklo
                                                          const config::TextLoader& load);
 
 // What of the graphs has no effect on a run, and why; "" when all has.
-std::string ignored_nodes(const workload::GraphLook& look);
+std::string ignored_nodes(const workload::GraphSurvey& survey);
 
 // Whether some all-to-all goes on in steps that pass on what came in the one before.
 bool has_all_to_alls_by_rings(const executor::GraphWork& work);

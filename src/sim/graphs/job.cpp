@@ -50,6 +50,7 @@ class GraphsReader final : public JobReader {
       list_operations_of_cores(setup_.platform, *graph);
       use_coherence(setup_.platform, setup_.machine, *graph);
       uses_coherence_ = graph->coherence.has_value();
+      uses_remote_memory_ = graph->survey.remote_accesses > 0;
       check_remote_access(*graph, execution.section("remote"));
     }
     auto job = std::make_unique<GraphsJob>(std::move(graph), samples);
@@ -57,6 +58,7 @@ class GraphsReader final : public JobReader {
     return job;
   }
   bool uses_coherence() const override { return uses_coherence_; }
+  bool uses_remote_memory() const override { return uses_remote_memory_; }
   compute::WorkTraits traits() const override { return traits_; }
   std::string replay_objection() const override {
     return "is for pipelines of micro-batches; this is a graph";
@@ -66,9 +68,9 @@ class GraphsReader final : public JobReader {
   // Nodes compute in the type that they say, or in that of all graphs; what is no product is
   // additions.
   void note_operations(const executor::GraphWork& graph) {
-    std::set<DataType>& types = traits_.product_types.emplace(graph.look.types);
+    std::set<DataType>& types = traits_.product_types.emplace(graph.survey.types);
     types.insert(graph.options.data_type);
-    if (!graph.look.has_vector_work) {
+    if (!graph.survey.has_vector_work) {
       traits_.vector_passes->clear();
     }
   }
@@ -77,21 +79,22 @@ class GraphsReader final : public JobReader {
   compute::WorkTraits traits_{.has_background = true,
                               .vector_passes = std::set<std::string>{"add"}};
   bool uses_coherence_ = false;
+  bool uses_remote_memory_ = false;
 };
 
 }  // namespace
 
 JobDescription GraphsJob::describe(const Platform&) const {
-  const workload::GraphLook& look = graph_->look;
+  const workload::GraphSurvey& survey = graph_->survey;
   JobDescription text;
   text.entities = {{"NPUs", std::to_string(graph_->npus())},
                    {"iterations in a graph", std::to_string(graph_->source->iterations())},
-                   {"nodes of graphs", std::to_string(look.nodes)},
-                   {"FLOPs", format_number(look.flops)}};
-  for (std::size_t kind = 0; kind < look.collectives.size(); ++kind) {
-    if (look.collectives[kind] > 0) {
+                   {"nodes of graphs", std::to_string(survey.nodes)},
+                   {"FLOPs", format_number(survey.flops)}};
+  for (std::size_t kind = 0; kind < survey.collectives.size(); ++kind) {
+    if (survey.collectives[kind] > 0) {
       text.entities.emplace_back("nodes of " + to_string(static_cast<collective::Kind>(kind)),
-                                 std::to_string(look.collectives[kind]));
+                                 std::to_string(survey.collectives[kind]));
     }
   }
   text.entities.emplace_back("communicators", std::to_string(graph_->groups.size()));
@@ -106,18 +109,18 @@ bool GraphsJob::promises(const Platform& platform) const {
   // Cores have accesses with tags of their own, above the places of tasks.
   constexpr std::uint64_t most_places = 0x8000;
   const bool has_tags =
-      graph_->operations.empty() || graph_->options.window + graph_->look.reach < most_places;
+      graph_->operations.empty() || graph_->options.window + graph_->survey.reach < most_places;
   return has_tags && !graph_->nodes_answer() && !platform.network->lumps_rings();
 }
 
 std::string GraphsJob::brief() const {
   return "graphs: " + std::to_string(graph_->npus()) + " NPUs, " +
-         std::to_string(graph_->look.nodes) + " nodes, " + std::to_string(graph_->groups.size()) +
+         std::to_string(graph_->survey.nodes) + " nodes, " + std::to_string(graph_->groups.size()) +
          " communicators";
 }
 
 std::string GraphsJob::warning() const {
-  return ignored_nodes(graph_->look);
+  return ignored_nodes(graph_->survey);
 }
 
 std::vector<std::uint32_t> GraphsJob::cut(const Platform& platform, int ranks,

@@ -6,11 +6,16 @@
 #include <utility>
 #include <vector>
 
+#include "graphs/library_choice.hpp"
 #include "graphs/natural_dimensions.hpp"
 #include "tessera/collective/algorithm.hpp"
 #include "tessera/collective/conventions.hpp"
 #include "tessera/collective/library.hpp"
 #include "tessera/config/without_effect.hpp"
+#include "tessera/core/text.hpp"
+#include "tessera/executor/collectives/group_dimensions.hpp"
+#include "tessera/machine/routing/routing.hpp"
+#include "tessera/workload/graph.hpp"
 
 namespace tessera::sim {
 namespace {
@@ -24,6 +29,7 @@ class UnusedKeys {
  public:
   UnusedKeys(Section& section, const Platform& platform, const executor::GraphWork& work)
       : section_(section),
+        platform_(platform),
         work_(work),
         options_(work.options),
         topology_(*platform.machine.topology) {
@@ -31,11 +37,12 @@ class UnusedKeys {
       library_ = platform.network->overheads().library;
     }
     for (std::size_t kind = 0; kind < collective::kinds; ++kind) {
-      if (work.look.collectives[kind] > 0) {
+      if (work.survey.collectives[kind] > 0) {
         asked_.push_back(static_cast<Kind>(kind));
-        count_ += work.look.collectives[kind];
+        count_ += work.survey.collectives[kind];
       }
     }
+    are_switched_ = !asked_.empty() && all_go_by_switches();
   }
 
   void note() {
@@ -45,11 +52,17 @@ class UnusedKeys {
     }
     note_algorithms();
     note_all_to_all();
+    note_unequal();
+    note_one_ring();
     if (!note_what_goes_by_none()) {
       note_chunks();
       note_dimensions();
     }
     note_window();
+    if (are_switched_) {
+      note_steps();
+      return;
+    }
     const bool adds = std::any_of(asked_.begin(), asked_.end(), collective::adds_up);
     if (options_.step_costs.front().local_memory != Bandwidth() && !adds &&
         options_.programs.empty()) {
@@ -90,7 +103,7 @@ class UnusedKeys {
                            return program.kind == kind && is_of(program, group);
                          });
     };
-    return work_.look.special_collectives == 0 &&
+    return work_.survey.special_collectives == 0 &&
            std::all_of(asked_.begin(), asked_.end(), [&](Kind kind) {
              return std::all_of(work_.groups.begin(), work_.groups.end(),
                                 [&](const executor::GraphGroup& group) {
@@ -98,9 +111,9 @@ class UnusedKeys {
                                 });
            });
   }
-  bool all_are_unequal() const { return work_.look.unequal_collectives == count_; }
+  bool all_are_unequal() const { return work_.survey.unequal_collectives == count_; }
   bool all_are_chosen() const {
-    return work_.look.special_collectives == 0 &&
+    return work_.survey.special_collectives == 0 &&
            std::all_of(asked_.begin(), asked_.end(),
                        [this](Kind kind) { return collective::models(library_.library, kind); });
   }
@@ -144,16 +157,76 @@ class UnusedKeys {
       has_none("all_to_all", "graphs without all-to-alls");
     } else if (options_.flat_communicators) {
       has_none("all_to_all", flat);
+    } else if (all_all_to_alls_are_unequal()) {
+      has_none("all_to_all", unequal);
+    }
+  }
+
+  bool all_all_to_alls_are_unequal() const {
+    return work_.survey.unequal_collectives > 0 &&
+           work_.survey.unequal_collectives ==
+               work_.survey.collectives[static_cast<std::size_t>(Kind::all_to_all)];
+  }
+  // Those of a size for each pair go directly, where no key is without effect for it.
+  void note_unequal() {
+    if (work_.survey.unequal_collectives == 0) {
+      return;
+    }
+    const bool names_other = options_.other_algorithm != executor::GraphOptions{}.other_algorithm;
+    if (all_are_unequal() && names_other) {
+      has_none("other_algorithm", unequal);
+    }
+    const bool has_own = options_.all_to_all != options_.algorithms;
+    const bool is_noted = all_are_unequal() || (has_own && all_all_to_alls_are_unequal());
+    std::vector<std::string> asked;
+    if (options_.flat_communicators && names_other) {
+      asked = {options_.other_algorithm};
+    } else if (!options_.flat_communicators && (has_own || names_algorithms())) {
+      asked = options_.all_to_all;
+    }
+    std::erase(asked, "direct");
+    if (!is_noted && !asked.empty()) {
+      section_.tell(section_.path() + ": all-to-alls of a size for each pair go directly, not by " +
+                    join(asked));
+    }
+  }
+
+  // Of machines of nodes that all compute, whose dimensions are not known.
+  void note_one_ring() {
+    if (topology_.stack() != nullptr || topology_.grid() || topology_.cluster() ||
+        topology_.computing_nodes() != topology_.nodes() || options_.flat_communicators ||
+        options_.dimensions.size() != 1 || names_algorithms() || all_go_by_programs() ||
+        all_are_unequal() || !platform_.network) {
+      return;
+    }
+    const auto routing = machine::make_routing(platform_.network->routing(), topology_);
+    std::uint32_t hops = 0;
+    for (const executor::GraphGroup& group : work_.groups) {
+      const std::size_t size = group.members.size();
+      for (std::size_t i = 0; size > 1 && i < size; ++i) {
+        const auto node = [&](std::size_t place) {
+          return work_.nodes[group.members[place % size]];
+        };
+        hops =
+            std::max(hops, machine::path_between(topology_, *routing, node(i), node(i + 1)).hops);
+      }
+    }
+    if (hops > 1) {
+      section_.tell(
+          "collectives go as one ring of NPUs in the order of their numbers, with steps of up to " +
+          std::to_string(hops) +
+          " hops: the dimensions of this machine are not known (execution.collectives.shape gives "
+          "them)");
     }
   }
 
   // Whether no collective is cut by the section.
   bool note_what_goes_by_none() {
     const bool all_unequal = all_are_unequal();
-    if (!all_unequal && !all_go_by_programs()) {
+    if (!all_unequal && !are_switched_ && !all_go_by_programs()) {
       return false;
     }
-    const std::string_view with = all_unequal ? unequal : by_programs;
+    const std::string_view with = all_unequal ? unequal : are_switched_ ? switched : by_programs;
     for (const auto& [key, is_given] :
          {std::pair<std::string_view, bool>("chunks", options_.collectives.chunks > 1),
           std::pair<std::string_view, bool>("active_chunks", options_.turns.at_a_time > 1),
@@ -168,6 +241,47 @@ class UnusedKeys {
       }
     }
     return true;
+  }
+
+  // Whether switches add all of them up, in whatever communicator.
+  bool all_go_by_switches() const {
+    const workload::GraphSurvey& survey = work_.survey;
+    if (!library_.nvls || !all_are_chosen() || !options_.programs.empty() ||
+        survey.collective_sizes.size() > workload::GraphSurvey::most_sizes) {
+      return false;
+    }
+    const auto choose =
+        library_of_groups(library_, platform_.machine,
+                          machine::make_routing(platform_.network->routing(), topology_));
+    return std::ranges::all_of(survey.collective_sizes, [&](const auto& sized) {
+      const auto& [kind, bytes] = sized;
+      return std::ranges::all_of(work_.groups, [&](const executor::GraphGroup& group) {
+        const std::size_t members = group.members.size();
+        std::vector<EntityId> nodes;
+        for (const std::uint32_t npu : group.members) {
+          nodes.push_back(work_.nodes[npu]);
+        }
+        const auto choice =
+            members < 2
+                ? std::nullopt
+                : choose(kind, nodes, Bytes(bytes) * (workload::counts_parts(kind) ? members : 1));
+        return members < 2 || (choice && collective::is_switched(choice->algorithm));
+      });
+    });
+  }
+
+  // What steps take, which a library's time has instead.
+  void note_steps() {
+    const collective::StepCosts& costs = options_.step_costs.front();
+    if (costs.endpoint > SimTime::zero()) {
+      has_none("endpoint_delay", switched);
+    }
+    if (!options_.protocols.empty()) {
+      has_none("protocols", switched);
+    }
+    if (costs.local_memory != Bandwidth()) {
+      has_none("local_memory", switched);
+    }
   }
 
   bool is_baseline() const {
@@ -185,7 +299,7 @@ class UnusedKeys {
 
   // A library's trees go in pieces, and channels are a chunk each.
   void note_chunks() {
-    if (options_.collectives.chunks > 1 || library_.is_named() || work_.look.has_channels) {
+    if (options_.collectives.chunks > 1 || library_.is_named() || work_.survey.has_channels) {
       return;
     }
     constexpr std::string_view one_chunk = "chunks: 1";
@@ -222,7 +336,7 @@ class UnusedKeys {
       return collective::algorithms().at(name)({})->has_window();
     };
     const bool takes_it =
-        work_.look.unequal_collectives > 0 || has_one(options_.other_algorithm) ||
+        work_.survey.unequal_collectives > 0 || has_one(options_.other_algorithm) ||
         std::any_of(options_.algorithms.begin(), options_.algorithms.end(), has_one) ||
         std::any_of(options_.all_to_all.begin(), options_.all_to_all.end(), has_one);
     if (options_.algorithm_window > 0 && !takes_it) {
@@ -233,14 +347,18 @@ class UnusedKeys {
   static constexpr std::string_view flat = "communicators: flat, which go by other_algorithm";
   static constexpr std::string_view by_programs = "programs, by which all collectives go";
   static constexpr std::string_view unequal = "all-to-alls of a size for each pair";
+  static constexpr std::string_view switched =
+      "NVLS, which machine.network.library takes for all collectives";
 
   Section& section_;
+  const Platform& platform_;
   const executor::GraphWork& work_;
   const executor::GraphOptions& options_;
   const machine::Topology& topology_;
   collective::LibrarySettings library_;
   std::vector<Kind> asked_;
-  std::uint64_t count_ = 0;  // of nodes
+  std::uint64_t count_ = 0;    // of nodes
+  bool are_switched_ = false;  // by NVLS
 };
 
 }  // namespace

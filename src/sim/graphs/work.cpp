@@ -38,31 +38,31 @@ class GraphsWork final : public Work {
   std::vector<EntityId> nodes() const override { return at_work_; }
   std::vector<StagePeak> known_peaks() const override { return job_.peaks(); }
   std::uint64_t roles() const override { return graph_.npus(); }
-  bool has_work(std::uint32_t role) const override { return graph_.look.at_work[role]; }
+  bool has_work(std::uint32_t role) const override { return graph_.survey.at_work[role]; }
   std::uint32_t iterations() const override {
     return job_.iterations * graph_.source->iterations();
   }
   std::uint64_t instructions() const override {
-    return graph_.look.nodes / graph_.source->iterations();
+    return graph_.survey.nodes / graph_.source->iterations();
   }
   double peak_flops_per_s() const override {
-    return mixed_peak(platform_, at_work_, graph_.look.flops_of_types, graph_.options.data_type);
+    return mixed_peak(platform_, at_work_, graph_.survey.flops_of_types, graph_.options.data_type);
   }
   std::uint64_t samples() const override { return samples_; }
   std::uint64_t tokens() const override { return job_.tokens(); }
   double flops_of_sample() const override {
     return flops_.value_or(flops_done()) / static_cast<double>(samples());
   }
-  double flops_done() const override { return graph_.look.flops / graph_.source->iterations(); }
+  double flops_done() const override { return graph_.survey.flops / graph_.source->iterations(); }
 
   std::vector<std::string> notes() const override {
     std::vector<std::string> notes;
     std::copy_if(job_.plan_notes().begin(), job_.plan_notes().end(), std::back_inserter(notes),
                  [](const std::string& note) { return !note.empty(); });
-    if (!graph_.look.is_issued && platform_.compute && platform_.compute->has_hosts()) {
+    if (!graph_.survey.is_issued && platform_.compute && platform_.compute->has_hosts()) {
       notes.push_back(no_hosts + "graphs: only of plans it is known what hosts issue, and when");
     }
-    if (const std::string ignored = ignored_nodes(graph_.look); !ignored.empty()) {
+    if (const std::string ignored = ignored_nodes(graph_.survey); !ignored.empty()) {
       notes.push_back(ignored);
     }
     if (platform_.machine.power && platform_.machine.power->link_w > 0) {
@@ -71,8 +71,8 @@ class GraphsWork final : public Work {
           "memory, and one that waits for a message uses its links, whether it is sent or not; a "
           "plan that is no graph counts otherwise");
     }
-    if (graph_.look.without_shape > 0 && platform_.compute->uses_shapes()) {
-      notes.push_back(std::to_string(graph_.look.without_shape) +
+    if (graph_.survey.without_shape > 0 && platform_.compute->uses_shapes()) {
+      notes.push_back(std::to_string(graph_.survey.without_shape) +
                       " nodes compute products of unknown shape, which machine.compute takes for "
                       "vector work");
     }
@@ -80,7 +80,7 @@ class GraphsWork final : public Work {
     const auto& options = graph_.options;
     bool adds = false;
     for (std::size_t kind = 0; kind < collective::kinds; ++kind) {
-      adds = adds || (graph_.look.collectives[kind] > 0 &&
+      adds = adds || (graph_.survey.collectives[kind] > 0 &&
                       collective::adds_up(static_cast<collective::Kind>(kind)));
     }
     const bool is_free =
@@ -127,7 +127,7 @@ class GraphsWork final : public Work {
   }
   std::size_t bytes_a_tile() const override {
     return npu_bytes +
-           std::min(nodes_a_tile(), graph_.options.window + graph_.look.reach) * node_bytes;
+           std::min(nodes_a_tile(), graph_.options.window + graph_.survey.reach) * node_bytes;
   }
   std::size_t compute_bytes(std::uint64_t nodes) const override {
     return platform_.compute->predicted_bytes(nodes);
@@ -140,10 +140,10 @@ class GraphsWork final : public Work {
   }
   Wide operand_bytes() const override {
     Wide sum = 0;
-    for (std::uint32_t npu = 0; npu < graph_.look.computed_bytes.size(); ++npu) {
+    for (std::uint32_t npu = 0; npu < graph_.survey.computed_bytes.size(); ++npu) {
       const machine::Tile& tile = platform_.machine.tile_of(graph_.nodes[npu]);
       if (tile.operands_in_dram && !tile.loads_operands) {
-        sum += graph_.look.computed_bytes[npu] * job_.iterations;
+        sum += graph_.survey.computed_bytes[npu] * job_.iterations;
       }
     }
     return sum;
@@ -178,7 +178,7 @@ class GraphsWork final : public Work {
       forecast.talks.push_back({graph_.nodes[talk.from], graph_.nodes[talk.to], talk.messages,
                                 talk.bytes, talk.begin, talk.end});
     }
-    const double all = static_cast<double>(graph_.look.nodes) * job_.iterations;
+    const double all = static_cast<double>(graph_.survey.nodes) * job_.iterations;
     forecast.part = all > 0 ? std::min(1.0, static_cast<double>(first.nodes) / all) : 1;
     return forecast;
   }
@@ -186,7 +186,7 @@ class GraphsWork final : public Work {
   void visit_pairs(const std::function<void(EntityId, EntityId)>& visit) const override {
     executor::visit_graph_pairs(setup_of({}, nullptr, {}), visit);
     const machine::Machine& machine = platform_.machine;
-    const bool accesses = graph_.look.local_accesses + graph_.look.remote_accesses > 0;
+    const bool accesses = graph_.survey.local_accesses + graph_.survey.remote_accesses > 0;
     if (machine.channels.empty() || (!accesses && graph_.operations.empty())) {
       return;
     }
@@ -217,7 +217,7 @@ class GraphsWork final : public Work {
       notes.emplace_back(
           "machine.coherence.headers has no effect: it is of flits (machine.coherence.flit)");
     }
-    if (graph_.look.remote_loads == 0 && options.reads != usual.reads) {
+    if (graph_.survey.remote_loads == 0 && options.reads != usual.reads) {
       notes.emplace_back(
           "machine.coherence.reads has no effect: it is of loads, and these graphs store alone");
     }
@@ -227,7 +227,7 @@ class GraphsWork final : public Work {
     bool models_any = false;
     for (std::size_t kind = 0; kind < collective::kinds; ++kind) {
       models_any =
-          models_any || (graph_.look.collectives[kind] > 0 &&
+          models_any || (graph_.survey.collectives[kind] > 0 &&
                          collective::models(library.library, static_cast<collective::Kind>(kind)));
     }
     if (models_any) {
@@ -238,7 +238,9 @@ class GraphsWork final : public Work {
           "any link");
     }
   }
-  std::uint64_t nodes_a_tile() const { return graph_.look.nodes / std::max(1U, graph_.npus()) + 1; }
+  std::uint64_t nodes_a_tile() const {
+    return graph_.survey.nodes / std::max(1U, graph_.npus()) + 1;
+  }
 
   executor::GraphSetup setup_of(std::span<const EntityId> members, executor::Observer* observer,
                                 const executor::OutlookSetup& outlook) const {

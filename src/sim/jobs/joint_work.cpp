@@ -109,9 +109,12 @@ class JointWork final : public Work {
     }
     return all;
   }
-  std::uint32_t iterations() const override { return 1; }
+  // A list of one has those of its job; several are one together.
+  std::uint32_t iterations() const override {
+    return works_.size() == 1 ? works_.front()->iterations() : 1;
+  }
   std::uint64_t instructions() const override {
-    return sum([](const Work& work) { return work.instructions() * work.iterations(); });
+    return sum([this](const Work& work) { return work.instructions() * rounds_of(work); });
   }
   double peak_flops_per_s() const override {
     double all = 0;
@@ -122,22 +125,22 @@ class JointWork final : public Work {
   }
   std::uint64_t samples() const override {
     return std::max<std::uint64_t>(
-        1, sum([](const Work& work) { return work.samples() * work.iterations(); }));
+        1, sum([this](const Work& work) { return work.samples() * rounds_of(work); }));
   }
   std::uint64_t tokens() const override {
-    return sum([](const Work& work) { return work.tokens() * work.iterations(); });
+    return sum([this](const Work& work) { return work.tokens() * rounds_of(work); });
   }
   double flops_of_sample() const override {
     double all = 0;
     for (const auto& work : works_) {
-      all += work->flops_of_sample() * static_cast<double>(work->samples()) * work->iterations();
+      all += work->flops_of_sample() * static_cast<double>(work->samples()) * rounds_of(*work);
     }
     return all / static_cast<double>(samples());
   }
   double flops_done() const override {
     double all = 0;
     for (const auto& work : works_) {
-      all += work->flops_done() * work->iterations();
+      all += work->flops_done() * rounds_of(*work);
     }
     return all;
   }
@@ -290,9 +293,9 @@ class JointWork final : public Work {
       const Work& work = *works_[number];
       const std::vector<std::uint64_t> own = work.predicted_events();
       for (std::size_t node = 0; node < events.size(); ++node) {
-        events[node] += own[node] * work.iterations();
+        events[node] += own[node] * rounds_of(work);
       }
-      const std::uint64_t of_tile = work.events_of_tile() * work.iterations();
+      const std::uint64_t of_tile = work.events_of_tile() * rounds_of(work);
       for (const EntityId tile : experiment_.jobs[number].tiles) {
         events[tile.value()] += of_tile;
       }
@@ -365,6 +368,9 @@ class JointWork final : public Work {
   }
 
  private:
+  // Iterations of a job in one of all.
+  std::uint32_t rounds_of(const Work& work) const { return work.iterations() / iterations(); }
+
   void note_equal_draws(std::vector<std::string>& notes) const {
     std::map<std::uint64_t, std::vector<std::string>> alike;
     for (std::size_t number = 0; number < works_.size(); ++number) {

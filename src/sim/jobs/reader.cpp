@@ -133,6 +133,11 @@ bool JobsReader::uses_coherence() const {
                      [](const Reading& reading) { return reading.reader->uses_coherence(); });
 }
 
+bool JobsReader::uses_remote_memory() const {
+  return std::any_of(readings_.begin(), readings_.end(),
+                     [](const Reading& reading) { return reading.reader->uses_remote_memory(); });
+}
+
 compute::WorkTraits JobsReader::traits() const {
   compute::WorkTraits all = compute::WorkTraits::nothing();
   for (const Reading& reading : readings_) {

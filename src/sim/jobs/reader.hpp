@@ -25,6 +25,8 @@ class JobsReader {
   bool uses_host() const;
   // Whether any of them accesses memory by lines.
   bool uses_coherence() const;
+  // Whether any of them accesses memory that is not its tiles' own.
+  bool uses_remote_memory() const;
   // What any of them has.
   compute::WorkTraits traits() const;
   // When the options of the run were read.

@@ -20,19 +20,19 @@ struct Span {
 };
 
 // By tensor that is no view. Nodes that only view it read nothing.
-std::map<TensorIndex, Span> spans_of(const OnnxLook& look) {
+std::map<TensorIndex, Span> spans_of(const OnnxSurvey& survey) {
   std::map<TensorIndex, Span> spans;
   std::map<TensorIndex, std::uint32_t> readers;
-  for (NodeNumber number = 0; number < look.nodes(); ++number) {
-    if (look.is_view(number)) {
+  for (NodeNumber number = 0; number < survey.nodes(); ++number) {
+    if (survey.is_view(number)) {
       continue;
     }
-    for (const TensorIndex at : look.node(number).inputs) {
-      if (at == onnx::no_tensor || look.is_known(at)) {
+    for (const TensorIndex at : survey.node(number).inputs) {
+      if (at == onnx::no_tensor || survey.is_known(at)) {
         continue;
       }
-      const TensorIndex seen = look.viewed(at);
-      const NodeNumber maker = look.maker(seen);
+      const TensorIndex seen = survey.viewed(at);
+      const NodeNumber maker = survey.maker(seen);
       const auto [place, is_new] = spans.emplace(seen, Span{maker, number});
       if (maker == no_node && is_new) {
         place->second.first = number;  // an input is with its first reader
@@ -111,13 +111,13 @@ class Ends {
 
 }  // namespace
 
-std::vector<Crossing> crossings_of(const OnnxLook& look, const std::vector<NodeCut>& cuts,
+std::vector<Crossing> crossings_of(const OnnxSurvey& survey, const std::vector<NodeCut>& cuts,
                                    const OnnxOperators& operators) {
-  std::vector<Crossing> crossings(look.nodes() + 1);
-  for (const auto& [tensor, span] : spans_of(look)) {
+  std::vector<Crossing> crossings(survey.nodes() + 1);
+  for (const auto& [tensor, span] : spans_of(survey)) {
     for (NodeNumber at = span.first + 1; at <= span.last; ++at) {
       ++crossings[at].tensors;
-      crossings[at].elements += operators.elements(look.tensor(tensor));
+      crossings[at].elements += operators.elements(survey.tensor(tensor));
     }
   }
   for (Crossing& crossing : crossings) {

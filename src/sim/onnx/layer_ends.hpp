@@ -16,7 +16,7 @@ struct Crossing {
 };
 
 // [nodes + 1] before each node, and behind the last.
-std::vector<Crossing> crossings_of(const OnnxLook& look, const std::vector<NodeCut>& cuts,
+std::vector<Crossing> crossings_of(const OnnxSurvey& survey, const std::vector<NodeCut>& cuts,
                                    const OnnxOperators& operators);
 
 // First nodes of the layers, and the number of nodes. `flops` [nodes].

@@ -10,9 +10,9 @@
 
 #include "onnx/cut/tensor_cut.hpp"
 #include "onnx/layer_ends.hpp"
-#include "onnx/look.hpp"
 #include "onnx/operators.hpp"
 #include "onnx/quantized.hpp"
+#include "onnx/survey.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::sim {
@@ -48,13 +48,14 @@ std::optional<DataType> format_of(onnx::ElementType type) {
   throw ConfigError(graph.path + ": node '" + node.name + "': " + problem);
 }
 
-void refuse_unknown_shapes(const OnnxLook& look) {
-  for (NodeNumber number = 0; number < look.nodes(); ++number) {
-    const Node& node = look.node(number);
+void refuse_unknown_shapes(const OnnxSurvey& survey) {
+  for (NodeNumber number = 0; number < survey.nodes(); ++number) {
+    const Node& node = survey.node(number);
     for (const auto* list : {&node.inputs, &node.outputs}) {
       for (const TensorIndex at : *list) {
-        if (at != onnx::no_tensor && !look.tensor(at).shape) {
-          refuse(look.graph(), node, "the shape of '" + look.tensor(at).name + "' is not known");
+        if (at != onnx::no_tensor && !survey.tensor(at).shape) {
+          refuse(survey.graph(), node,
+                 "the shape of '" + survey.tensor(at).name + "' is not known");
         }
       }
     }
@@ -238,12 +239,12 @@ std::optional<DataType> data_type_of(const Graph& graph) {
 }
 
 workload::Workload layers_of(const Graph& graph, DataType data_type) {
-  const OnnxLook look(graph);
-  refuse_unknown_shapes(look);
-  const std::vector<NodeCut> cuts = find_tensor_cuts(look);
-  const OnnxOperators make(look, cuts, data_type);
+  const OnnxSurvey survey(graph);
+  refuse_unknown_shapes(survey);
+  const std::vector<NodeCut> cuts = find_tensor_cuts(survey);
+  const OnnxOperators make(survey, cuts, data_type);
   std::vector<std::vector<Operator>> operators;
-  for (NodeNumber number = 0; number < look.nodes(); ++number) {
+  for (NodeNumber number = 0; number < survey.nodes(); ++number) {
     operators.push_back(make.of(number));
   }
   workload::Workload workload;
@@ -252,7 +253,7 @@ workload::Workload layers_of(const Graph& graph, DataType data_type) {
   if (!any) {
     throw ConfigError(graph.path + ": the model has nothing to compute or move");
   }
-  const std::vector<Crossing> crossings = crossings_of(look, cuts, make);
+  const std::vector<Crossing> crossings = crossings_of(survey, cuts, make);
   workload.layers = Stretches(std::move(operators), crossings).join();
   refuse_large(graph, workload.layers);
   workload.layers.back().boundary_elements = 0;

@@ -21,25 +21,25 @@ namespace {
 
 using config::Section;
 
-ModelLook look_at(const onnx::Import& model, const onnx::Description& description) {
+ModelSurvey look_at(const onnx::Import& model, const onnx::Description& description) {
   const onnx::Graph& graph = model.graph;
   const onnx::Cost cost = onnx::total_cost(graph);
-  ModelLook look;
-  look.path = description.path;
-  look.level = onnx::to_string(description.level);
-  look.file_nodes = model.file_nodes;
-  look.nodes = graph.nodes.size();
-  look.parameters = cost.parameters;
-  look.matrix = cost.matrix;
-  look.vector = cost.vector;
-  look.traffic = cost.traffic();
+  ModelSurvey survey;
+  survey.path = description.path;
+  survey.level = onnx::to_string(description.level);
+  survey.file_nodes = model.file_nodes;
+  survey.nodes = graph.nodes.size();
+  survey.parameters = cost.parameters;
+  survey.matrix = cost.matrix;
+  survey.vector = cost.vector;
+  survey.traffic = cost.traffic();
   for (const onnx::Node& node : graph.nodes) {
-    look.views += std::holds_alternative<onnx::View>(onnx::work_of(graph, node)) ? 1 : 0;
+    survey.views += std::holds_alternative<onnx::View>(onnx::work_of(graph, node)) ? 1 : 0;
     if (!node.unknown.empty()) {
-      look.unknown.push_back(node.name);
+      survey.unknown.push_back(node.name);
     }
   }
-  return look;
+  return survey;
 }
 
 bool masks_attention(const onnx::Graph& graph) {
@@ -67,7 +67,7 @@ void refuse_missing_types(Section& workload, const onnx::Graph& graph,
 }  // namespace
 
 std::unique_ptr<executor::ChipWork> read_model(Section& workload, ChipStart start,
-                                               std::optional<ModelLook>& look) {
+                                               std::optional<ModelSurvey>& survey) {
   executor::ChipWork& work = *start.work;
   const std::optional<DataType> data_type = data_type_from(model_keys().data_type.read(workload));
   const bool drain = chip_keys().drain.read(workload);
@@ -85,7 +85,7 @@ std::unique_ptr<executor::ChipWork> read_model(Section& workload, ChipStart star
   try {
     onnx::Import model = onnx::import_model(description.path, description.options);
     onnx::optimize(model.graph, description.level);
-    look = look_at(model, description);
+    survey = look_at(model, description);
     onnx::tell_notices(workload, description, model.notices);
     if (masks_attention(model.graph)) {
       workload.tell("NPU cores compute what attention masks, too");

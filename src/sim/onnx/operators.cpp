@@ -48,11 +48,11 @@ struct Parts {
 // Of each kind of work; called by std::visit.
 class Maker {
  public:
-  Maker(const OnnxLook& look, NodeNumber number, const NodeCut& cut)
-      : look_(look),
-        node_(look.node(number)),
+  Maker(const OnnxSurvey& survey, NodeNumber number, const NodeCut& cut)
+      : survey_(survey),
+        node_(survey.node(number)),
         cut_(cut),
-        cost_(onnx::cost_of(look.graph(), node_)) {
+        cost_(onnx::cost_of(survey.graph(), node_)) {
     vector_ = cost_.vector;
     for (const onnx::Epilogue& step : node_.epilogue) {
       vector_ = Flops(vector_.count() - step.flops);
@@ -64,7 +64,7 @@ class Maker {
     if (work.one_right_side) {
       product.rows *= std::exchange(product.count, 1);
     }
-    return product_of("", reads_weights(look_, node_) ? "linear" : "product", product);
+    return product_of("", reads_weights(survey_, node_) ? "linear" : "product", product);
   }
 
   Parts operator()(const onnx::Convolution& work) const {
@@ -82,14 +82,14 @@ class Maker {
     const std::uint64_t count = work.batch * work.heads;
     Parts parts;
     if (work.projection_flops > 0) {
-      const auto& weights = *look_.tensor(node_.inputs[1]).shape;
+      const auto& weights = *survey_.tensor(node_.inputs[1]).shape;
       const auto depth = static_cast<std::uint64_t>(weights[0]);
       const auto columns = static_cast<std::uint64_t>(weights[1]);
       parts.operators.push_back(
           make_product(node_.name + "/projection", "linear",
                        {work.projection_flops / 2 / (depth * columns), columns, depth, 1}));
       parts.operators.back().sharding = cut_.sharding;
-      parts.operators.back().own_type = quantized_type(look_.graph(), node_);
+      parts.operators.back().own_type = quantized_type(survey_.graph(), node_);
     }
     // The shape of half a key more where a mask leaves an odd number; FLOPs are exact.
     const auto add = [&](const char* part, MatrixProduct product, std::uint64_t width) {
@@ -156,7 +156,7 @@ class Maker {
     }
     Operator op = make_product(node_.name + part, kind, product);
     op.sharding = cut_.sharding;
-    op.own_type = quantized_type(look_.graph(), node_);
+    op.own_type = quantized_type(survey_.graph(), node_);
     if (op.sharding == Sharding::heads && heads_of(0) < product.count) {
       op.kv_heads = heads_of(0);
     }
@@ -171,7 +171,7 @@ class Maker {
     return parts;
   }
 
-  const OnnxLook& look_;
+  const OnnxSurvey& survey_;
   const Node& node_;
   const NodeCut& cut_;
   onnx::Cost cost_;
@@ -184,40 +184,40 @@ bool does_anything(const Operator& op) {
 }
 
 // Moves numbers that follow from shapes.
-bool is_known_beforehand(const OnnxLook& look, NodeNumber number, const Operator& op) {
-  const std::vector<TensorIndex>& made = look.node(number).outputs;
+bool is_known_beforehand(const OnnxSurvey& survey, NodeNumber number, const Operator& op) {
+  const std::vector<TensorIndex>& made = survey.node(number).outputs;
   return op.forward_flops == Flops() && op.parameters == 0 &&
          std::all_of(made.begin(), made.end(), [&](TensorIndex at) {
-           return at == onnx::no_tensor || look.tensor(at).values.has_value();
+           return at == onnx::no_tensor || survey.tensor(at).values.has_value();
          });
 }
 
 }  // namespace
 
-OnnxOperators::OnnxOperators(const OnnxLook& look, const std::vector<NodeCut>& cuts,
+OnnxOperators::OnnxOperators(const OnnxSurvey& survey, const std::vector<NodeCut>& cuts,
                              DataType data_type)
-    : look_(look), cuts_(cuts), data_type_(data_type) {
+    : survey_(survey), cuts_(cuts), data_type_(data_type) {
   find_owners();
 }
 
 // Products first, as what turns a weight for them reads it only.
 void OnnxOperators::find_owners() {
   const auto offer = [&](NodeNumber number, bool constant_too) {
-    for (const TensorIndex at : look_.node(number).inputs) {
-      const TensorIndex parameter = at == onnx::no_tensor || !look_.is_constant(at)
+    for (const TensorIndex at : survey_.node(number).inputs) {
+      const TensorIndex parameter = at == onnx::no_tensor || !survey_.is_constant(at)
                                         ? onnx::no_tensor
-                                        : look_.parameter_of(at);
+                                        : survey_.parameter_of(at);
       const bool makes_constant = std::any_of(
-          look_.node(number).outputs.begin(), look_.node(number).outputs.end(),
-          [&](TensorIndex made) { return made != onnx::no_tensor && look_.is_constant(made); });
+          survey_.node(number).outputs.begin(), survey_.node(number).outputs.end(),
+          [&](TensorIndex made) { return made != onnx::no_tensor && survey_.is_constant(made); });
       if (parameter != onnx::no_tensor && (constant_too || !makes_constant)) {
         owners_.emplace(parameter, number);
       }
     }
   };
   for (const bool constant_too : {false, true}) {
-    for (NodeNumber number = 0; number < look_.nodes(); ++number) {
-      if (constant_too || !look_.is_view(number)) {
+    for (NodeNumber number = 0; number < survey_.nodes(); ++number) {
+      if (constant_too || !survey_.is_view(number)) {
         offer(number, constant_too);
       }
     }
@@ -236,21 +236,21 @@ std::uint64_t OnnxOperators::elements(const Tensor& tensor) const {
 
 std::uint64_t OnnxOperators::written_by(NodeNumber number) const {
   std::uint64_t sum = 0;
-  if (const auto* const append = std::get_if<onnx::Append>(&look_.work(number))) {
+  if (const auto* const append = std::get_if<onnx::Append>(&survey_.work(number))) {
     return append->elements;
   }
-  for (const TensorIndex at : look_.node(number).outputs) {
-    sum += at == onnx::no_tensor ? 0 : elements(look_.tensor(at));
+  for (const TensorIndex at : survey_.node(number).outputs) {
+    sum += at == onnx::no_tensor ? 0 : elements(survey_.tensor(at));
   }
-  return look_.is_view(number) ? 0 : sum;
+  return survey_.is_view(number) ? 0 : sum;
 }
 
 // As onnx::cost_of counts bytes.
 std::uint64_t OnnxOperators::read_of(NodeNumber number, std::size_t input) const {
-  const Node& node = look_.node(number);
-  const Tensor& tensor = look_.tensor(node.inputs[input]);
-  const onnx::Work& work = look_.work(number);
-  if (look_.is_view(number)) {
+  const Node& node = survey_.node(number);
+  const Tensor& tensor = survey_.tensor(node.inputs[input]);
+  const onnx::Work& work = survey_.work(number);
+  if (survey_.is_view(number)) {
     return 0;
   }
   if (const auto* const append = std::get_if<onnx::Append>(&work)) {
@@ -259,7 +259,8 @@ std::uint64_t OnnxOperators::read_of(NodeNumber number, std::size_t input) const
   if (const auto* const lookup = std::get_if<onnx::Lookup>(&work); lookup && input == 0) {
     return elements(lookup->rows * lookup->row_elements, tensor.type);
   }
-  const std::uint64_t read = elements(onnx::elements_read(look_.graph(), node, input), tensor.type);
+  const std::uint64_t read =
+      elements(onnx::elements_read(survey_.graph(), node, input), tensor.type);
   return input == 0 && std::holds_alternative<onnx::Movement>(work)
              ? std::min(read, written_by(number))
              : read;
@@ -272,32 +273,33 @@ Bytes OnnxOperators::stored_bytes(const Tensor& parameter) const {
 }
 
 bool OnnxOperators::has_narrow_weights(NodeNumber number) const {
-  const std::vector<TensorIndex>& inputs = look_.node(number).inputs;
+  const std::vector<TensorIndex>& inputs = survey_.node(number).inputs;
   return std::any_of(inputs.begin(), inputs.end(), [&](TensorIndex at) {
-    const TensorIndex parameter =
-        at == onnx::no_tensor || !look_.is_constant(at) ? onnx::no_tensor : look_.parameter_of(at);
-    return parameter != onnx::no_tensor && is_narrow(look_.tensor(parameter).type);
+    const TensorIndex parameter = at == onnx::no_tensor || !survey_.is_constant(at)
+                                      ? onnx::no_tensor
+                                      : survey_.parameter_of(at);
+    return parameter != onnx::no_tensor && is_narrow(survey_.tensor(parameter).type);
   });
 }
 
 // Partial sums of a quantised output are wider.
 std::uint64_t OnnxOperators::summed_by(NodeNumber number) const {
-  const TensorIndex at = look_.node(number).outputs[0];
+  const TensorIndex at = survey_.node(number).outputs[0];
   const bool is_narrow_product =
-      at != onnx::no_tensor && look_.is_matrix_work(number) && is_narrow(look_.tensor(at).type);
-  return is_narrow_product ? elements(look_.tensor(at).elements(), onnx::ElementType::int32)
+      at != onnx::no_tensor && survey_.is_matrix_work(number) && is_narrow(survey_.tensor(at).type);
+  return is_narrow_product ? elements(survey_.tensor(at).elements(), onnx::ElementType::int32)
                            : written_by(number);
 }
 
 void OnnxOperators::add_parameter(NodeNumber number, std::size_t input, Operator& op,
                                   workload::WeightBytes& bytes) const {
-  const TensorIndex at = look_.node(number).inputs[input];
-  const TensorIndex parameter = look_.parameter_of(at);
+  const TensorIndex at = survey_.node(number).inputs[input];
+  const TensorIndex parameter = survey_.parameter_of(at);
   const bool counts =
-      parameter != onnx::no_tensor && onnx::counts_as_parameter(look_.tensor(parameter).type);
-  const std::uint64_t all = counts ? look_.tensor(parameter).elements() : 0;
-  const bool is_table = counts && std::holds_alternative<onnx::Attention>(look_.work(number)) &&
-                        read_of(number, input) < elements(look_.tensor(parameter));
+      parameter != onnx::no_tensor && onnx::counts_as_parameter(survey_.tensor(parameter).type);
+  const std::uint64_t all = counts ? survey_.tensor(parameter).elements() : 0;
+  const bool is_table = counts && std::holds_alternative<onnx::Attention>(survey_.work(number)) &&
+                        read_of(number, input) < elements(survey_.tensor(parameter));
   if (counts && owners_.at(parameter) == number) {
     op.parameters += all;
     const bool is_cut =
@@ -305,12 +307,12 @@ void OnnxOperators::add_parameter(NodeNumber number, std::size_t input, Operator
     op.replicated_parameters += is_cut ? 0 : all;
     op.table_parameters += is_table ? all : 0;
     op.looked_up_elements += is_table ? read_of(number, input) : 0;
-    bytes.parameters += stored_bytes(look_.tensor(parameter));
-    bytes.replicated += is_cut ? Bytes() : stored_bytes(look_.tensor(parameter));
-  } else if (counts && !is_table && look_.is_matrix_work(number) &&
-             !is_epilogue_operand(look_.node(number), at)) {
+    bytes.parameters += stored_bytes(survey_.tensor(parameter));
+    bytes.replicated += is_cut ? Bytes() : stored_bytes(survey_.tensor(parameter));
+  } else if (counts && !is_table && survey_.is_matrix_work(number) &&
+             !is_epilogue_operand(survey_.node(number), at)) {
     op.shared_parameters += all;
-    bytes.shared += stored_bytes(look_.tensor(parameter));
+    bytes.shared += stored_bytes(survey_.tensor(parameter));
   } else {
     op.input_elements += read_of(number, input);
   }
@@ -318,7 +320,7 @@ void OnnxOperators::add_parameter(NodeNumber number, std::size_t input, Operator
 
 // Each distinct input once, outputs once; what fused steps read besides is theirs.
 void OnnxOperators::add_operands(NodeNumber number, Operator& op) const {
-  const Node& node = look_.node(number);
+  const Node& node = survey_.node(number);
   std::set<TensorIndex> seen;
   std::set<TensorIndex> parameters;
   workload::WeightBytes bytes;
@@ -327,8 +329,8 @@ void OnnxOperators::add_operands(NodeNumber number, Operator& op) const {
     if (at == onnx::no_tensor || !seen.insert(at).second) {
       continue;
     }
-    if (look_.is_constant(at)) {
-      const TensorIndex parameter = look_.parameter_of(at);
+    if (survey_.is_constant(at)) {
+      const TensorIndex parameter = survey_.parameter_of(at);
       if (parameter == onnx::no_tensor || parameters.insert(parameter).second) {
         add_parameter(number, i, op, bytes);
       }
@@ -342,7 +344,7 @@ void OnnxOperators::add_operands(NodeNumber number, Operator& op) const {
 }
 
 Operator OnnxOperators::epilogue_of(NodeNumber number) const {
-  const Node& node = look_.node(number);
+  const Node& node = survey_.node(number);
   Flops flops;
   std::set<TensorIndex> read;
   std::string name;
@@ -359,14 +361,14 @@ Operator OnnxOperators::epilogue_of(NodeNumber number) const {
   op.fused_elements = written_by(number);
   for (const TensorIndex at : read) {
     op.input_elements +=
-        at == onnx::no_tensor || look_.is_constant(at) ? 0 : elements(look_.tensor(at));
+        at == onnx::no_tensor || survey_.is_constant(at) ? 0 : elements(survey_.tensor(at));
   }
   return op;
 }
 
 std::vector<Operator> OnnxOperators::of(NodeNumber number) const {
-  const Node& node = look_.node(number);
-  Parts parts = std::visit(Maker(look_, number, cuts_[number]), look_.work(number));
+  const Node& node = survey_.node(number);
+  Parts parts = std::visit(Maker(survey_, number, cuts_[number]), survey_.work(number));
   std::vector<Operator>& operators = parts.operators;
   add_operands(number, operators[parts.reads]);
   operators[parts.writes].output_elements = written_by(number);
@@ -374,8 +376,8 @@ std::vector<Operator> OnnxOperators::of(NodeNumber number) const {
     operators[parts.reads].forward_all_reduce_elements = summed_by(number);
   }
   // Of tables and weights that are moved no more is read than written: plan/cutter.cpp.
-  const bool moves = std::holds_alternative<onnx::Lookup>(look_.work(number)) ||
-                     std::holds_alternative<onnx::Movement>(look_.work(number));
+  const bool moves = std::holds_alternative<onnx::Lookup>(survey_.work(number)) ||
+                     std::holds_alternative<onnx::Movement>(survey_.work(number));
   if (moves && operators[0].parameters > 0) {
     operators[0].kind = "embedding";
   }
@@ -386,7 +388,7 @@ std::vector<Operator> OnnxOperators::of(NodeNumber number) const {
     operators.push_back(epilogue_of(number));
   }
   std::erase_if(operators, [&](const Operator& op) {
-    return !does_anything(op) || is_known_beforehand(look_, number, op);
+    return !does_anything(op) || is_known_beforehand(survey_, number, op);
   });
   return std::move(parts.operators);
 }

@@ -30,7 +30,7 @@
 #include <vector>
 
 #include "onnx/cut/tensor_cut.hpp"
-#include "onnx/look.hpp"
+#include "onnx/survey.hpp"
 #include "tessera/core/data_type.hpp"
 #include "tessera/workload/workload.hpp"
 
@@ -39,7 +39,7 @@ namespace tessera::sim {
 class OnnxOperators {
  public:
   // All must outlive it.
-  OnnxOperators(const OnnxLook& look, const std::vector<NodeCut>& cuts, DataType data_type);
+  OnnxOperators(const OnnxSurvey& survey, const std::vector<NodeCut>& cuts, DataType data_type);
 
   // In order; none for a view.
   std::vector<workload::Operator> of(NodeNumber number) const;
@@ -58,7 +58,7 @@ class OnnxOperators {
   workload::Operator epilogue_of(NodeNumber number) const;
   void find_owners();
 
-  const OnnxLook& look_;
+  const OnnxSurvey& survey_;
   const std::vector<NodeCut>& cuts_;
   DataType data_type_;
   std::map<onnx::TensorIndex, NodeNumber> owners_;  // of parameters

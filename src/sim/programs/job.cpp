@@ -213,15 +213,17 @@ std::unique_ptr<Job> ProgramsReader::read() {
   if (strategy_->offload.is_on() && !platform.machine.host.is_there()) {
     strategy_section.error("offload", "needs the link to the host: machine.host.bandwidth");
   }
-  if (strategy_->software.host_waits == plan::HostWaits::layers &&
+  if (strategy_->software.host_waits != plan::HostWaits::passes &&
       !(platform.compute && platform.compute->has_hosts())) {
     Section software = strategy_section.section("software");
     config::note_without_effect(software, "host_waits",
                                 "a machine without hosts (machine.compute.issue)");
+    strategy_->software.host_waits = plan::HostWaits::passes;
   }
   note_unused_sram(strategy_section);
   check_peaks(workload_);
   traits_ = traits_of(workload_);
+  traits_.has_closed_collectives = strategy_->aggregation != plan::Aggregation::none;
   std::unique_ptr<Job> job = std::make_unique<ProgramsJob>(setup_.tiles.nodes);
   if (setup_.section.has("execution")) {
     executor::GraphOptions usual;
@@ -238,7 +240,7 @@ std::unique_ptr<Job> ProgramsReader::read() {
                                         static_cast<double>(workload_.samples));
     graphs->keep_tokens(workload_.samples * workload_.tokens_a_sample);
     job = std::move(graphs);
-    traits_.has_programs = false;
+    traits_.has_programs = traits_.has_closed_collectives = false;
     replay_objection_ = "graphs are simulated whole";
   }
   job->name = workload_.name;

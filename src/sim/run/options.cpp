@@ -16,21 +16,21 @@ using config::Key;
 using config::NameKey;
 using config::of_cost;
 
-const Key<std::uint32_t> iterations{"iterations", 1, "training steps to simulate",
-                                    config::between(1U, 1'000'000U)};
+const Key<std::uint32_t> iterations{"iterations", RunOptions{}.iterations,
+                                    "training steps to simulate", config::between(1U, 1'000'000U)};
 const ChoiceKey<TraceLevel> trace = of_cost(ChoiceKey<TraceLevel>(
     "trace",
     {{"none", TraceLevel::none}, {"summary", TraceLevel::summary}, {"full", TraceLevel::full}},
     "summary", "none, summary or full"));
-const Key<std::uint32_t> bins =
-    of_cost(Key<std::uint32_t>("bins", 64, "time bins of links and channels that are aimed at",
-                               config::between(1U, 100'000U)));
+const Key<std::uint32_t> bins = of_cost(Key<std::uint32_t>(
+    "bins", RunOptions{}.bins, "time bins of links and channels that are aimed at",
+    config::between(1U, 100'000U)));
 const config::OptionalKey<SimTime> bin = of_cost(config::OptionalKey<SimTime>(
     "bin", "by bins", "length of a bin, instead of bins", config::at_least(SimTime::from_ps(1))));
 const NameKey partition = of_cost(NameKey("partition", partition_names, automatic_partition,
                                           "how the machine is cut over ranks"));
 const Key<bool> idle_ranks = of_cost(Key<bool>(
-    "idle_ranks", true,
+    "idle_ranks", RunOptions{}.idle_ranks,
     "whether ranks stay idle that would not make the run faster, where partition is auto"));
 const Key<std::string> weights = of_cost(
     Key<std::string>("weights", "predicted",

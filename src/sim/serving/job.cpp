@@ -81,18 +81,21 @@ class ServingReader final : public JobReader {
       return nullptr;
     }
     uses_host_ = settle_tiers(platform, *serving, workload);
+    uses_remote_memory_ = has_memory_behind(*serving);
     traits_ = traits_of(*serving);
     auto job = std::make_unique<ServingJob>(std::move(serving));
     job->name = name;
     return job;
   }
   bool uses_host() const override { return uses_host_; }
+  bool uses_remote_memory() const override { return uses_remote_memory_; }
   compute::WorkTraits traits() const override { return traits_; }
 
  private:
   JobSetup setup_;
   compute::WorkTraits traits_;
   bool uses_host_ = false;
+  bool uses_remote_memory_ = false;
 };
 
 std::vector<PartInfo> serving_parts() {

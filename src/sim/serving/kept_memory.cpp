@@ -27,11 +27,12 @@ TimesKept times_kept(const executor::ServedTenant& tenant) {
   return {all, some == 0 ? 0 : all * (tokens / some)};
 }
 
-// First tokens, times between tokens, and latencies; all but the second also in windows.
+// First tokens, times between tokens, and latencies; all but the second also in windows. Mean times
+// of tokens are in windows alone, and put together in the end.
 std::size_t bytes_of_times(const TimesKept& counts) {
   using executor::TimeDistribution;
   constexpr std::size_t of_windows = 3;  // mean times of tokens of a request among them
-  return 2 * TimeDistribution::predicted_bytes(counts.requests) +
+  return 3 * TimeDistribution::predicted_bytes(counts.requests) +
          TimeDistribution::predicted_bytes(counts.tokens) +
          of_windows * counts.requests * sizeof(std::uint64_t);
 }

@@ -12,6 +12,7 @@
 #include "tessera/core/data_type.hpp"
 #include "tessera/executor/serving/serving.hpp"
 #include "tessera/npu/stored_weights.hpp"
+#include "tessera/serving/batcher.hpp"
 #include "tessera/serving/language_model.hpp"
 #include "tessera/serving/policy.hpp"
 
@@ -20,7 +21,7 @@ namespace tessera::sim {
 struct ServingKeys {
   config::Key<std::int64_t> seed{"seed", 1, "of random arrivals and lengths",
                                  config::at_least<std::int64_t>(0)};
-  config::Key<Bytes> message{"message", Bytes(32),
+  config::Key<Bytes> message{"message", executor::ServingWork{}.message,
                              "two begin a core's share of an operator, one ends it; on tiles six "
                              "begin a step, one ends it",
                              config::at_least(Bytes(1))};
@@ -71,18 +72,19 @@ struct ServedKeys {
                             "model", "of floating-point numbers; model: as the model has them"};
   config::Key<std::string> onnx_batch{"onnx.batch", "",
                                       "dimension of the model that the samples of a batch are"};
-  config::Key<bool> continuous{"batching.continuous", true,
+  config::Key<bool> continuous{"batching.continuous", serving::BatchOptions{}.continuous,
                                "requests join and leave from step to step; else batch by batch"};
-  config::Key<std::uint32_t> sequences{"batching.sequences", 256,
+  config::Key<std::uint32_t> sequences{"batching.sequences", serving::BatchOptions{}.sequences,
                                        "that run at a time, at most; 1024 on each NPU of 'expert'",
                                        config::between(1U, 64 * serving::most_sequences)};
-  config::Key<std::uint32_t> tokens{"batching.tokens", 8192, "of a step, at most",
+  config::Key<std::uint32_t> tokens{"batching.tokens", serving::BatchOptions{}.tokens,
+                                    "of a step, at most",
                                     config::between(1U, serving::most_tokens)};
   config::OptionalKey<std::uint32_t> chunk{
       "batching.chunk", "none", "tokens of a step with parts of prompts; none: whole ones",
       config::between(1U, serving::most_tokens)};
-  config::Key<std::uint32_t> block{"batching.block", 16, "tokens of a block of the cache",
-                                   config::between(1U, 4096U)};
+  config::Key<std::uint32_t> block{"batching.block", serving::BatchOptions{}.block,
+                                   "tokens of a block of the cache", config::between(1U, 4096U)};
   config::OptionalKey<Bytes> cache{"batching.cache", "memory beside weights",
                                    "room for keys and values on each NPU",
                                    config::at_least(Bytes(1))};
@@ -124,18 +126,19 @@ struct ServedKeys {
   config::Key<SimTime> draft{"speculation.time", SimTime::zero(),
                              "that the draft takes for a token of all sequences",
                              config::at_least(SimTime::zero())};
-  config::Key<std::uint32_t> samples{"batching.samples", 1,
+  config::Key<std::uint32_t> samples{"batching.samples", serving::BatchOptions{}.samples,
                                      "of a step of a model that is no language model",
                                      config::between(1U, 65'536U)};
-  config::Key<std::uint32_t> tensor{"tensor", 1, "NPUs that share each layer",
-                                    config::between(1U, 4096U)};
-  config::Key<std::uint32_t> pipeline{"pipeline", 1, "stages, each of that many NPUs",
-                                      config::between(1U, 4096U)};
+  config::Key<std::uint32_t> tensor{"tensor", serving::LanguageSetup{}.tensor,
+                                    "NPUs that share each layer", config::between(1U, 4096U)};
+  config::Key<std::uint32_t> pipeline{"pipeline", serving::LanguageSetup{}.pipeline,
+                                      "stages, each of that many NPUs", config::between(1U, 4096U)};
   config::Key<std::uint32_t> expert{
-      "expert", 1, "NPUs that experts are spread over, each with sequences of its own",
+      "expert", serving::LanguageSetup{}.expert,
+      "NPUs that experts are spread over, each with sequences of its own",
       config::between(1U, 4096U)};
   config::Key<std::uint32_t> replicas{
-      "replicas", 1,
+      "replicas", executor::ServedTenant{}.replicas,
       "of the model, each on NPUs of its own, for the same requests; where steps are walked, 64 of "
       "all models",
       config::between(1U, static_cast<std::uint32_t>(executor::most_tenants))};
@@ -149,7 +152,7 @@ struct ServedKeys {
       "prompts; prefix: the same with the request's own, but for the beginning that requests sent "
       "there before share with it"};
   config::Key<std::uint32_t> least{
-      "scaling.least", 1,
+      "scaling.least", executor::Scaling{}.least,
       "of the replicas, those that are on all the time; the others "
       "come and go with the requests there are",
       config::between(1U, static_cast<std::uint32_t>(executor::most_tenants))};

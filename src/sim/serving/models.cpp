@@ -274,6 +274,7 @@ std::unique_ptr<serving::ServedModel> read_language_model(Section& tenant, Serve
          made.batching.sequences, made.batching.tokens, work.cores(), weights, stored_keys,
          stored_values, state_type, made.adapter_rank, made.batching.adapter_slots, expert});
     made.batching.layout = served->cache_layout();
+    made.batching.units = expert;
     note_unused_types(tenant, *shape);
     check_drafts(tenant, made);
     return served;

@@ -102,7 +102,7 @@ class CorePrediction {
   // Each of a ring sends what it has about twice; a core to its like.
   void add_exchange(const ServedTenant& tenant, const serving::Exchange& exchange,
                     std::uint64_t times) {
-    const bool hands_on = exchange.kind == serving::Exchange::Kind::hand_on;
+    const bool hands_on = !exchange.collective;
     const std::uint64_t steps = hands_on ? 1 : 2 * (exchange.units - 1);
     const std::uint64_t parts = std::uint64_t{work_.cores()} * (hands_on ? 1 : exchange.units);
     const Bytes bytes(std::max<std::uint64_t>(1, exchange.bytes.count() / parts));

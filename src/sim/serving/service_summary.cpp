@@ -34,6 +34,7 @@ std::vector<std::uint64_t*> numbers_of(trace::Service& service) {
       &service.npus,          &service.window_ps};
   visit(service.first_token, numbers);
   visit(service.between_tokens, numbers);
+  visit(service.a_token, numbers);
   visit(service.latency, numbers);
   for (trace::ServiceWindow& window : service.windows) {
     for (std::uint64_t* const number :
@@ -76,6 +77,15 @@ trace::ServiceWindow window_of(const executor::ServiceWindow& window, SimTime wi
           quantiles_of(window.latency)};
 }
 
+// Of all requests that were served in some window.
+trace::Quantiles a_token_of(const executor::ServiceWindows& windows) {
+  executor::TimeDistribution all;
+  for (const executor::ServiceWindow& window : windows.all()) {
+    all.add_all(window.a_token);
+  }
+  return quantiles_of(all);
+}
+
 // `now`: to which the run has come.
 trace::Service service_of(const executor::Service& one, SimTime now) {
   const double seconds = (std::min(now, one.end) - std::min(now, one.begin)).seconds();
@@ -100,6 +110,7 @@ trace::Service service_of(const executor::Service& one, SimTime now) {
   service.met_per_s = seconds > 0 ? static_cast<double>(one.met) / seconds : 0.0;
   service.first_token = quantiles_of(one.first_token);
   service.between_tokens = quantiles_of(one.between_tokens);
+  service.a_token = a_token_of(one.windows);
   service.latency = quantiles_of(one.latency);
   service.window_ps = static_cast<std::uint64_t>(one.windows.width().ps());
   for (const executor::ServiceWindow& window : one.windows.all()) {

@@ -88,9 +88,8 @@ class TilesPrediction {
     std::map<std::uint32_t, serving::TileOperation> known;  // by kind
     UnitWork work;
     for (const WalkPart& part : model.walk(unit, sizes)) {
-      const bool exchanges = part.kind == WalkPart::Kind::all_reduce ||
-                             part.kind == WalkPart::Kind::all_to_all ||
-                             part.kind == WalkPart::Kind::hand_on;
+      const bool exchanges =
+          part.kind == WalkPart::Kind::collective || part.kind == WalkPart::Kind::hand_on;
       if (exchanges) {
         ++work.exchanges[part.op];
       } else if (part.kind == WalkPart::Kind::operation) {
@@ -139,7 +138,7 @@ class TilesPrediction {
   // Each of a ring sends what it has about twice.
   void add_exchange(const ServedTenant& tenant, std::uint32_t unit,
                     const serving::Exchange& exchange, std::uint64_t times) {
-    const bool hands_on = exchange.kind == serving::Exchange::Kind::hand_on;
+    const bool hands_on = !exchange.collective;
     const std::uint32_t to = hands_on
                                  ? unit + exchange.units
                                  : exchange.first + (unit - exchange.first + 1) % exchange.units;

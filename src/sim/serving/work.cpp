@@ -125,8 +125,13 @@ class ServedWork final : public Work {
     }
     if (spreads_experts()) {
       notes.emplace_back(
-          "sequences of a step, prompts too, and tokens of experts are spread evenly over the NPUs "
-          "of 'expert', rounded up");
+          "sequences of a step, prompts too, are dealt evenly to the NPUs of 'expert' and taken as "
+          "alike, so that all wait for one with most of them; tokens spread evenly over experts");
+    }
+    if (spreads_experts() && stores_blocks()) {
+      notes.emplace_back(
+          "blocks of sequences that are on one of the NPUs of 'expert' go to the memory behind by "
+          "all of them, an even part by each");
     }
     if (stores_blocks()) {
       notes.emplace_back(

@@ -18,16 +18,16 @@ using config::between;
 using config::Key;
 using config::NameKey;
 
-const Key<std::uint64_t> sample{"sample", 1000, "cycles of a sample",
+const Key<std::uint64_t> sample{"sample", TrafficPhases{}.sample_cycles, "cycles of a sample",
                                 between<std::uint64_t>(10, 1'000'000'000)};
-const Key<std::uint32_t> warmup{"warmup", 3,
+const Key<std::uint32_t> warmup{"warmup", TrafficPhases{}.warmup_samples,
                                 "samples before anything is measured; 0: until two are alike",
                                 between(0U, 1'000'000U)};
-const Key<std::uint32_t> samples{"samples", 10, "samples at most, with the warm-up",
-                                 between(1U, 1'000'000U)};
-const Key<double> threshold{"threshold", 0.05, "relative change between samples that are alike",
-                            between(0.0, 1.0)};
-const Key<double> latency_limit{"latency_limit", 500,
+const Key<std::uint32_t> samples{"samples", TrafficPhases{}.most_samples,
+                                 "samples at most, with the warm-up", between(1U, 1'000'000U)};
+const Key<double> threshold{"threshold", TrafficPhases{}.threshold,
+                            "relative change between samples that are alike", between(0.0, 1.0)};
+const Key<double> latency_limit{"latency_limit", TrafficPhases{}.latency_limit,
                                 "mean latency in cycles that makes a point unstable",
                                 config::at_least(1.0)};
 const config::ChoiceKey<bool> throughput{"measure",

@@ -16,14 +16,14 @@ struct TrafficKeys {
                           "where messages go"};
   config::NameKey process{"process", [] { return network::injection_processes().names(); },
                           "bernoulli", "when messages are sent"};
-  config::Key<std::uint64_t> message{"message", 1, "flits of a message",
+  config::Key<std::uint64_t> message{"message", TrafficLoad{}.message_flits, "flits of a message",
                                      config::between<std::uint64_t>(1, 1'000'000)};
   config::DerivedKey<Bytes> flit_size{"flit_size", "the network's, else 32 B", "bytes of a flit",
                                       config::at_least(Bytes(1))};
   config::DerivedKey<SimTime> cycle{"cycle", "a flit on the fastest link",
                                     "what rates and latencies count in",
                                     config::at_least(SimTime::from_ps(1))};
-  config::Key<std::uint64_t> seed{"seed", 1, "of the random numbers"};
+  config::Key<std::uint64_t> seed{"seed", TrafficLoad{}.seed, "of the random numbers"};
 };
 
 // Made when they are first asked for: tables in other files have them before main.

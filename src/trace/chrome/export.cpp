@@ -104,7 +104,8 @@ class Emitter {
       return;
     }
     const std::string& activity = map_.activities.json(row.activity);
-    const Place place = tiles_.place(row.node, lane_of(map_.activities.plain(row.activity)));
+    const Place place = tiles_.place(row.node, lane_of(map_.activities.plain(row.activity)),
+                                     row.start_ps, row.end_ps);
     JsonObject arguments;
     arguments.add_json("phase", map_.phases.json(row.phase))
         .add("micro_batch", std::uint64_t{row.micro_batch})

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <utility>
 
 namespace tessera::trace {
@@ -20,6 +21,10 @@ std::uint64_t process_without_stage(const RunMap& map) {
 
 std::uint64_t machine_process(const RunMap& map) {
   return process_without_stage(map) + 1;
+}
+
+std::uint64_t own_thread(std::uint32_t tile, Lane lane) {
+  return tile * lanes + static_cast<std::uint64_t>(lane) + 1;
 }
 
 }  // namespace
@@ -54,14 +59,65 @@ std::uint64_t TileTracks::process_of(const RunMap::Group& group) {
   return process;
 }
 
-Place TileTracks::place(std::uint32_t tile, Lane lane) {
-  const auto index = static_cast<std::uint64_t>(lane);
-  const Place place{process_of(map_.group_of(tile)), tile * lanes + index + 1};
-  if (named_threads_.insert(place.thread).second) {
-    const std::string name = "tile " + std::to_string(tile) + " " + std::string(lane_names[index]);
-    writer_.name_thread(place, name, place.thread);
+bool DisjointSpans::add(std::int64_t begin_ps, std::int64_t end_ps) {
+  if (begin_ps == end_ps) {
+    return true;
   }
-  return place;
+  auto next = ends_.lower_bound(begin_ps);
+  if (next != ends_.end() && next->first < end_ps) {
+    return false;
+  }
+  auto own = ends_.end();
+  if (next != ends_.begin()) {
+    const auto before = std::prev(next);
+    if (before->second > begin_ps) {
+      return false;
+    }
+    if (before->second == begin_ps) {
+      own = before;
+      own->second = end_ps;
+    }
+  }
+  if (own == ends_.end()) {
+    own = ends_.emplace_hint(next, begin_ps, end_ps);
+  }
+  if (next != ends_.end() && next->first == end_ps) {
+    own->second = next->second;
+    ends_.erase(next);
+  }
+  return true;
+}
+
+Place TileTracks::place(std::uint32_t tile, Lane lane) {
+  return named(tile, lane, 0, own_thread(tile, lane));
+}
+
+Place TileTracks::place(std::uint32_t tile, Lane lane, std::int64_t begin_ps, std::int64_t end_ps) {
+  std::vector<Thread>& threads = threads_[own_thread(tile, lane)];
+  std::size_t place = 0;
+  while (place < threads.size() && !threads[place].slices.add(begin_ps, end_ps)) {
+    ++place;
+  }
+  if (place == threads.size()) {
+    threads.push_back({place == 0 ? own_thread(tile, lane) : next_further_--, {}});
+    threads.back().slices.add(begin_ps, end_ps);
+  }
+  return named(tile, lane, place, threads[place].number);
+}
+
+Place TileTracks::named(std::uint32_t tile, Lane lane, std::size_t place, std::uint64_t thread) {
+  constexpr std::size_t most_apart = 64;  // in the order from the top
+  const Place found{process_of(map_.group_of(tile)), thread};
+  if (named_threads_.insert(thread).second) {
+    std::string name = "tile " + std::to_string(tile) + " " +
+                       std::string(lane_names[static_cast<std::size_t>(lane)]);
+    if (place > 0) {
+      name += " " + std::to_string(place + 1);
+    }
+    writer_.name_thread(found, name,
+                        own_thread(tile, lane) * most_apart + std::min(place, most_apart - 1));
+  }
+  return found;
 }
 
 CounterTracks::CounterTracks(ChromeWriter& writer, const RunMap& map)

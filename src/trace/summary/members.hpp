@@ -88,6 +88,7 @@ void visit_service(AnyService& service, Visit visit) {
   visit("on_s", service.on_s);
   visit("first_token_ps", service.first_token);
   visit("between_tokens_ps", service.between_tokens);
+  visit("a_token_ps", service.a_token);
   visit("latency_ps", service.latency);
   visit("window_ps", service.window_ps);
   visit("windows", service.windows);

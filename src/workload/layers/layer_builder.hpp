@@ -56,8 +56,8 @@ struct OperatorSpec {
   Pair stride;
   Pair padding{0, 0};
   Pair dilation;
-  std::uint64_t groups = 1;
-  bool bias = true;
+  std::uint64_t groups = 0;
+  bool bias = false;
   bool average = false;
   bool global = false;
   AttentionShape attention;

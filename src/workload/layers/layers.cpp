@@ -31,7 +31,7 @@ constexpr std::size_t most_operators = 1 << 20;
 struct LayerSpec {
   config::Section section;
   std::string name;
-  std::uint64_t repeat = 1;
+  std::uint64_t repeat = 0;
   std::vector<OperatorSpec> operators;
 };
 
@@ -158,7 +158,7 @@ bool name_operators(LayerSpec& layer) {
 }
 
 std::optional<LayerSpec> read_layer(config::Section section, std::size_t number) {
-  LayerSpec layer{section, "", 1, {}};
+  LayerSpec layer{section, "", 0, {}};
   layer.name = layer_name.read(section, "layer " + std::to_string(number));
   layer.repeat = repeat.read(section);
   std::vector<config::Section> operators{section};

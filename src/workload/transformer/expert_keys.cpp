@@ -27,12 +27,14 @@ struct ExpertKeys {
                            between<Count>(1, 1 << 16)};
   RequiredKey<Count> top_k{"experts.top_k", "experts that each token goes to, at most `count`",
                            between<Count>(1, 1 << 16)};
-  Key<Count> every{"experts.every", 1, "one layer in so many has experts, the last of them",
+  Key<Count> every{"experts.every", ExpertShape{}.every,
+                   "one layer in so many has experts, the last of them",
                    between<Count>(1, 1 << 14)};
   Key<Count> dense_first{"experts.dense_first", 0,
                          "layers at the begin that have one MLP, of width `ffn`, instead",
                          between<Count>(0, 1 << 14)};
-  Key<double> capacity_factor{"experts.capacity_factor", 1,
+  Key<double> capacity_factor{"experts.capacity_factor",
+                              static_cast<double>(ExpertShape{}.capacity_millionths) / 1e6,
                               "room for tokens; 1 is that of an even spread", between(1e-3, 1e3)};
   Key<Count> shared{"experts.shared", 0, "further experts that work on every token",
                     between<Count>(0, 1 << 10)};
@@ -54,9 +56,10 @@ struct ExpertKeys {
       "even",
       "how tokens spread, where experts are not padded: even, or drawn for "
       "each layer: zipf, exponential"};
-  Key<double> skew{"experts.skew", 1, "zipf: the share of the expert of rank r is as r^-skew",
-                   between(0.0, 10.0)};
-  Key<Count> seed{"experts.seed", 1, "of what is drawn", between<Count>(0, std::uint64_t{1} << 62)};
+  Key<double> skew{"experts.skew", ExpertShape{}.skew,
+                   "zipf: the share of the expert of rank r is as r^-skew", between(0.0, 10.0)};
+  Key<Count> seed{"experts.seed", ExpertShape{}.seed, "of what is drawn",
+                  between<Count>(0, std::uint64_t{1} << 62)};
   ListKey<double> shares{
       "experts.shares",
       {},
@@ -115,7 +118,8 @@ bool read_loads(config::Section& section, ExpertShape& experts) {
       return false;
     }
   }
-  if (experts.room == ExpertRoom::unlimited && experts.capacity_millionths != 1'000'000) {
+  if (experts.room == ExpertRoom::unlimited &&
+      experts.capacity_millionths != ExpertShape{}.capacity_millionths) {
     section.error("capacity_factor", "is of no effect with 'room: unlimited'");
     return false;
   }
@@ -131,10 +135,10 @@ bool read_loads(config::Section& section, ExpertShape& experts) {
   if (is_given && !can_be_chosen(section, experts)) {
     return false;
   }
-  if (experts.loads != ExpertLoads::zipf && experts.skew != 1) {
+  if (experts.loads != ExpertLoads::zipf && experts.skew != ExpertShape{}.skew) {
     config::note_without_effect(section, "skew", "other loads than zipf");
   }
-  if (!is_drawn && experts.seed != 1) {
+  if (!is_drawn && experts.seed != ExpertShape{}.seed) {
     config::note_without_effect(section, "seed", "loads that are not drawn");
   }
   return true;

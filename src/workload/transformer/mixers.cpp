@@ -47,13 +47,13 @@ struct MixerKeys {
   DerivedKey<Count> heads{"ssm.heads", "2 * hidden / head_width", "heads of channels",
                           between<Count>(1, 1 << 16)};
   Key<Count> head_width{"ssm.head_width", 64, "channels of a head", between<Count>(1, 1 << 16)};
-  Key<Count> groups{"ssm.groups", 1,
+  Key<Count> groups{"ssm.groups", SsmShape{}.groups,
                     "groups of heads that share what goes into states and out of them, a divisor "
                     "of heads",
                     between<Count>(1, 1 << 16)};
-  Key<Count> kernel{"ssm.kernel", 4, "tokens that the convolution before goes over",
+  Key<Count> kernel{"ssm.kernel", SsmShape{}.kernel, "tokens that the convolution before goes over",
                     between<Count>(1, 1 << 10)};
-  Key<Count> chunk{"ssm.chunk", 256, "tokens that are worked on as one product",
+  Key<Count> chunk{"ssm.chunk", SsmShape{}.chunk, "tokens that are worked on as one product",
                    between<Count>(1, 1 << 20)};
 };
 

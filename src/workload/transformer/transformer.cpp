@@ -141,9 +141,10 @@ const ChoiceKey<Head> head = ChoiceKey<Head>("head",
                                              "language_model, bert, pooler or none")
                                  .derived();
 const Key<bool> causal{"causal", false, "flash attention of decoders skips the masked half"};
-const Key<bool> tie_embeddings{"tie_embeddings", true,
+const Key<bool> tie_embeddings{"tie_embeddings", TransformerShape{}.tie_embeddings,
                                "the head uses the word embedding's weights"};
-const Key<bool> biases{"biases", true, "the products of attention and MLP have biases"};
+const Key<bool> biases{"biases", TransformerShape{}.biases,
+                       "the products of attention and MLP have biases"};
 const Key<bool> query_key_norms{
     "query_key_norms", false,
     "self-attention has norms of each head's queries and keys, before positions (Qwen 3, Gemma 3)"};
@@ -178,7 +179,8 @@ const ChoiceKey<LayoutCopies> layout_copies{
     "what is copied into another layout; context: what plain or eager attention gives, from heads "
     "to rows of tokens (Megatron-LM); layers: input and output of each layer too, between samples "
     "first and tokens first, and the gradient that comes (profiles of single layers)"};
-const Key<bool> dropout{"dropout", true, "in training, masks of dropout are computed and kept"};
+const Key<bool> dropout{"dropout", TransformerShape{}.dropout,
+                        "in training, masks of dropout are computed and kept"};
 
 void read_query_key_norms(config::Section& section, TransformerShape& shape) {
   shape.query_key_norms = query_key_norms.read(section);

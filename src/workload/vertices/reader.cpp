@@ -175,7 +175,7 @@ const OtherKey edges_key{"edges", "list", "none", "from vertex to vertex, each a
 const RequiredKey<std::string> edge_from{"edges[].from", "name of a vertex"};
 const RequiredKey<std::string> edge_to{"edges[].to",
                                        "name of a vertex that runs when all before it are over"};
-const Key<bool> at_first{"edges[].first", true,
+const Key<bool> at_first{"edges[].first", VertexEdge{}.at_first,
                          "false: does not count in the first iteration; later it stands for the "
                          "iteration before"};
 

@@ -60,7 +60,7 @@ class VertexSource final : public GraphSource {
   }
   const GraphGroups& groups() const override { return groups_; }
   std::uint32_t iterations() const override { return iterations_; }
-  std::optional<GraphLook> known() const override { return look_; }
+  std::optional<GraphSurvey> known() const override { return survey_; }
   const TensorPlacement* tensors() const override { return tensors_ ? &*tensors_ : nullptr; }
 
   // A little more than `most` where a vertex is several nodes.
@@ -276,7 +276,7 @@ class VertexSource final : public GraphSource {
         const RemoteBytes& remote = remote_of(row_of(npu), number);
         bytes = bytes - remote.read - remote.written;
       }
-      look_.computed_bytes[npu] += Wide{bytes.count()} * iterations_;
+      survey_.computed_bytes[npu] += Wide{bytes.count()} * iterations_;
     };
     for (std::uint32_t npu = 0; vertex.everywhere && npu < npus_; ++npu) {
       note(npu);
@@ -292,16 +292,16 @@ class VertexSource final : public GraphSource {
     for (std::uint32_t npu = 0; npu < npus_; ++npu) {
       ++members[row_of(npu)];
     }
-    look_.at_work.resize(npus_, !everywhere_.empty());
-    look_.computed_bytes.resize(npus_);
+    survey_.at_work.resize(npus_, !everywhere_.empty());
+    survey_.computed_bytes.resize(npus_);
     for (std::uint32_t number = 0; number < graph_.vertices.size(); ++number) {
       const Vertex& vertex = graph_.vertices[number];
       for (const std::uint32_t npu : vertex.places) {
-        look_.at_work[npu] = true;
+        survey_.at_work[npu] = true;
       }
       const std::uint64_t places = vertex.everywhere ? npus_ : vertex.places.size();
       const std::uint64_t times = places * iterations_;
-      look_.names.insert(vertex.name);
+      survey_.names.insert(vertex.name);
       std::vector<std::uint64_t> at = members;
       if (!vertex.everywhere) {
         at.assign(at.size(), 0);
@@ -311,18 +311,18 @@ class VertexSource final : public GraphSource {
       }
       for (std::uint32_t row = 0; row < at.size(); ++row) {
         const std::uint64_t row_times = at[row] * iterations_;
-        look_.nodes += row_times * nodes_of(row, number);
+        survey_.nodes += row_times * nodes_of(row, number);
         if (vertex.kind == Vertex::Kind::compute) {
-          look_.remote_accesses += row_times * accesses_of(row, number);
-          look_.remote_loads += remote_of(row, number).read > Bytes() ? row_times : 0;
+          survey_.remote_accesses += row_times * accesses_of(row, number);
+          survey_.remote_loads += remote_of(row, number).read > Bytes() ? row_times : 0;
         }
       }
       if (vertex.kind == Vertex::Kind::compute) {
-        look_.flops += static_cast<double>(vertex.flops.count()) * static_cast<double>(times);
+        survey_.flops += static_cast<double>(vertex.flops.count()) * static_cast<double>(times);
         note_computed(number);
-        look_.has_vector_work =
-            look_.has_vector_work || vertex.flops > Flops() || vertex.bytes > Bytes();
-        look_.without_work +=
+        survey_.has_vector_work =
+            survey_.has_vector_work || vertex.flops > Flops() || vertex.bytes > Bytes();
+        survey_.without_work +=
             vertex.flops == Flops() && vertex.bytes == Bytes() ? times : std::uint64_t{0};
       } else if (vertex.kind == Vertex::Kind::collective) {
         std::vector<GraphNode> nodes;
@@ -330,10 +330,10 @@ class VertexSource final : public GraphSource {
         first.bytes = vertex.bytes;
         add_collective(vertex, "", std::move(first), nodes);
         for (const GraphNode& node : nodes) {
-          look_.add_collective(node, times);
+          survey_.add_collective(node, times);
         }
       } else {
-        look_.sends += iterations_;
+        survey_.sends += iterations_;
       }
     }
   }
@@ -350,7 +350,7 @@ class VertexSource final : public GraphSource {
   std::vector<std::string> groups_of_;                         // [vertices]
   std::map<std::vector<std::uint32_t>, std::string> group_names_;
   GraphGroups groups_;
-  GraphLook look_;
+  GraphSurvey survey_;
 };
 
 }  // namespace

@@ -44,6 +44,7 @@ std::vector<std::string> notes_of(const std::string& keys, bool has_rows) {
   note_keys_without_effect(section, *machine, *model,
                            {.has_rows = has_rows,
                             .has_programs = true,
+                            .has_closed_collectives = true,
                             .has_background = true,
                             .has_fused_attention = true});
   section.finish();

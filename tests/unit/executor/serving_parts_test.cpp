@@ -183,6 +183,25 @@ TEST(ServiceCounts, CountWhatIsLateAndWhatIsMet) {
   EXPECT_EQ(service.met, 1U);
 }
 
+// Latency of a language model was no reason to be late.
+TEST(ServiceCounts, ARequestIsLateOnceByItsFirstTokenOrItsEnd) {
+  ServedTenant tenant;
+  tenant.of_language = true;
+  const Targets targets{at(50), SimTime::never(), at(200)};
+  const auto late_of = [&](const ServedTimes& times, bool with_first) {
+    Service service;
+    serve(service, times, 0, tenant, targets, with_first);
+    return service.late_requests;
+  };
+  EXPECT_EQ(late_of({at(50), at(200), 3}, true), 0U);
+  EXPECT_EQ(late_of({at(51), at(200), 3}, true), 1U);
+  EXPECT_EQ(late_of({at(50), at(201), 3}, true), 1U);
+  EXPECT_EQ(late_of({at(51), at(201), 3}, true), 1U);
+  // Another one has counted the first token.
+  EXPECT_EQ(late_of({at(50), at(201), 3}, false), 1U);
+  EXPECT_EQ(late_of({at(51), at(201), 3}, false), 0U);
+}
+
 // Of models without tokens the whole time counts.
 TEST(ServiceCounts, OfSamplesAreLateByTheirWholeTime) {
   Service service;

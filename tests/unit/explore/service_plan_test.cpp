@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "tessera/comm/communicator.hpp"
+#include "tessera/config/document.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/explore/service_plan.hpp"
 
@@ -68,6 +70,26 @@ TEST(ServicePlan, FindsWhatSearchingEachToItsEndFinds) {
     all_runs += row.runs;
   }
   EXPECT_LT(fast_runs, all_runs);
+}
+
+// While it went on, or after it was killed, it said "complete": true.
+TEST(ServicePlan, SaysThatItHasNotEnded) {
+  ServicePlanRequest request = request_for();
+  request.folder = ::testing::TempDir() + "service_plan_that_is_killed";
+  std::filesystem::remove_all(request.folder);
+  request.capacity.on_note = [](const std::string& text) {
+    if (text.find(" candidates, best rate") != std::string::npos) {
+      throw InternalError("killed");
+    }
+  };
+  const std::unique_ptr<comm::Communicator> alone = comm::make_in_process();
+  const auto load = [](const std::string&) { return experiment(); };
+  EXPECT_THROW(plan_service(request, *alone, load), InternalError);
+  const std::string path = request.folder + "/plan.json";
+  EXPECT_THAT(config::load_text_file(path), HasSubstr("\"complete\": false"));
+  request.capacity.on_note = nullptr;
+  EXPECT_TRUE(plan_service(request, *alone, load).found.complete);
+  EXPECT_THAT(config::load_text_file(path), HasSubstr("\"complete\": true"));
 }
 
 TEST(ServicePlan, UsesAllNpusOrAsManyAsItMay) {

@@ -18,6 +18,7 @@ namespace {
 using testing::Files;
 using ::testing::HasSubstr;
 using testing::loader_of;
+using ::testing::Not;
 using testing::small_sweep;
 
 SearchRequest request() {
@@ -261,10 +262,15 @@ TEST(StrategySearch, SimulatesEveryCandidateWhenAskedTo) {
 TEST(StrategySearch, SaysThatNoCandidateHasWhatIsKept) {
   SearchRequest narrow = request();
   narrow.kept = {"tensor=7"};
-  const SearchOutcome outcome = search(narrow);
-  EXPECT_EQ(outcome.candidates, 0U);
-  ASSERT_TRUE(outcome.advice);
-  EXPECT_THAT(to_text(*outcome.advice), HasSubstr("--keep"));
+  narrow.folder = ::testing::TempDir() + "plan_of_none";
+  std::filesystem::remove_all(narrow.folder);
+  try {
+    search(narrow);
+    ADD_FAILURE() << "no complaint";
+  } catch (const ConfigError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("--keep tensor=7: no candidate on 16 devices has that"));
+  }
+  EXPECT_FALSE(std::filesystem::exists(narrow.folder));
 }
 
 TEST(StrategySearch, KeepsWhatItHasFoundWhenAskedToStop) {
@@ -330,6 +336,26 @@ TEST(StrategySearch, GoesOnWhereSomeCandidatesLeaveTheRangeOfTimes) {
     EXPECT_GT(outcome.fitting, 0U);
     EXPECT_EQ(outcome.strategy_yaml.empty(), batch == "workload.batch=640") << batch;
   }
+}
+
+// Of one that goes on, or was killed, it said "complete": true.
+TEST(StrategySearch, SaysThatItHasNotEnded) {
+  SearchRequest killed = request();
+  killed.folder = ::testing::TempDir() + "plan_that_is_killed";
+  std::filesystem::remove_all(killed.folder);
+  const std::string path = killed.folder + "/plan.json";
+  killed.on_note = [&](const std::string& text) {
+    if (text.find(" simulated") != std::string::npos && std::filesystem::exists(path)) {
+      throw InternalError("killed");
+    }
+  };
+  EXPECT_THROW(search(killed), InternalError);
+  const std::string known = config::load_text_file(path);
+  EXPECT_THAT(known, HasSubstr("\"complete\": false"));
+  EXPECT_THAT(known, Not(HasSubstr("\"left\": 0,")));
+  killed.on_note = nullptr;
+  EXPECT_TRUE(search(killed).complete);
+  EXPECT_THAT(config::load_text_file(path), HasSubstr("\"complete\": true"));
 }
 
 TEST(StrategySearch, GoesOnWhereItStopped) {

@@ -18,16 +18,16 @@ using testing::topology_of;
 // The way over one more link from a node at this distance from `source`.
 Distance beyond(const Topology& topology, EntityId source, EntityId node, const Distance& distance,
                 const LinkClass& link_class) {
-  const WayRule rule = topology.way_rule();
+  const RouteRule rule = topology.route_rule();
   Distance longer = distance;
   if (!rule.through_ends && node != source && topology.role(node) != NodeRole::switching) {
     ++longer.ends;
   }
   ++longer.hops;
   longer.latency += link_class.latency;
-  if (rule.by == WayLength::hops) {
+  if (rule.by == RouteLength::hops) {
     longer.cost += SimTime::from_ps(1);
-  } else if (rule.by == WayLength::bandwidth) {
+  } else if (rule.by == RouteLength::bandwidth) {
     longer.cost += serialization_time(Bytes(1 << 20), link_class.bandwidth);
   }
   return longer;

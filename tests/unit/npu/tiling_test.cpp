@@ -29,7 +29,7 @@ struct Totals {
 // Whether buffers are used in order: read after they were written, by what is in range.
 void expect_sound(const TileProgram& program) {
   std::vector<bool> written(program.scratchpad.size());
-  for (const Instruction& instruction : program.code) {
+  for (const CoreInstruction& instruction : program.code) {
     for (const BufferId read : {instruction.a, instruction.b}) {
       if (read.valid() && !read.in_accumulator()) {
         ASSERT_LT(read.number(), written.size());
@@ -61,7 +61,7 @@ Totals look_at(const TiledOperator& op, std::uint64_t cores) {
     std::uint64_t depth = 0;
     std::array<Range, output_dimensions> box{};
     for (std::uint64_t step = 0; step < op.steps(); ++step) {
-      const Tile tile = op.tile(group, step);
+      const OperatorTile tile = op.tile(group, step);
       EXPECT_EQ(tile.depth.begin, depth);
       depth = tile.depth.end;
       if (step == 0) {
@@ -78,7 +78,7 @@ Totals look_at(const TiledOperator& op, std::uint64_t cores) {
                   op.core().scratchpad_half());
         EXPECT_LE(found->second.accumulator_bytes(), op.core().accumulator_half());
       }
-      for (const Instruction& instruction : found->second.code) {
+      for (const CoreInstruction& instruction : found->second.code) {
         if (instruction.opcode != Opcode::mvin && instruction.opcode != Opcode::mvout) {
           continue;
         }
@@ -361,7 +361,7 @@ std::uint64_t cycles_of_array(const std::string& keys, const CoreConfig& core) {
   std::uint64_t cycles = 0;
   for (std::uint64_t group = 0; group < op->groups(); ++group) {
     for (std::uint64_t step = 0; step < op->steps(); ++step) {
-      for (const Instruction& one : op->program(op->tile(group, step).shape).code) {
+      for (const CoreInstruction& one : op->program(op->tile(group, step).shape).code) {
         cycles += one.opcode == Opcode::gemm || one.opcode == Opcode::gemm_preload ? one.cycles : 0;
       }
     }

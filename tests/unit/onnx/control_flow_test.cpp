@@ -25,8 +25,11 @@ ModelMaker with_if() {
 
 TEST(ControlFlow, TakesTheChosenBranch) {
   const ModelMaker model = with_if();
-  EXPECT_THAT(refusal_of(model), HasSubstr("--branch 'choice=then'"));
+  EXPECT_THAT(refusal_of(model), HasSubstr("with 'branches: {choice: then}' beside the model or "
+                                           "'else'"));
   ImportOptions options;
+  options.wording = Wording::options;
+  EXPECT_THAT(refusal_of(model, options), HasSubstr("--branch 'choice=then' or '=else'"));
   options.branches = {{"choice", true}};
   EXPECT_THAT(kinds_of(model.read(options).graph), ElementsAre("Relu", "Abs"));
   options.branches = {{"*", false}};
@@ -61,7 +64,7 @@ TEST(ControlFlow, UnrollsLoops) {
   const Import known = with_loop("three").read();
   EXPECT_EQ(*known.graph.tensor(known.graph.outputs[1]).shape, (Shape{3, 4}));
   EXPECT_EQ(total_cost(known.graph).vector, Flops(12));
-  EXPECT_THAT(refusal_of(with_loop("n")), HasSubstr("--loop 'steps=N'"));
+  EXPECT_THAT(refusal_of(with_loop("n")), HasSubstr("with 'loops: {steps: N}' beside the model"));
   ImportOptions options;
   options.loops = {{"steps", 5}};
   const Import given = with_loop("n").read(options);

@@ -32,8 +32,11 @@ TEST(Import, ComplainsOfAllThatIsNotBoundOrNotThere) {
   model.dynamic_input("x", {"batch", "", "4"});
   model.node("Relu", {"x"}, {"y"});
   EXPECT_THAT(refusal_of(model),
-              AllOf(HasSubstr("dimension 'batch' of input 'x'"), HasSubstr("--dim 'x.1=N'")));
+              AllOf(HasSubstr("dimension 'batch' of input 'x'"),
+                    HasSubstr("bind it with 'dimensions: {x.1: N}' beside the model")));
   ImportOptions options;
+  options.wording = Wording::options;
+  EXPECT_THAT(refusal_of(model, options), HasSubstr("bind it with --dim 'x.1=N'"));
   options.dimensions = {{"batch", 1}, {"x.1", 1}, {"bach", 1}};
   EXPECT_THAT(refusal_of(model, options), HasSubstr("unknown dimension 'bach'; did you mean"));
   options.dimensions.erase("bach");

@@ -230,5 +230,19 @@ TEST(AdapterSlots, AreDrawnEvenly) {
   }
 }
 
+// Also of models that adapters do not go with.
+TEST(Adapters, TakeNothingWhereThereAreNone) {
+  workload::TransformerShape experts = small();
+  experts.experts = workload::ExpertShape{16, 2};
+  workload::TransformerShape latent = small();
+  latent.latent = workload::LatentShape{32, 16, 16, 8, 16};
+  workload::TransformerShape states = small();
+  states.pattern = {{workload::Mixer::ssm, false}};
+  states.ssm = workload::SsmShape{16, 16, 32, 4, 4, 32};
+  for (const workload::TransformerShape& shape : {small(), experts, latent, states}) {
+    EXPECT_EQ(model_of(shape, 1, 0)->adapter(), Bytes());
+  }
+}
+
 }  // namespace
 }  // namespace tessera::serving::adapter_test

@@ -151,5 +151,33 @@ TEST(Cache, AddsUpWhateverSequencesDo) {
   }
 }
 
+// Users of a beginning are on different units as long as there are some.
+TEST(Cache, HasACopyOfABeginningOnEachUnitThatUsesIt) {
+  Cache cache(16, 12, 3);
+  ASSERT_TRUE(cache.take(2));
+  EXPECT_EQ(cache.keep_prefix(1, 32), 2U);
+  EXPECT_EQ(cache.lacking_copy(1), 0U);
+  for (std::uint32_t users = 2; users < 6; ++users) {
+    EXPECT_EQ(cache.use_prefix(1, 32), 32U);
+    EXPECT_EQ(cache.lacking_copy(1), users <= 3 ? 2U : 0U) << users;
+    if (cache.lacking_copy(1) > 0) {
+      ASSERT_TRUE(cache.take(2));
+      cache.add_copy(1);
+    }
+  }
+  EXPECT_EQ(cache.taken(), 6U);
+  EXPECT_EQ(cache.of_prefixes(), 6U);
+  for (std::uint32_t users = 0; users < 5; ++users) {
+    EXPECT_FALSE(cache.has_room(7));
+    cache.let_go(1);
+  }
+  EXPECT_TRUE(cache.has_room(12));
+  Cache::GivenUp given_up;
+  EXPECT_TRUE(cache.take(7, &given_up));
+  ASSERT_EQ(given_up.size(), 1U);
+  EXPECT_EQ(given_up[0].blocks, 2U);  // one copy of it
+  EXPECT_EQ(cache.taken(), 7U);
+}
+
 }  // namespace
 }  // namespace tessera::serving::cache_test

@@ -164,7 +164,7 @@ TEST_F(LanguageModel, IsCutOverNpus) {
       EXPECT_EQ(exchange.bytes, Bytes(2 * 64 * 768));
       EXPECT_EQ(exchange.units, 2U);
       EXPECT_EQ(exchange.first % 2, 0U);
-      (exchange.kind == Exchange::Kind::hand_on ? hands : reduces) += 1;
+      (exchange.collective ? reduces : hands) += 1;
     }
   }
   EXPECT_EQ(reduces, 24U);

@@ -56,9 +56,9 @@ Work work_of(const ServedModel& model, const Batch& batch) {
     for (const WalkPart& part : tiles.walk(unit, sizes)) {
       if (part.kind == WalkPart::Kind::operation) {
         work.flops += tiles.operation(part.op, sizes).operation.flops.count();
-      } else if (part.kind == WalkPart::Kind::all_to_all) {
+      } else if (part.kind == WalkPart::Kind::collective) {
         const Exchange exchange = model.exchange(part.op, sizes.tokens);
-        EXPECT_EQ(exchange.kind, Exchange::Kind::all_to_all);
+        EXPECT_EQ(exchange.collective, collective::Kind::all_to_all);
         EXPECT_EQ(exchange.units, model.units());
         ++work.all_to_alls;
         work.sent += exchange.bytes.count();
@@ -117,11 +117,60 @@ TEST(SpreadExperts, RoundUpWhatDoesNotComeOutEven) {
   Batch batch;
   batch.groups = {{5, 1, 100}, {1, 40, 48}};
   const StepSizes own = spread(4)->on_tiles()->sizes_of(batch);
-  EXPECT_EQ(own.tokens, 2U + 10U);
+  EXPECT_EQ(own.tokens, 2U + 40U);
   EXPECT_EQ(own.generating, 2U);
-  EXPECT_EQ(own.generating_keys, 125U);
+  EXPECT_EQ(own.generating_keys, 200U);  // of five sequences two
   EXPECT_EQ(own.prompts, 1U);
+  EXPECT_EQ(own.prompt_keys, 48U);
+  EXPECT_EQ(own.spread_tokens, 45U);
   EXPECT_EQ(StepSizes::from(own.words()), own);
+}
+
+// What one sequence has is on one unit, and nothing of it on the others.
+TEST(SpreadExperts, HaveASequenceOnOneUnit) {
+  const auto sizes_of = [](std::uint32_t units, const SequenceGroup& group) {
+    Batch batch;
+    batch.groups = {group};
+    batch.emitting = group.sequences;
+    StepSizes sizes = spread(units)->on_tiles()->sizes_of(batch);
+    sizes.spread_tokens = 0;
+    return sizes;
+  };
+  for (const std::uint32_t queries : {1U, 700U}) {
+    const StepSizes one = sizes_of(1, {1, queries, 3904});
+    for (const std::uint32_t sequences : {1U, 5U, 64U}) {
+      EXPECT_EQ(sizes_of(64, {sequences, queries, 3904}), one) << sequences;
+    }
+    EXPECT_EQ(sizes_of(64, {65, queries, 3904}), sizes_of(1, {2, queries, 3904}));
+  }
+  const auto model = spread(64);
+  const TileModel& tiles = *model->on_tiles();
+  EXPECT_EQ(model->cache_of_prompt(1000), Bytes(70'272 * 1000));
+  EXPECT_EQ(tiles.all_handed_over(tiles.walk(0, sizes_of(64, {1, 1, 16})), 1000),
+            Bytes(70'272 * 1000));
+}
+
+// Experts work on the tokens of all units, however these are dealt out.
+TEST(SpreadExperts, GetTheTokensOfAllUnits) {
+  constexpr std::uint32_t units = 8;
+  const auto model = spread(units);
+  const auto of_experts = [&](const SequenceGroup& group) {
+    Batch batch;
+    batch.groups = {group};
+    batch.emitting = group.sequences;
+    const TileModel& tiles = *model->on_tiles();
+    const StepSizes sizes = tiles.sizes_of(batch);
+    std::uint64_t flops = 0;
+    for (const WalkPart& part : tiles.walk(0, sizes)) {
+      const bool is_up = model->names()[model->name_of(part.op)] == "expert_up";
+      flops += is_up ? tiles.operation(part.op, sizes).operation.flops.count() : 0;
+    }
+    return flops;
+  };
+  EXPECT_GT(of_experts({1, 64, 64}), 0U);
+  EXPECT_EQ(of_experts({1, 64, 64}), of_experts({64, 1, 64}));
+  EXPECT_EQ(of_experts({1, 64, 64}), of_experts({16, 4, 64}));
+  EXPECT_EQ(of_experts({1, 1, 64}) * 8, of_experts({8, 1, 64}));
 }
 
 TEST(SpreadExperts, NeedExpertsAndNoOtherCut) {

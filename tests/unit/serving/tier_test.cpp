@@ -133,5 +133,29 @@ TEST(Tier, KeepsBeginningsOfPrompts) {
   }
 }
 
+// Sequences that share a beginning of four blocks on three units: of the beginning as many copies
+// are there as units use it, and where there is no room for one it is computed again.
+TEST(Tier, IsBehindUnitsThatHaveSequencesOfTheirOwn) {
+  for (const std::uint64_t blocks : {18U, 40U}) {
+    BatchOptions options;
+    options.units = 3;
+    options.blocks = blocks;
+    options.chunk = 64;
+    options.tier = TierOptions{8, true, true};
+    const auto batcher = make_sequence_batcher(options);
+    for (std::uint64_t number = 0; number < 8; ++number) {
+      const auto prefix = static_cast<std::uint32_t>(1 + number % 2);
+      batcher->arrive(number, language(80, 8, prefix, 64));
+    }
+    Heard heard;
+    testing::expect_conserved(*batcher, run(*batcher, heard));
+    EXPECT_EQ(heard.all.size(), 8U);
+    EXPECT_GT(batcher->counts().reused, 0U);
+    EXPECT_EQ(batcher->counts().blocks_beyond, 0U);
+    EXPECT_LE(batcher->counts().blocks_of_prefixes, 2U * 3 * 4);
+    EXPECT_EQ(batcher->counts().blocks_of_prefixes % 4, 0U);
+  }
+}
+
 }  // namespace
 }  // namespace tessera::serving::tier_test

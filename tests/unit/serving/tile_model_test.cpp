@@ -271,7 +271,7 @@ TEST(TileModel, WalksStageByStage) {
       return std::count_if(walk.begin(), walk.end(),
                            [kind](const WalkPart& part) { return part.kind == kind; });
     };
-    EXPECT_EQ(count(Kind::all_reduce), 8);
+    EXPECT_EQ(count(Kind::collective), 8);
     EXPECT_EQ(count(Kind::await), unit < 2 ? 0 : 1);
     EXPECT_EQ(count(Kind::hand_on), unit < 4 ? 1 : 0);
     EXPECT_EQ(walk.front().kind == Kind::await, unit >= 2);

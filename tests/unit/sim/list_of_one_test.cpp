@@ -58,6 +58,8 @@ TEST(ListOfOne, IsReplayed) {
     EXPECT_DOUBLE_EQ(only.achieved_flops_per_s, expected.achieved_flops_per_s);
     EXPECT_DOUBLE_EQ(only.executed_flops_per_iteration, expected.executed_flops_per_iteration);
     EXPECT_EQ(summary.simulated_time_ps, only.end_ps);
+    EXPECT_EQ(summary.iteration_time_ps, expected.iteration_time_ps);
+    EXPECT_DOUBLE_EQ(summary.executed_flops_per_iteration, expected.executed_flops_per_iteration);
     EXPECT_EQ(summary.message_bytes, expected.message_bytes);
     EXPECT_EQ(summary.peak_memory.front().bytes, expected.peak_memory.front().bytes);
   }

@@ -57,6 +57,62 @@ TEST(ServedExperts, ExchangeTokensInClosedForm) {
   EXPECT_EQ(step_ps("32 GB/s") - step_ps("64 GB/s"), (exchanges * chunk + 2 * message) * 1000 / 64);
 }
 
+// What a sequence has in the cache is on one tile: two layers with 2 * 64 numbers of 2 B a token,
+// at 64 GB/s. A step with one sequence waits for it as one with a sequence on each tile.
+TEST(ServedExperts, ReadAllOfASequenceWhereItIs) {
+  const auto step_ps = [](std::uint32_t expert, std::uint32_t sequences, std::uint32_t prompt) {
+    const std::string count = std::to_string(sequences);
+    return run_on(1, experiment_of("analytical", "4 GB/s",
+                                   "      expert: " + std::to_string(expert) +
+                                       "\n      requests: {arrivals: closed, clients: " + count +
+                                       ", count: " + count + ", prompt: " + std::to_string(prompt) +
+                                       ", generate: 2}\n"))
+        .services.at(0)
+        .between_tokens.most;
+  };
+  constexpr std::uint64_t token = 2 * 2 * 64 * 2;
+  for (const std::uint32_t expert : {2U, 4U, 8U}) {
+    for (const std::uint32_t sequences : {1U, expert}) {
+      EXPECT_EQ(step_ps(expert, sequences, 144) - step_ps(expert, sequences, 16),
+                128 * token * 1000 / 64)
+          << expert << sequences;
+    }
+    EXPECT_EQ(step_ps(expert, expert + 1, 144) - step_ps(expert, expert + 1, 16),
+              2 * 128 * token * 1000 / 64);
+  }
+}
+
+// All of it leaves over one tile's links.
+TEST(ServedExperts, HandOverASequenceFromWhereItIs) {
+  const auto second_ps = [](const std::string& bandwidth, std::uint32_t prompt) {
+    const trace::Summary summary = run_on(
+        1, experiment_of("analytical", bandwidth,
+                         "      expert: 2\n      replicas: 2\n      prefill: 1\n      requests: "
+                         "{arrivals: list, list: [{at: 0 us, prompt: " +
+                             std::to_string(prompt) + ", generate: 2}]}\n"));
+    return static_cast<std::int64_t>(summary.service_totals.at(0).between_tokens.most);
+  };
+  const auto slower = [&](std::uint32_t prompt) {
+    return second_ps("32 GB/s", prompt) - second_ps("64 GB/s", prompt);
+  };
+  constexpr std::int64_t token = 2 * 2 * 64 * 2;
+  EXPECT_EQ(slower(144) - slower(16), 128 * token * 1000 / 64);
+}
+
+// Of two tiles with room for 128 tokens each there is none for a sequence of 144.
+TEST(ServedExperts, RefuseWhatIsTooLongForATile) {
+  const auto said = [](const std::string& generate) {
+    return complaint_of(experiment_of(
+        "packet", "4 GB/s",
+        "      expert: 2\n      batching: {cache: 64 KiB, block: 16}\n      requests: {arrivals: "
+        "closed, count: 1, prompt: 100, generate: " +
+            generate + "}\n"));
+  };
+  EXPECT_EQ(said("28"), "");
+  EXPECT_THAT(said("29"), HasSubstr("a request of 129 tokens does not fit the cache of 65536 B "
+                                    "(it may hold 73728 B at a time, all on one of 2 NPUs)"));
+}
+
 // 16 experts' weights are too much for a tile; with the experts spread they fit.
 TEST(ServedExperts, FitWhereOneTileIsTooSmall) {
   const std::string requests =

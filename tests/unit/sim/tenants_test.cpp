@@ -54,6 +54,35 @@ TEST_P(Tenants, OneThatHasAllTilesIsTheWorkloadByItself) {
               1e-9 * expected.achieved_flops_per_s);
 }
 
+TEST_P(Tenants, OneHasTheFiguresOfAnIterationOfTheWorkloadByItself) {
+  const Machine machine = machine_for(GetParam(), 2);
+  const auto thrice = [&](Files files) {
+    std::string& text = files.at("lab/experiment.yaml");
+    text = replaced(text, "trace: none", GetParam().repeats ? "iterations: 3" : "trace: none");
+    text = replaced(text, "network:", "power: {idle: 100, compute: 200, link: 10}\n  network:");
+    return files;
+  };
+  const trace::Summary expected = run_it(thrice(alone(machine, GetParam())));
+  for (const std::string start : {"", "start: 3 us\n"}) {
+    const trace::Summary summary =
+        run_it(thrice(together(machine, {tenant("only", "all", GetParam().lines + start)})));
+    ASSERT_EQ(summary.status, "finished");
+    EXPECT_EQ(summary.iterations, expected.iterations);
+    EXPECT_EQ(summary.iteration_time_ps, expected.iteration_time_ps);
+    EXPECT_EQ(summary.ideal_time_ps, expected.ideal_time_ps);
+    EXPECT_EQ(summary.samples_per_iteration, expected.samples_per_iteration);
+    EXPECT_EQ(summary.tokens_per_iteration, expected.tokens_per_iteration);
+    EXPECT_DOUBLE_EQ(summary.flops_per_iteration, expected.flops_per_iteration);
+    EXPECT_DOUBLE_EQ(summary.executed_flops_per_iteration, expected.executed_flops_per_iteration);
+    EXPECT_DOUBLE_EQ(summary.throughput_samples_per_s, expected.throughput_samples_per_s);
+    EXPECT_DOUBLE_EQ(summary.steady_throughput_samples_per_s,
+                     expected.steady_throughput_samples_per_s);
+    EXPECT_DOUBLE_EQ(summary.achieved_flops_per_s, expected.achieved_flops_per_s);
+    EXPECT_NEAR(summary.energy_j_per_iteration, expected.energy_j_per_iteration,
+                1e-9 * expected.energy_j_per_iteration);
+  }
+}
+
 // Routes along rows first stay inside a rectangle.
 TEST_P(Tenants, OneInACornerIsTheWorkloadOnAMachineOfThatSize) {
   const trace::Summary expected = run_it(alone(machine_for(GetParam(), 2), GetParam()));

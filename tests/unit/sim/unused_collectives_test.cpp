@@ -126,7 +126,46 @@ TEST(UnusedCollectives, OfAllToAllsOfASizeForEachPair) {
   const std::string with = "all-to-alls of a size for each pair";
   expect_note(files_with("algorithms: [direct]", sizes), "algorithms", with);
   expect_note(files_with("chunks: 2", sizes), "chunks", with);
+  expect_note(files_with("all_to_all: [halving-doubling]", sizes), "all_to_all", with);
+  expect_note(files_with("communicators: flat, other_algorithm: direct", sizes), "other_algorithm",
+              with);
   EXPECT_THAT(notes_of(files_with("algorithm_window: 2", sizes)), Not(any));
+}
+
+// Nodes that differ in one bit are neighbours: 7 and 8 are four hops apart.
+TEST(UnusedCollectives, DimensionsThatAreNotKnownAreOneRing) {
+  const auto notes = [](const std::string& topology, const std::string& collectives) {
+    Files files = files_with(collectives);
+    std::string& text = files.at("lab/experiment.yaml");
+    const std::size_t begin = text.find("{kind: stack");
+    text.replace(begin, text.find('\n', begin) - begin, topology);
+    return notes_of(files);
+  };
+  const auto ring_of = [](int hops) {
+    return Contains(
+        "collectives go as one ring of NPUs in the order of their numbers, with steps of up to " +
+        std::to_string(hops) +
+        " hops: the dimensions of this machine are not known (execution.collectives.shape gives "
+        "them)");
+  };
+  const auto no_ring = Not(Contains(HasSubstr("one ring")));
+  const std::string links = ", bandwidth: 10 GB/s, latency: 1 us}";
+  const std::string cube = "{kind: hypercube, dimensions: 4" + links;
+  EXPECT_THAT(notes(cube, ""), ring_of(4));
+  EXPECT_THAT(notes("{kind: twisted-torus, rows: 4, columns: 4, twist: 2" + links, ""),
+              Contains(HasSubstr("one ring")));
+  EXPECT_THAT(notes(cube, "shape: [2, 2, 2, 2]"), no_ring);
+  EXPECT_THAT(notes(cube, "algorithms: [halving-doubling]"), no_ring);
+  EXPECT_THAT(notes("{kind: torus, rows: 4, columns: 4" + links, ""), no_ring);
+  EXPECT_THAT(notes("{kind: double-ring, size: 8" + links, ""), no_ring);
+}
+
+TEST(UnusedCollectives, QueuesThatHoldMoreChunksThanWereAskedFor) {
+  const std::string four = "chunks: 8, queues: [2], active_chunks: ";
+  EXPECT_THAT(notes_of(files_with(four + "3")),
+              Contains("execution.collectives.active_chunks: each queue holds 2, those of the "
+                       "first dimension 4 together"));
+  EXPECT_THAT(notes_of(files_with(four + "4")), Not(Contains(HasSubstr("each queue holds"))));
 }
 
 TEST(UnusedCollectives, OfProgramsThatAllGoBy) {

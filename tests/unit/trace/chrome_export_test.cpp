@@ -2,8 +2,11 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
 
 #include "chrome/tracks.hpp"
 #include "chrome_runs.hpp"
@@ -93,6 +96,44 @@ TEST(ChromeExport, SlicesOfALaneDoNotOverlap) {
     end = slice["args"]["end_ps"].get<std::int64_t>();
   }
   EXPECT_THAT(ends, SizeIs(8 * 4));
+}
+
+// Rows come in the order of their ends, as graphs write them.
+TEST(ChromeExport, WorkAtOneTimeHasFurtherLanes) {
+  const TempFolder folder;
+  RankRows rows;
+  rows.nodes = {node_of(0, -1), node_of(1, -1)};
+  rows.operators = {step(0, 10, 20, 1), step(0, 20, 30, 1), step(0, 5, 25, 1), step(0, 0, 40),
+                    step(0, 0, 50, 1),  step(1, 0, 50, 1),  step(0, 7, 7, 1)};
+  write_run(folder, {rows});
+  EXPECT_THAT(
+      slices_of(exported(folder)),
+      ElementsAre("tile 0 communication 10", "tile 0 communication 20", "tile 0 communication 2 5",
+                  "tile 0 compute 0", "tile 0 communication 3 0", "tile 1 communication 0",
+                  "tile 0 communication 7"));
+}
+
+TEST(ChromeExport, RandomWorkAtOneTimeDoesNotOverlapInAThread) {
+  const TempFolder folder;
+  RankRows rows;
+  rows.nodes = {node_of(0, -1)};
+  for (std::uint64_t i = 0; i < 500; ++i) {
+    const auto begin = static_cast<std::int64_t>(mix64(i + 1) % 1000);
+    rows.operators.push_back(
+        step(0, begin, begin + 1 + static_cast<std::int64_t>(mix64(i + 5000) % 40), 1));
+  }
+  write_run(folder, {rows});
+  std::map<std::uint64_t, std::vector<std::pair<std::int64_t, std::int64_t>>> threads;
+  for (const Json& slice : exported(folder).events("X")) {
+    threads[slice["tid"].get<std::uint64_t>()].emplace_back(slice["args"]["start_ps"],
+                                                            slice["args"]["end_ps"]);
+  }
+  for (auto& [thread, spans] : threads) {
+    std::sort(spans.begin(), spans.end());
+    for (std::size_t i = 1; i < spans.size(); ++i) {
+      EXPECT_LE(spans[i - 1].second, spans[i].first) << thread;
+    }
+  }
 }
 
 TEST(ChromeExport, ShowsMessagesAsSpans) {

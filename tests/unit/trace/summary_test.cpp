@@ -146,6 +146,26 @@ TEST(Summary, KeepsWhatWorkHasMeasured) {
   EXPECT_THAT(table, ::testing::ContainsRegex("sent bytes +- +64 kB\n"));
 }
 
+// Of a machine file that states constants for all kinds of work.
+TEST(Summary, NamesKeysOfTheMachineWithoutEffectTogether) {
+  const std::string rows = "machine.compute.norm_row_bandwidth has no effect with such work";
+  const std::string fill = "machine.compute.attention_fill has no effect with other work";
+  const std::string way = "machine.network.library has no effect with analytical";
+  const std::string own = "strategy.prefetch has no effect with less than zero: 3";
+  const std::string also = "strategy.gather has no effect with less than zero: 3";
+  const std::vector<std::string> alone{way, rows, own, also};
+  EXPECT_EQ(notes_for_people(alone), alone);
+  EXPECT_THAT(notes_for_people({own, rows, way, fill, also}),
+              ::testing::ElementsAre(own,
+                                     "machine.compute: norm_row_bandwidth, attention_fill have no "
+                                     "effect with this work (tessera check says why)",
+                                     way, also));
+  Summary s = sample();
+  s.notes = {rows, fill};
+  EXPECT_THAT(to_table(s), HasSubstr("norm_row_bandwidth, attention_fill have no effect"));
+  EXPECT_THAT(to_json(s), ::testing::AllOf(HasSubstr(rows), HasSubstr(fill)));
+}
+
 TEST(Summary, ShowsTenantsInATable) {
   const std::string text = to_table(sample_of_tenants());
   EXPECT_THAT(text,

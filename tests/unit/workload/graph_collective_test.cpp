@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tessera/workload/graph_look.hpp"
+#include "tessera/workload/graph_survey.hpp"
 #include "tessera/workload/graph_workload.hpp"
 
 namespace tessera::workload::graph_collective_test {
@@ -22,16 +22,17 @@ TEST(GraphCollective, KnowsWhatALookThroughItFinds) {
         "{collective: broadcast, size: 1 kB, root: 2}",
         "{collective: all-to-all, sizes: [[0 B, 1 B, 2 B], [3 B, 0 B, 4 B], [5 B, 6 B, 0 B]]}"}) {
     const auto source = collectives(text, 3);
-    const std::optional<GraphLook> known = source->known();
+    const std::optional<GraphSurvey> known = source->known();
     ASSERT_TRUE(known.has_value());
-    const GraphLook look = look_through(*source);
-    EXPECT_EQ(known->nodes, look.nodes) << text;
-    EXPECT_EQ(known->collectives, look.collectives) << text;
-    EXPECT_EQ(known->reach, look.reach) << text;
-    EXPECT_EQ(known->at_work, look.at_work) << text;
-    EXPECT_EQ(known->names, look.names) << text;
-    EXPECT_EQ(known->flops, look.flops) << text;
-    EXPECT_EQ(known->without_action, look.without_action) << text;
+    const GraphSurvey survey = look_through(*source);
+    EXPECT_EQ(known->nodes, survey.nodes) << text;
+    EXPECT_EQ(known->collectives, survey.collectives) << text;
+    EXPECT_EQ(known->collective_sizes, survey.collective_sizes) << text;
+    EXPECT_EQ(known->reach, survey.reach) << text;
+    EXPECT_EQ(known->at_work, survey.at_work) << text;
+    EXPECT_EQ(known->names, survey.names) << text;
+    EXPECT_EQ(known->flops, survey.flops) << text;
+    EXPECT_EQ(known->without_action, survey.without_action) << text;
   }
 }
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "tessera/core/error.hpp"
-#include "tessera/workload/graph_look.hpp"
+#include "tessera/workload/graph_survey.hpp"
 #include "tessera/workload/graph_workload.hpp"
 
 namespace tessera::workload::vertex_graph_test {
@@ -239,14 +239,15 @@ edges:
 )",
                          4);
   ASSERT_EQ(made.complaint, "");
-  const GraphLook look = look_through(*made.source);  // every message is received, once
+  const GraphSurvey survey = look_through(*made.source);  // every message is received, once
   const auto known = made.source->known();
   ASSERT_TRUE(known);
-  EXPECT_EQ(known->nodes, look.nodes);
-  EXPECT_EQ(known->flops, look.flops);
-  EXPECT_EQ(known->computed_bytes, look.computed_bytes);
-  EXPECT_EQ(known->collectives, look.collectives);
-  EXPECT_EQ(known->names, look.names);
+  EXPECT_EQ(known->nodes, survey.nodes);
+  EXPECT_EQ(known->flops, survey.flops);
+  EXPECT_EQ(known->computed_bytes, survey.computed_bytes);
+  EXPECT_EQ(known->collectives, survey.collectives);
+  EXPECT_EQ(known->collective_sizes, survey.collective_sizes);
+  EXPECT_EQ(known->names, survey.names);
   EXPECT_THAT(made.source->groups(),
               ElementsAre(std::pair(std::string("vertex sub"), std::vector<std::uint32_t>{1, 2})));
   std::map<std::string, int> at_0;

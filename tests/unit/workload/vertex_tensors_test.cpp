@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "tessera/workload/graph_look.hpp"
+#include "tessera/workload/graph_survey.hpp"
 #include "tessera/workload/graph_workload.hpp"
 
 namespace tessera::workload::vertex_tensors_test {
@@ -168,11 +168,11 @@ TEST(VertexTensors, LeaveNoGaps) {
 TEST(VertexTensors, AreKnownAsFound) {
   const Made made = make(work_with("coherent"), four());
   ASSERT_EQ(made.complaint, "");
-  const GraphLook look = look_through(*made.source);
+  const GraphSurvey survey = look_through(*made.source);
   const auto known = made.source->known();
   ASSERT_TRUE(known);
-  EXPECT_EQ(known->nodes, look.nodes);
-  EXPECT_EQ(known->remote_accesses, look.remote_accesses);
+  EXPECT_EQ(known->nodes, survey.nodes);
+  EXPECT_EQ(known->remote_accesses, survey.remote_accesses);
   EXPECT_EQ(known->remote_accesses, 2U * (2 + 2 + 2 + 1));
 }
 

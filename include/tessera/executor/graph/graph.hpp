@@ -35,7 +35,7 @@
 #include "tessera/executor/program/executor.hpp"
 #include "tessera/memory/coherent/coherence.hpp"
 #include "tessera/workload/graph.hpp"
-#include "tessera/workload/graph_look.hpp"
+#include "tessera/workload/graph_survey.hpp"
 #include "tessera/workload/operation.hpp"
 #include "tessera/workload/operation_hash.hpp"
 
@@ -125,7 +125,7 @@ struct GraphWork {
   // Of the first group in messages: those of other graphs on the machine have other numbers.
   std::uint32_t first_group = 0;
   std::unordered_map<std::string, std::uint16_t> name_numbers;
-  workload::GraphLook look;
+  workload::GraphSurvey survey;
   // What nodes compute by the compute model, each once; of machines with cores that go through it
   // instruction by instruction, else empty. The first of them has another number in the component
   // that computes, where other work computes too.

@@ -162,7 +162,7 @@ struct Service {
   std::uint64_t samples = 0;
   std::uint64_t tokens = 0;
   std::uint64_t again = 0;          // times that a request gave its cache back
-  std::uint64_t late_requests = 0;  // whose first token, or end, came later than wanted
+  std::uint64_t late_requests = 0;  // whose first token or end came later than wanted, once each
   std::uint64_t late_tokens = 0;    // that came later after the one before than wanted
   std::uint64_t cache_blocks = 0;   // most that were taken
   std::uint64_t met = 0;            // requests that met all targets; see trace::Service

@@ -154,6 +154,8 @@ struct ServingWork {
   std::uint32_t cores() const { return static_cast<std::uint32_t>(npus.front().size()); }
   std::uint64_t requests() const;  // of tenants that are not in the background
   std::uint16_t name_of(const serving::OperatorName& name) const;
+  // Of one that is a collective.
+  const collective::Algorithm& algorithm_of(const serving::Exchange& exchange) const;
 };
 
 // Memory from the first operand to the end of the last, of all tenants.

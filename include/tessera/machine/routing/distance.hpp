@@ -10,12 +10,12 @@
 
 namespace tessera::machine {
 
-// Of the way from one node to another: the order of WayRule, then of the sum of latencies, then of
-// hops. Sums are exact, so that ways have one order however they are put together.
+// Of the way from one node to another: the order of RouteRule, then of the sum of latencies, then
+// of hops. Sums are exact, so that ways have one order however they are put together.
 struct Distance {
   std::uint32_t ends = out_of_reach;  // that the way passes; 0 where the rule does not mind
   std::uint32_t hops = 0;
-  SimTime cost;  // of the links, as WayRule::by says; 0 by latency
+  SimTime cost;  // of the links, as RouteRule::by says; 0 by latency
   SimTime latency;
 
   static constexpr std::uint32_t out_of_reach = std::numeric_limits<std::uint32_t>::max();

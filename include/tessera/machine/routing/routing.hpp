@@ -46,7 +46,7 @@ class DimensionOrderRouting {
 class Distances;
 class ReverseLinks;
 
-// Shortest by the topology's WayRule; ties: least latency, fewer hops, then at every node the
+// Shortest by the topology's RouteRule; ties: least latency, fewer hops, then at every node the
 // neighbour at the lowest port, over one of the equal links to it by the target's number or, with
 // `spread`, any port by a hash of node and target (as equal-cost multi-path does by flow, C. Hopps,
 // RFC 2992), so that targets share parallel ways. One column of ports for each target, computed

@@ -63,15 +63,15 @@ struct Position {
 
 class Hierarchy;
 
-enum class WayLength : std::uint8_t {
+enum class RouteLength : std::uint8_t {
   latency,
   hops,
   bandwidth,  // sum of 1 / bandwidth
 };
 
 // What makes a way short, for routings that search ("shortest", "ecmp", "hierarchy").
-struct WayRule {
-  WayLength by = WayLength::latency;
+struct RouteRule {
+  RouteLength by = RouteLength::latency;
   // Tiles and memories pass on what is for others as switches do. Else a way over fewer of them is
   // the shorter one, whatever its length.
   bool through_ends = true;
@@ -133,7 +133,7 @@ class Topology {
   virtual const Hierarchy* hierarchy() const { return nullptr; }
   // Null where the file gives none.
   virtual const GivenRoutes* given_routes() const { return nullptr; }
-  virtual WayRule way_rule() const { return {}; }
+  virtual RouteRule route_rule() const { return {}; }
   // Then only routings that look at the links find a way: "shortest" and "ecmp".
   virtual bool has_dead_links() const { return false; }
   // The routing to use when none is asked for: one of routing_names().

@@ -121,7 +121,7 @@ class CoreEngine {
     std::uint64_t order = 0;  // of tiles of the core
     Cycle end = 0;            // of what it computes, and of its last issue
     std::shared_ptr<const TileProgram> program;
-    Tile tile;
+    OperatorTile tile;
     std::vector<Content> contents;
   };
   struct Array {
@@ -154,9 +154,9 @@ class CoreEngine {
   Wait wait_of(std::uint8_t slot, Cycle cycle) const;
   void wait_for(const Resident& resident, BufferId buffer, Wait& wait) const;
   void issue(std::uint8_t slot, Cycle cycle, const Surroundings& surroundings);
-  void issue_gemm(Resident& resident, const Instruction& instruction, Cycle cycle);
-  void issue_vector(Resident& resident, const Instruction& instruction, Cycle cycle);
-  void issue_move(std::uint8_t slot, const Instruction& instruction, Cycle cycle,
+  void issue_gemm(Resident& resident, const CoreInstruction& instruction, Cycle cycle);
+  void issue_vector(Resident& resident, const CoreInstruction& instruction, Cycle cycle);
+  void issue_move(std::uint8_t slot, const CoreInstruction& instruction, Cycle cycle,
                   const Surroundings& surroundings);
   const Content& content(const Resident& resident, BufferId buffer) const;
   Content& content(Resident& resident, BufferId buffer);

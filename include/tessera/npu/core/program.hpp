@@ -60,7 +60,7 @@ struct Region {
   std::uint64_t bytes() const { return row_bytes * rows; }
 };
 
-struct Instruction {
+struct CoreInstruction {
   Opcode opcode = Opcode::mvin;
   std::uint8_t operand = 0;  // mvin, mvout
   BufferId a;
@@ -76,7 +76,7 @@ struct Instruction {
 };
 
 struct TileProgram {
-  std::vector<Instruction> code;
+  std::vector<CoreInstruction> code;
   std::vector<Bytes> scratchpad;   // [buffers] size
   std::vector<Bytes> accumulator;  // [buffers] the same
   Bytes accumulator_bytes() const;

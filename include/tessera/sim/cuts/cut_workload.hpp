@@ -16,6 +16,10 @@ namespace tessera::sim {
 // list has several.
 std::optional<config::Section> section_to_cut(config::Section experiment, const Platform* platform);
 
+// How many tiles the experiment's only job has, alone or in a list of one. Complaints about the
+// list go to the diagnostics of the section.
+std::size_t tiles_of_single_job(config::Section experiment, const Platform& platform);
+
 // Reads the section `workload` and finishes it; nothing after complaints.
 std::optional<workload::Workload> read_cut_workload(config::Section& workload);
 

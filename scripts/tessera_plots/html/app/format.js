@@ -23,6 +23,14 @@ function digits(value) {
   return Number.isFinite(value) ? String(Number(value.toPrecision(4))) : "–";
 }
 
+// Two times with as many digits as tell them apart.
+function spanText(from, to) {
+  const [factor, unit] = unitOf("time", to);
+  const places = Math.min(12, Math.max(0, 3 - Math.floor(Math.log10((to - from) / factor || 1))));
+  const text = (time) => String(Number((time / factor).toFixed(places)));
+  return `${text(from)} to ${text(to)} ${unit}`;
+}
+
 function format(value, kind) {
   if (value === null || value === undefined) return "–";
   if (kind in UNITS) {

@@ -347,17 +347,19 @@ class Maps {
         this.redraw();
       } });
     this.bar = new Canvas(38, "Scale of colours", (context, width) => this.scale.draw(context, width));
+    this.ofScale = note(this.scale.said());
     const kinds = ["logarithmic", "percentile", "linear"].map((kind) => [kind, kind]);
     this.element = el("div", {},
       el("div", { class: "controls" }, ...(edges.length > 2 ? [el("label", { class: "control wide" },
         "Time ", slider)] : []), said,
         choice("Scale", kinds, "logarithmic", (kind) => {
           this.scale.choose(kind);
+          this.ofScale.textContent = this.scale.said();
           this.redraw();
         }), button("All of the map", "Show all of the map", () => this.all[0].setZoom({ x: 0, y: 0, scale: 1 }))),
       this.bar.element,
       note(`Share of time that a link is busy; ${this.maps[0].what}. The scale is the same for all times`
-        + `${this.maps.length > 1 ? " and runs" : ""}. Grey: not used. Drag to zoom.`),
+        + `${this.maps.length > 1 ? " and runs" : ""}. Grey: not used. Drag to zoom.`), this.ofScale,
       el("div", { class: "maps" }, ...this.all.map((panel) => panel.element)),
       this.differences.length ? this.said = el("p", { class: "note" }) : null);
     this.sayDifference();

@@ -41,6 +41,7 @@ function memorySection(run, most = 0) {
     note(Object.entries(memory.capacity).map(([name, bytes]) => `Capacity of ${name} a tile: ${
       format(bytes, "bytes")}${lines.some(([other]) => other === name) ? " (upright line)"
       : ", beyond the right end"}.`).join(" ")),
+    ...memory.shared.map((said) => note(said)),
     el("div", { class: "bars scroll", tabindex: "0", role: "region", "aria-label": "Memory" }, ...bars),
     memory.over_time.length > MOST_MEMORY_CHARTS ? note(`Over time: the first ${MOST_MEMORY_CHARTS} of ${
       memory.over_time.length} stages.`) : null,

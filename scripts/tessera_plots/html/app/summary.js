@@ -16,7 +16,7 @@ function serviceCards(summary, add) {
   add("Met all targets", sum("served") && format(sum("met") / sum("served"), "share"),
     `${format(sum("met_per_s"), "count")} a second`);
   for (const [name, key] of [["First token", "first_token_ps"], ["Between tokens", "between_tokens_ps"],
-    ["Whole request", "latency_ps"]]) {
+    ["A token of a request, in the mean", "a_token_ps"], ["Whole request", "latency_ps"]]) {
     const some = services.filter((one) => one[key] && one[key].count)
       .sort((a, b) => b[key].p50 - a[key].p50);
     if (some.length) {

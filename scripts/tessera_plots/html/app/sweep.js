@@ -185,7 +185,9 @@ function sectionsOfSweep(report) {
         ? format(objective.values[best], objective.kind) : "–", el("small", {}, best === null ? ""
         : `point ${sweep.numbers[best]}: ${pointText(sweep, best)}`)))),
     note(sweep.failed.length ? `Not finished: ${sweep.failed.map(([status, count]) =>
-      `${count} ${status}`).join(", ")}.` : "All points finished.")),
+      `${count} ${status}`).join(", ")}.` : "All points finished."),
+    sweep.notes.length ? el("div", {}, el("h3", {}, "What bends results"), el("ul", {}, ...sweep.notes.map(
+      ([count, text]) => el("li", {}, `${text} (${count === 1 ? "one point" : `${count} points`})`)))) : null),
     section("front", "Front of two columns", new Front(sweep).element),
     sweep.keys.filter((key) => key.values.length > 1).length > 1
       ? section("heat", "Two keys against each other", new HeatMap(sweep).element) : null,

@@ -13,12 +13,11 @@ class Rows {
     this.lanes = [];
     let at = 0;
     let shares = 0;
+    this.binAt = [];
     timeline.kept.forEach((kept, row) => {
       this.lanes.push(this.read(at, kept));
       at += kept;
-      const whole = timeline.until[row] >= timeline.end;
-      this.binAt = this.binAt || [];
-      this.binAt.push(whole ? -1 : shares++);
+      this.binAt.push(timeline.whole[row] ? -1 : shares++);
     });
   }
 
@@ -124,10 +123,19 @@ class Timeline {
     const { data } = this;
     this.said.textContent = `${format(count, "count")} of ${format(data.in_file, "count")} operators shown`
       + (data.in_file < data.operators ? `; of ${format(data.operators, "count")} in the trace the others are `
-        + `${data.binned ? `summed up in ${data.bins} bins` : "of tiles that are not drawn"}` : "")
+        + `${data.binned ? this.binnedWords() : "of tiles that are not drawn"}` : "")
       + (data.tiles.length < data.in_trace ? `; ${data.tiles.length} of ${data.in_trace} tiles in the trace` : "")
       + ". Drag to zoom, shift and drag to move, double click for all.";
     this.canvas.redraw();
+  }
+
+  // Of the operators of tiles that do not have all of theirs in the file, which are summed up.
+  binnedWords() {
+    const { bins, binned, tiles, windows } = this.data;
+    const spans = windows.map(([from, to]) => spanText(from, to));
+    return `summed up in ${bins} bins: of ${binned === tiles.length ? "these tiles" : `${binned} tiles`} those that `
+      + `run from ${spans.slice(0, -1).join(", ")}${spans.length > 1 ? " and " : ""}${spans[spans.length - 1]} are in `
+      + "the file (more with --operators N)";
   }
 
   x(time) {
@@ -252,13 +260,13 @@ class Timeline {
   }
 
   paintBins(context, row, width) {
-    const { bins, categories, shares, until, end } = this.data;
+    const { bins, categories, shares, windows, end } = this.data;
     const count = categories.length + 1;
     const columns = new Float32Array(Math.ceil(width) * count);
     const first = this.rows.binAt[row] * categories.length * bins;
     for (let column = 0; column < width; column++) {
       const time = this.time(this.left + column);
-      if (time < until[row]) continue;
+      if (windows.some(([from, to]) => time >= from && time < to)) continue;
       const bin = Math.min(bins - 1, Math.floor(time / end * bins));
       for (let code = 0; code < categories.length; code++) {
         columns[column * count + code] = shares[first + code * bins + bin] / 255;

@@ -24,7 +24,7 @@ const VIEW = {
     VIEW.set(at - (at - VIEW.from) * factor, at + (VIEW.to - at) * factor);
   },
   text() {
-    return `${format(VIEW.from, "time")} to ${format(VIEW.to, "time")} of ${format(VIEW.end, "time")}`;
+    return `${spanText(VIEW.from, VIEW.to)} of ${format(VIEW.end, "time")}`;
   },
 };
 

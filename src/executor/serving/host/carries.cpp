@@ -8,6 +8,15 @@
 #include "tessera/core/error.hpp"
 
 namespace tessera::executor {
+namespace {
+
+// Of units that have sequences of their own these are dealt by number.
+bool has_cache_of(const ServedTenant& tenant, std::uint64_t request, std::size_t unit) {
+  const std::uint32_t units = tenant.batching.units;
+  return units == 1 || request % units == unit;
+}
+
+}  // namespace
 
 // Of those that generate, the one whose requests have the fewest tokens of prompts.
 std::uint32_t ServingHost::choose_generating(std::uint32_t lead) const {
@@ -35,9 +44,12 @@ void ServingHost::begin_carry(pdes::Context& context, std::uint32_t from,
   carries_[number] = {carried, to};
   tenants_[to].prompt_tokens += carried.what.prompt;
   const std::uint16_t slot = take_slot({number, carry_part});
-  slots_[slot].outstanding = static_cast<std::uint32_t>(tenant.npus.size());
   const Bytes bytes = tenant.model->cache_of_prompt(carried.what.prompt);
   for (std::size_t unit = 0; unit < tenant.npus.size(); ++unit) {
+    if (!has_cache_of(tenant, carried.request, unit)) {
+      continue;
+    }
+    ++slots_[slot].outstanding;
     const CarryOf carry{work_.tenants[to].npus[unit], bytes.count(), false, false};
     say(context, work_.npus[tenant.npus[unit]].front(), serving_carry_kind, slot, carry.word());
     carried_bytes_ += bytes.count();
@@ -54,21 +66,21 @@ void ServingHost::end_carry(pdes::Context& context, std::uint32_t number) {
   carries_.erase(found);
 }
 
-std::uint32_t ServingHost::begin_layers(pdes::Context& context, std::uint32_t number,
-                                        std::uint16_t slot, const serving::StepSizes& sizes) {
+std::vector<std::uint32_t> ServingHost::begin_layers(pdes::Context& context, std::uint32_t number,
+                                                     std::uint16_t slot,
+                                                     const serving::StepSizes& sizes) {
   const std::uint32_t from = steps_.at(number).tenant;
   const ServedTenant& tenant = work_.tenants[from];
   if (!tenant.by_layers || !work_.prefills(from)) {
-    return 0;
+    return {};
   }
   const serving::TileModel& model = *tenant.model->on_tiles();
-  std::uint32_t requests = 0;
+  std::vector<std::uint32_t> requests(tenant.npus.size());
   for (const std::uint64_t request : tenants_[from].batcher->ending(number)) {
     const serving::Request whole = tenant.requests->request(request);
     if (whole.generate < 2) {
       continue;
     }
-    ++requests;
     const std::uint32_t carry = next_carry_++;
     const std::uint32_t to = choose_generating(tenant.lead);
     carries_[carry].to = to;
@@ -77,9 +89,10 @@ std::uint32_t ServingHost::begin_layers(pdes::Context& context, std::uint32_t nu
     tenants_[to].prompt_tokens += whole.prompt;
     const std::uint16_t place = take_slot({carry, carry_part});
     for (std::uint32_t unit = 0; unit < tenant.npus.size(); ++unit) {
-      if (model.layers_in(model.walk(unit, sizes)) == 0) {
+      if (!has_cache_of(tenant, request, unit) || model.layers_in(model.walk(unit, sizes)) == 0) {
         continue;
       }
+      ++requests[unit];
       ++slots_[place].outstanding;
       const CarryOf told{work_.tenants[to].npus[unit], LayersOf{whole.prompt, slot}.bytes(), true,
                          false};

@@ -219,14 +219,13 @@ void ServingHost::begin_walk(pdes::Context& context, const Ready& ready, const S
   const auto sizes = sums.words();
   const std::uint64_t number = OperatorName{step.tenant, part.op, sizes[0]}.code();
   const std::uint16_t slot = take_slot(ready);
-  const std::uint32_t leaving = begin_layers(context, ready.step, slot, sums);
+  const std::vector<std::uint32_t> leaving = begin_layers(context, ready.step, slot, sums);
   slots_[slot].outstanding = static_cast<std::uint32_t>(tenant.npus.size());
   count_elsewhere(slot, tenant);
   for (std::uint32_t unit = 0; unit < tenant.npus.size(); ++unit) {
     const EntityId tile = work_.npus[tenant.npus[unit]].front();
     serving::CoreRange cores = start.cores;
-    const bool is_left = leaving > 0 && model.layers_in(model.walk(unit, sums)) > 0;
-    cores.first = is_left ? leaving : 0;
+    cores.first = leaving.empty() ? 0 : leaving[unit];
     tell(context, tile, slot, number, ShareOf{cores, start.priority, ready.step}.word());
     for (std::size_t word = 1; word <= serving_size_kinds.size(); ++word) {
       say(context, tile, serving_size_kinds[word - 1], slot, sizes[word]);

@@ -141,9 +141,9 @@ class ServingHost {
   void begin_carry(pdes::Context& context, std::uint32_t from, const serving::Carried& carried);
   void end_carry(pdes::Context& context, std::uint32_t number);
   // Of a step in that place, before it is told: where caches of requests go whose prompts it ends,
-  // and how many of these there are. Units are told whose layers have caches.
-  std::uint32_t begin_layers(pdes::Context& context, std::uint32_t number, std::uint16_t slot,
-                             const serving::StepSizes& sizes);
+  // and how many of these each unit has in its layers; those are told. Empty: none go by layers.
+  std::vector<std::uint32_t> begin_layers(pdes::Context& context, std::uint32_t number,
+                                          std::uint16_t slot, const serving::StepSizes& sizes);
   void know_computed(std::uint32_t from, const serving::Carried& carried);
   // A replica's step is over: what was computed by it and has come.
   void end_layers(pdes::Context& context, std::uint32_t from);

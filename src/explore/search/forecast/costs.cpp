@@ -27,6 +27,7 @@ Forecaster::PassCost& Forecaster::PassCost::operator+=(const PassCost& other) {
   beside += other.beside;
   slowing += other.slowing;
   accessed += other.accessed;
+  in_turn += other.in_turn;
   events += other.events;
   return *this;
 }
@@ -64,6 +65,8 @@ Forecaster::PassCost Forecaster::cost_of(Ways& ways, const plan::PassOutline& ou
     cost.events += ways.events(each.shape, algorithm, each.kind, each.bytes);
   }
   cost.accessed = static_cast<double>(outline.accessed.count());
+  const Bytes in_turn = ways.shares_channels() ? outline.accessed : outline.most_of_a_kind();
+  cost.in_turn = static_cast<double>(in_turn.count());
   return cost;
 }
 

@@ -44,6 +44,8 @@ Forecaster::Forecaster(const sim::Experiment& experiment, const workload::Worklo
       firsts_(first_of_kinds(kinds_)),
       ties_(plan::ties_weights(workload)),
       least_tile_(tile_with_least_sram(experiment.machine)),
+      checks_peaks_(base.check_capacity && !experiment.machine.channels.empty() &&
+                    least_tile_.sram > Bytes(0) && !least_tile_.streams_nothing()),
       tensor_algorithm_(collective::algorithms().at(base.tensor_algorithm)({})),
       data_algorithm_(collective::algorithms().at(base.data_algorithm)({})) {}
 

@@ -29,6 +29,7 @@ struct Need {
   Bytes asked;                             // by all of them
   Bytes capacity;                          // 0: not stated
   std::optional<std::uint32_t> channel{};  // none: the SRAM of a tile
+  bool at_peaks = false;                   // all that tiles hold, in the channel and their SRAM
   // Asked for, of what there is.
   double share() const {
     return capacity == Bytes(0)
@@ -76,6 +77,10 @@ class Forecaster {
   Forecaster(const sim::Experiment& experiment, const workload::Workload& workload,
              const plan::Strategy& base);
   Forecast of(const Candidate& candidate);
+  // Whether what fits has room for all that tiles hold when they hold most, too, where a plan
+  // checks what stays from pass to pass alone (plan::note_of_peaks).
+  bool checks_peaks() const { return checks_peaks_; }
+  void check_peaks(bool checks) { checks_peaks_ = checks; }
 
  private:
   static constexpr std::size_t pass_kinds = 4;  // forward, backward, input and weight gradient
@@ -89,12 +94,13 @@ class Forecaster {
     Span beside;     // others
     Slowing slowing;
     double accessed = 0;
+    double in_turn = 0;  // of these, one after the other
     double events = 0;
     PassCost& operator+=(const PassCost& other);
     friend PassCost operator-(const PassCost& a, const PassCost& b) {
       return {a.compute - b.compute, a.blocking - b.blocking, a.exchanges - b.exchanges,
               a.beside - b.beside,   a.slowing - b.slowing,   a.accessed - b.accessed,
-              a.events - b.events};
+              a.in_turn - b.in_turn, a.events - b.events};
     }
     void add_beside(Span time, std::size_t collectives) {
       beside += time;
@@ -199,6 +205,8 @@ class Forecaster {
                               std::uint32_t stage) const;
   void find_need(const PerLayout& layout, const std::vector<plan::StageMemory>& memory,
                  Forecast& forecast) const;
+  Need need_at_peaks(const ChannelClass& channel,
+                     const std::vector<plan::StageMemory>& memory) const;
   static void take(const Need& need, const std::vector<plan::StageMemory>& memory,
                    Forecast& forecast);
   PassCost cost_of_part(const CostSums& costs, const SharingSums& sharing, std::size_t first,
@@ -206,11 +214,12 @@ class Forecaster {
   StageTimes times_of(PerLayout& layout, const std::vector<std::size_t>& cuts, std::uint32_t stage,
                       const plan::StageMemory& memory);
   static Span pass_time(const PassCost& cost, double access);
+  static Span waited_for(const PassCost& cost);
   // Whether a forward pass follows each backward one, as long as there are any.
   bool alternates() const {
     return strategy_.schedule == "1f1b" || strategy_.schedule == "interleaved";
   }
-  double carried_over(const PassCost& ahead, const PassCost& back) const;
+  double carried_over(const PassCost& others, const PassCost& pass) const;
   LinkBytes bytes_of(Ways& ways, const plan::PassOutline& outline) const;
   LinkBytes carried_by_passes(const CostSums& costs, std::size_t first, std::size_t end) const;
   LinkBytes carried_for_replicas(Ways& ways, const plan::LayerState& state) const;
@@ -259,6 +268,7 @@ class Forecaster {
   std::vector<std::size_t> firsts_;  // [kinds] first layer of each
   bool ties_;
   machine::Tile least_tile_;
+  bool checks_peaks_;
   std::unique_ptr<collective::Algorithm> tensor_algorithm_;
   std::unique_ptr<collective::Algorithm> data_algorithm_;
 

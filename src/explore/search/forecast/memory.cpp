@@ -182,7 +182,24 @@ void Forecaster::find_need(const PerLayout& layout, const std::vector<plan::Stag
       need.stage = kept(stage) > kept(need.stage) ? stage : need.stage;
     }
     take(need, memory, forecast);
+    if (checks_peaks_) {
+      take(need_at_peaks(channel, memory), memory, forecast);
+    }
   }
+}
+
+// As plan::note_of_peaks has it.
+Need Forecaster::need_at_peaks(const ChannelClass& channel,
+                               const std::vector<plan::StageMemory>& memory) const {
+  Need need{channel.tiles.front().first, 0, {}, channel.capacity, channel.first, true};
+  for (const auto& [stage, count] : channel.tiles) {
+    const Bytes peak = memory[stage].peak.total();
+    need.asked += peak * count;
+    need.tiles += count;
+    need.stage = peak > memory[need.stage].peak.total() ? stage : need.stage;
+  }
+  need.capacity += channel.capacity > Bytes(0) ? least_tile_.sram * need.tiles : Bytes(0);
+  return need;
 }
 
 void Forecaster::take(const Need& need, const std::vector<plan::StageMemory>& memory,

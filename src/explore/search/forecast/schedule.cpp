@@ -18,7 +18,14 @@ using plan::LayerState;
 Span Forecaster::pass_time(const PassCost& cost, double access) {
   const Span lost{0, time_lost(cost.slowing, cost.compute.likely, cost.beside.likely)};
   return longest(longest(cost.compute + cost.blocking + lost, cost.beside),
-                 {0, cost.accessed * access});
+                 {0, cost.in_turn * access});
+}
+
+// Of a pass that a stage waits for the input of: what it reads and gathers it may have by then, and
+// what it writes and shares out goes on while others work.
+Span Forecaster::waited_for(const PassCost& cost) {
+  const Span lost{0, time_lost(cost.slowing, cost.compute.likely, cost.beside.likely)};
+  return cost.compute + cost.blocking + lost;
 }
 
 Group Forecaster::sharing_group() const {
@@ -49,15 +56,18 @@ Span Forecaster::update_of(Ways& ways, const LayerState& state, const plan::Stag
   const plan::Update update =
       plan::update_of(workload_, state.optimizer, state.updated_weights, state.updated_gradients);
   time += durations_.of(update.operation);
+  Span written;
   if (!memory.holds_weights) {
-    const auto moved = static_cast<double>((update.read + update.written).count());
-    time += {moved * ways.least_access(), moved * access};
+    const Span byte{ways.least_access(), access};
+    time += byte * static_cast<double>(update.read.count());
+    written = byte * static_cast<double>(update.written.count());
   }
+  Span gathered;  // beside what is written
   if (strategy_.zero == 1 || strategy_.zero == 2) {
-    time += ways.time(data, *data_algorithm_, Kind::all_gather, state.sent_weights);
-    time += ways.time(expert, *data_algorithm_, Kind::all_gather, state.sent_expert_weights);
+    gathered = ways.time(data, *data_algorithm_, Kind::all_gather, state.sent_weights) +
+               ways.time(expert, *data_algorithm_, Kind::all_gather, state.sent_expert_weights);
   }
-  return time;
+  return time + longest(written, gathered);
 }
 
 // Of layers from `first` on, before `end`, with what ZeRO adds.
@@ -83,6 +93,7 @@ Forecaster::PassCost Forecaster::cost_of_part(const CostSums& costs, const Shari
     const LayerState here = between(sharing.state, first, end);
     const Bytes others = here.dense_gradients + here.expert_gradients - here.gradients;
     of.accessed -= 2 * static_cast<double>(others.count());
+    of.in_turn = std::min(of.in_turn, of.accessed);
   }
   return of;
 }
@@ -122,7 +133,7 @@ Forecaster::StageTimes Forecaster::times_of(PerLayout& layout, const std::vector
       times.passes.at(plan::Phase::forward, chunk) = time.likely;
     }
     if (chunk == 0) {
-      times.first_forward = {(ahead.compute + ahead.blocking).least, time.likely};
+      times.first_forward = waited_for(ahead);
       times.early = time.least - times.first_forward.least;
     }
     if (!workload_.training) {
@@ -132,12 +143,15 @@ Forecaster::StageTimes Forecaster::times_of(PerLayout& layout, const std::vector
     const PassCost back = cost(apart() ? inputs : backward);
     count(back);
     Span back_time = pass_time(back, access);
-    double back_least = (back.compute + back.blocking).least;
+    Span back_waited = waited_for(back);
     PassCost last = back;
     if (apart()) {
       last = cost(weights);
       count(last);
       Span weights_time = pass_time(last, access);
+      const double carried = replicas ? carried_over(PassCost(ahead) += back, last) : 0;
+      weights_time.likely -= carried;
+      times.last.likely += carried;
       if (strategy_.v_shaped) {
         times.passes.at(plan::Phase::input_gradient, chunk) = back_time.likely;
         times.passes.at(plan::Phase::weight_gradient, chunk) = weights_time.likely;
@@ -147,7 +161,7 @@ Forecaster::StageTimes Forecaster::times_of(PerLayout& layout, const std::vector
         times.passes.at(plan::Phase::backward, chunk) = pass_time(whole, access).likely;
         const double whole_least = pass_time(whole, access).least;
         back_time.least = std::min(back_time.least, whole_least);
-        back_least = std::min(back_least, whole_least);
+        back_waited.least = std::min(back_waited.least, whole_least);
         weights_time.least = std::min(weights_time.least, whole_least - back_time.least);
         accessed = std::min(accessed, accessed_ahead + whole.accessed);
         forward_passes.push_back({ahead, time});
@@ -155,14 +169,12 @@ Forecaster::StageTimes Forecaster::times_of(PerLayout& layout, const std::vector
       }
       times.weight_gradients += weights_time;
     }
-    // What is reduced beside a backward pass and takes longer goes on beside the forward pass that
-    // follows, but for the last one.
     const double carried = alternates() && replicas ? carried_over(ahead, back) : 0;
     back_time.likely -= carried;
     times.last.likely += carried;
     times.all_backward += back_time;
     if (chunk == 0) {
-      times.first_backward = {back_least, back_time.likely};
+      times.first_backward = back_waited;
     }
     times.accessed += accessed * strategy_.micro_batches;
     if (replicas && strategy_.overlap_gradients && strategy_.zero >= 2) {
@@ -206,12 +218,14 @@ Forecaster::StageTimes Forecaster::times_of(PerLayout& layout, const std::vector
   return times;
 }
 
-double Forecaster::carried_over(const PassCost& ahead, const PassCost& back) const {
+// What is reduced beside a pass and takes longer goes on beside those that follow, but for the last
+// one.
+double Forecaster::carried_over(const PassCost& others, const PassCost& pass) const {
   if (!strategy_.overlap_gradients || strategy_.zero < 2) {
     return 0;
   }
-  const double more = back.beside.likely - (back.compute + back.blocking).likely;
-  const double room = (ahead.compute + ahead.blocking).likely - ahead.beside.likely;
+  const double more = pass.beside.likely - (pass.compute + pass.blocking).likely;
+  const double room = (others.compute + others.blocking).likely - others.beside.likely;
   return std::max(0.0, std::min(more, room));
 }
 

@@ -56,11 +56,11 @@ std::optional<int> head_axis(const Shape& shape, std::uint64_t heads, Operand op
   }
 }
 
-bool cut_operands(const OnnxLook& look, const std::vector<TensorIndex>& tensors,
+bool cut_operands(const OnnxSurvey& survey, const std::vector<TensorIndex>& tensors,
                   const std::vector<Operand>& operands, const onnx::Attention& work, bool late,
                   std::vector<int>& axes) {
   for (std::size_t i = 0; i < std::min(tensors.size(), operands.size()); ++i) {
-    const Shape* const shape = shape_of(look, tensors, i);
+    const Shape* const shape = shape_of(survey, tensors, i);
     if (operands[i] == Operand::none || shape == nullptr) {
       continue;
     }
@@ -75,10 +75,10 @@ bool cut_operands(const OnnxLook& look, const std::vector<TensorIndex>& tensors,
 }
 
 // A mask or bias with a side of heads of its own.
-void cut_masks(const OnnxLook& look, const Node& node, const onnx::Attention& work,
+void cut_masks(const OnnxSurvey& survey, const Node& node, const onnx::Attention& work,
                const AttentionLayout& layout, AxesChoice& choice) {
   for (std::size_t i = 3; i < node.inputs.size(); ++i) {
-    const Shape* const shape = shape_of(look, node.inputs, i);
+    const Shape* const shape = shape_of(survey, node.inputs, i);
     const bool free = i >= layout.inputs.size() || layout.inputs[i] == Operand::none;
     if (free && shape != nullptr && shape->size() == 4 && work.heads > 1 &&
         (*shape)[1] == static_cast<std::int64_t>(work.heads)) {
@@ -89,17 +89,17 @@ void cut_masks(const OnnxLook& look, const Node& node, const onnx::Attention& wo
 
 }  // namespace
 
-CutChoices cut_attention(const OnnxLook& look, const Node& node, const onnx::Attention& work) {
+CutChoices cut_attention(const OnnxSurvey& survey, const Node& node, const onnx::Attention& work) {
   const AttentionLayout* const layout = layout_of(node);
   CutChoices choices;
   for (const bool late : {false, true}) {
     AxesChoice choice = all_whole(node, Sharding::heads);
     if (layout == nullptr || work.heads < 2 ||
-        !cut_operands(look, node.inputs, layout->inputs, work, late, choice.inputs) ||
-        !cut_operands(look, node.outputs, layout->outputs, work, late, choice.outputs)) {
+        !cut_operands(survey, node.inputs, layout->inputs, work, late, choice.inputs) ||
+        !cut_operands(survey, node.outputs, layout->outputs, work, late, choice.outputs)) {
       continue;
     }
-    cut_masks(look, node, work, *layout, choice);
+    cut_masks(survey, node, work, *layout, choice);
     if (work.projection_flops > 0) {  // weights [width, heads], their bias
       choice.sharding = Sharding::column;
       choice.inputs[1] = 1;

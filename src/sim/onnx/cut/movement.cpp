@@ -27,8 +27,8 @@ std::vector<int> permutation(const Node& node, std::size_t rank) {
   return order;
 }
 
-CutChoices transposed(const OnnxLook& look, const Node& node, const CutPlace& place) {
-  const Shape* const input = shape_of(look, node.inputs, 0);
+CutChoices transposed(const OnnxSurvey& survey, const Node& node, const CutPlace& place) {
+  const Shape* const input = shape_of(survey, node.inputs, 0);
   if (input == nullptr || place.at != 0) {
     return {};
   }
@@ -41,9 +41,9 @@ CutChoices transposed(const OnnxLook& look, const Node& node, const CutPlace& pl
 }
 
 // By a number: the axis falls away, others keep their order.
-CutChoices gathered(const OnnxLook& look, const Node& node, const CutPlace& place) {
-  const Shape* const table = shape_of(look, node.inputs, 0);
-  const Shape* const index = shape_of(look, node.inputs, 1);
+CutChoices gathered(const OnnxSurvey& survey, const Node& node, const CutPlace& place) {
+  const Shape* const table = shape_of(survey, node.inputs, 0);
+  const Shape* const index = shape_of(survey, node.inputs, 1);
   if (table == nullptr || index == nullptr || place.at != 0) {
     return {};
   }
@@ -113,15 +113,15 @@ std::vector<int> axes_after_reshape(const Shape& from, const Shape& to, int axis
   return {};
 }
 
-CutChoices cut_view(const OnnxLook& look, NodeNumber number, const Node& node,
+CutChoices cut_view(const OnnxSurvey& survey, NodeNumber number, const Node& node,
                     const CutPlace& place) {
-  if (look.gives_sides(number)) {  // the tensor's elements are not read
+  if (survey.gives_sides(number)) {  // the tensor's elements are not read
     AxesChoice choice = all_whole(node, Sharding::replicated);
     choice.inputs[0] = place.axis;
     return place.of_input ? CutChoices{choice} : CutChoices{};
   }
-  const Shape* const input = shape_of(look, node.inputs, 0);
-  const Shape* const output = shape_of(look, node.outputs, 0);
+  const Shape* const input = shape_of(survey, node.inputs, 0);
+  const Shape* const output = shape_of(survey, node.outputs, 0);
   CutChoices choices;
   if (input == nullptr || output == nullptr || place.at != 0) {
     return choices;
@@ -147,9 +147,9 @@ CutChoices cut_parts(const Node& node, const CutPlace& place, std::size_t inputs
   return {choice};
 }
 
-CutChoices cut_movement(const OnnxLook& look, const Node& node, const CutPlace& place) {
+CutChoices cut_movement(const OnnxSurvey& survey, const Node& node, const CutPlace& place) {
   if (node.op == "Transpose") {
-    return transposed(look, node, place);
+    return transposed(survey, node, place);
   }
   if (node.op == "Concat") {
     return cut_parts(node, place, node.inputs.size(), 1);
@@ -161,13 +161,13 @@ CutChoices cut_movement(const OnnxLook& look, const Node& node, const CutPlace& 
     return cut_parts(node, place, 1, 1);
   }
   if (node.op == "Gather") {
-    return gathered(look, node, place);
+    return gathered(survey, node, place);
   }
   if (node.op != "Expand") {
     return {};
   }
   // Not along the axis that is stretched.
-  CutChoices choices = cut_element_wise(look, node, place);
+  CutChoices choices = cut_element_wise(survey, node, place);
   std::erase_if(choices, [](const AxesChoice& choice) { return choice.inputs[0] == whole; });
   for (AxesChoice& choice : choices) {
     std::fill(choice.inputs.begin() + 1, choice.inputs.end(), whole);

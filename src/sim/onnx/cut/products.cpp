@@ -45,9 +45,9 @@ std::size_t bias_place(const Node& node) {
   return found == places.end() ? 2 : found->second;
 }
 
-void cut_bias(const OnnxLook& look, const Node& node, AxesChoice& choice) {
+void cut_bias(const OnnxSurvey& survey, const Node& node, AxesChoice& choice) {
   const std::size_t place = bias_place(node);
-  const Shape* const bias = shape_of(look, node.inputs, place);
+  const Shape* const bias = shape_of(survey, node.inputs, place);
   if (bias != nullptr && bias->size() == 1 && bias->front() > 1 &&
       !is_epilogue_operand(node, node.inputs[place])) {
     choice.inputs[place] = 0;
@@ -56,38 +56,38 @@ void cut_bias(const OnnxLook& look, const Node& node, AxesChoice& choice) {
 
 // Scales and zero points of the weights: one for each column goes with its column, those of blocks
 // of a column with the depth too.
-void cut_scales(const OnnxLook& look, const Node& node, AxesChoice& choice) {
-  const Shape& weights = *shape_of(look, node.inputs, weights_place(node));
+void cut_scales(const OnnxSurvey& survey, const Node& node, AxesChoice& choice) {
+  const Shape& weights = *shape_of(survey, node.inputs, weights_place(node));
   const auto columns = static_cast<std::uint64_t>(weights[columns_axis(node)]);
   const std::uint64_t fewest = choice.sharding == Sharding::column ? 2 : columns + 1;
   const QuantizedPlaces* const quantized = find_quantized(node);
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    const Shape* const shape = shape_of(look, node.inputs, i);
+    const Shape* const shape = shape_of(survey, node.inputs, i);
     const bool is_beside =
         (quantized != nullptr &&
          std::count(quantized->beside.begin(), quantized->beside.end(), i) > 0) ||
         std::count(node.widened_by.begin(), node.widened_by.end(), node.inputs[i]) > 0;
-    if (shape != nullptr && is_beside && look.is_constant(node.inputs[i]) &&
+    if (shape != nullptr && is_beside && survey.is_constant(node.inputs[i]) &&
         onnx::elements_of(*shape) >= fewest) {
       choice.inputs[i] = 0;
     }
   }
 }
 
-AxesChoice by_rows(const OnnxLook& look, const Node& node) {
+AxesChoice by_rows(const OnnxSurvey& survey, const Node& node) {
   AxesChoice choice = all_whole(node, Sharding::row);
-  choice.inputs[0] = static_cast<int>(shape_of(look, node.inputs, 0)->size()) - 1;
+  choice.inputs[0] = static_cast<int>(shape_of(survey, node.inputs, 0)->size()) - 1;
   choice.inputs[weights_place(node)] = 1 - static_cast<int>(columns_axis(node));
-  cut_scales(look, node, choice);
+  cut_scales(survey, node, choice);
   return choice;
 }
 
 // Of activations with activations, by a side of the batch: heads.
-CutChoices by_batch(const OnnxLook& look, const Node& node) {
+CutChoices by_batch(const OnnxSurvey& survey, const Node& node) {
   const std::size_t place = weights_place(node);
-  const Shape* const left = shape_of(look, node.inputs, 0);
-  const Shape* const right = shape_of(look, node.inputs, place);
-  const Shape* const output = shape_of(look, node.outputs, 0);
+  const Shape* const left = shape_of(survey, node.inputs, 0);
+  const Shape* const right = shape_of(survey, node.inputs, place);
+  const Shape* const output = shape_of(survey, node.outputs, 0);
   CutChoices choices;
   if (left == nullptr || right == nullptr || output == nullptr || left->size() < 2 ||
       right->size() < 2) {
@@ -110,41 +110,41 @@ CutChoices by_batch(const OnnxLook& look, const Node& node) {
 
 }  // namespace
 
-bool is_weight_product(const OnnxLook& look, NodeNumber number) {
+bool is_weight_product(const OnnxSurvey& survey, NodeNumber number) {
   static const std::set<std::string> plain{"MatMul", "FusedMatMul", "TransposeMatMul", "Gemm",
                                            "FusedGemm"};
-  const Node& node = look.node(number);
+  const Node& node = survey.node(number);
   const bool is_known_form = plain.contains(node.op) || find_quantized(node) != nullptr;
   const std::size_t place = weights_place(node);
-  if (!std::holds_alternative<onnx::Product>(look.work(number)) || !is_known_form ||
+  if (!std::holds_alternative<onnx::Product>(survey.work(number)) || !is_known_form ||
       turns(node, "transA")) {
     return false;
   }
-  const Shape* const left = shape_of(look, node.inputs, 0);
-  const Shape* const right = shape_of(look, node.inputs, place);
+  const Shape* const left = shape_of(survey, node.inputs, 0);
+  const Shape* const right = shape_of(survey, node.inputs, place);
   return left != nullptr && right != nullptr && left->size() >= 2 &&
-         right->size() == (is_packed(node) ? 3 : 2) && look.is_constant(node.inputs[place]) &&
-         !look.is_known(node.inputs[0]);
+         right->size() == (is_packed(node) ? 3 : 2) && survey.is_constant(node.inputs[place]) &&
+         !survey.is_known(node.inputs[0]);
 }
 
-AxesChoice cut_by_columns(const OnnxLook& look, const Node& node) {
+AxesChoice cut_by_columns(const OnnxSurvey& survey, const Node& node) {
   AxesChoice choice = all_whole(node, Sharding::column);
   choice.inputs[weights_place(node)] = static_cast<int>(columns_axis(node));
-  choice.outputs[0] = static_cast<int>(shape_of(look, node.outputs, 0)->size()) - 1;
-  cut_bias(look, node, choice);
-  cut_scales(look, node, choice);
+  choice.outputs[0] = static_cast<int>(shape_of(survey, node.outputs, 0)->size()) - 1;
+  cut_bias(survey, node, choice);
+  cut_scales(survey, node, choice);
   return choice;
 }
 
-CutChoices cut_products(const OnnxLook& look, NodeNumber number, const Node& node) {
+CutChoices cut_products(const OnnxSurvey& survey, NodeNumber number, const Node& node) {
   static const std::set<std::string> plain{"MatMul",          "FusedMatMul",
                                            "TransposeMatMul", "MatMulInteger",
                                            "QLinearMatMul",   "MatMulIntegerToFloat"};
-  if (is_weight_product(look, number)) {
-    return {cut_by_columns(look, node), by_rows(look, node)};
+  if (is_weight_product(survey, number)) {
+    return {cut_by_columns(survey, node), by_rows(survey, node)};
   }
-  return plain.contains(node.op) && !reads_weights(look, node) ? by_batch(look, node)
-                                                               : CutChoices{};
+  return plain.contains(node.op) && !reads_weights(survey, node) ? by_batch(survey, node)
+                                                                 : CutChoices{};
 }
 
 }  // namespace tessera::sim

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "onnx/look.hpp"
+#include "onnx/survey.hpp"
 #include "tessera/workload/workload.hpp"
 
 namespace tessera::sim {
@@ -26,12 +26,13 @@ struct CutPlace {
 };
 
 // The ways to go on, the likeliest first; empty where the node needs the tensor whole.
-std::vector<AxesChoice> cut_choices(const OnnxLook& look, NodeNumber number, const CutPlace& place);
+std::vector<AxesChoice> cut_choices(const OnnxSurvey& survey, NodeNumber number,
+                                    const CutPlace& place);
 
 // A product of activations by weights of two sides.
-bool is_weight_product(const OnnxLook& look, NodeNumber number);
+bool is_weight_product(const OnnxSurvey& survey, NodeNumber number);
 // Columns cut; attention that projects its input itself counts.
-bool begins_cut(const OnnxLook& look, NodeNumber number, AxesChoice& choice);
+bool begins_cut(const OnnxSurvey& survey, NodeNumber number, AxesChoice& choice);
 
 // Axes of `to` that an axis of `from` may become under another shape of as many elements.
 std::vector<int> axes_after_reshape(const onnx::Shape& from, const onnx::Shape& to, int axis);

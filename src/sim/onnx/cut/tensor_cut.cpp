@@ -28,12 +28,12 @@ struct Set {
 
 class Finder {
  public:
-  explicit Finder(const OnnxLook& look) : look_(look), cuts_(look.nodes()) {}
+  explicit Finder(const OnnxSurvey& survey) : survey_(survey), cuts_(survey.nodes()) {}
 
   std::vector<NodeCut> find() {
-    for (NodeNumber number = 0; number < look_.nodes(); ++number) {
+    for (NodeNumber number = 0; number < survey_.nodes(); ++number) {
       AxesChoice choice;
-      if (cuts_[number].set == 0 && begins_cut(look_, number, choice)) {
+      if (cuts_[number].set == 0 && begins_cut(survey_, number, choice)) {
         steps_ = 0;
         Set set;
         std::optional<Set> grown = apply(number, choice, set) ? grow(set) : std::nullopt;
@@ -49,8 +49,8 @@ class Finder {
  private:
   bool apply(NodeNumber number, const AxesChoice& choice, Set& set) const {
     set.nodes[number] = choice;
-    return apply(look_.node(number).inputs, choice.inputs, set) &&
-           apply(look_.node(number).outputs, choice.outputs, set);
+    return apply(survey_.node(number).inputs, choice.inputs, set) &&
+           apply(survey_.node(number).outputs, choice.outputs, set);
   }
 
   // False where a tensor would have to be cut in two ways.
@@ -58,7 +58,7 @@ class Finder {
              Set& set) const {
     for (std::size_t i = 0; i < tensors.size(); ++i) {
       const TensorIndex at = tensors[i];
-      if (at == onnx::no_tensor || look_.is_known(at)) {
+      if (at == onnx::no_tensor || survey_.is_known(at)) {
         continue;
       }
       if (axes[i] == whole) {
@@ -87,13 +87,13 @@ class Finder {
   // A node at a cut tensor that is not in the set yet.
   std::optional<Next> next_of(const Set& set) const {
     for (const auto& [tensor, axis] : set.axes) {
-      const NodeNumber maker = look_.maker(tensor);
+      const NodeNumber maker = survey_.maker(tensor);
       if (maker != no_node && !set.nodes.contains(maker)) {
-        return Next{maker, {false, place_in(look_.node(maker).outputs, tensor), axis}};
+        return Next{maker, {false, place_in(survey_.node(maker).outputs, tensor), axis}};
       }
-      for (const NodeNumber reader : look_.readers(tensor)) {
+      for (const NodeNumber reader : survey_.readers(tensor)) {
         if (!set.nodes.contains(reader)) {
-          return Next{reader, {true, place_in(look_.node(reader).inputs, tensor), axis}};
+          return Next{reader, {true, place_in(survey_.node(reader).inputs, tensor), axis}};
         }
       }
     }
@@ -109,7 +109,7 @@ class Finder {
     if (++steps_ > most_steps || cuts_[next->node].set > 0) {
       return std::nullopt;
     }
-    for (const AxesChoice& choice : cut_choices(look_, next->node, next->place)) {
+    for (const AxesChoice& choice : cut_choices(survey_, next->node, next->place)) {
       Set larger = set;
       if (!apply(next->node, choice, larger)) {
         continue;
@@ -128,14 +128,14 @@ class Finder {
     };
     const bool has_rows = is_a(Sharding::row) > 0;
     const bool gives_output = std::any_of(set.axes.begin(), set.axes.end(), [&](const auto& entry) {
-      return look_.is_output(entry.first);
+      return survey_.is_output(entry.first);
     });
     return has_rows || (gives_output && is_a(Sharding::column) == 1 && scores_words(set));
   }
 
   bool scores_words(const Set& set) const {
     return std::any_of(set.nodes.begin(), set.nodes.end(), [&](const auto& entry) {
-      const auto* const product = std::get_if<onnx::Product>(&look_.work(entry.first));
+      const auto* const product = std::get_if<onnx::Product>(&survey_.work(entry.first));
       return product != nullptr && entry.second.sharding == Sharding::column &&
              product->columns > product->depth;
     });
@@ -145,7 +145,7 @@ class Finder {
     ++sets_;
     std::uint64_t heads = 0;
     for (const auto& [tensor, axis] : set.axes) {
-      const auto& shape = *look_.tensor(tensor).shape;
+      const auto& shape = *survey_.tensor(tensor).shape;
       heads = std::gcd(heads, static_cast<std::uint64_t>(shape[static_cast<std::size_t>(axis)]));
     }
     for (const auto& [number, choice] : set.nodes) {
@@ -156,7 +156,7 @@ class Finder {
       for (const int axis : choice.inputs) {
         cut.inputs.push_back(axis != whole);
       }
-      cut_made_weights(look_.node(number), choice);
+      cut_made_weights(survey_.node(number), choice);
     }
   }
 
@@ -164,28 +164,28 @@ class Finder {
   void cut_made_weights(const Node& node, const AxesChoice& choice) {
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const TensorIndex at = node.inputs[i];
-      if (at == onnx::no_tensor || choice.inputs[i] == whole || !look_.is_constant(at) ||
-          look_.maker(at) == no_node || look_.readers(at).size() > 1) {
+      if (at == onnx::no_tensor || choice.inputs[i] == whole || !survey_.is_constant(at) ||
+          survey_.maker(at) == no_node || survey_.readers(at).size() > 1) {
         continue;
       }
-      NodeCut& cut = cuts_[look_.maker(at)];
+      NodeCut& cut = cuts_[survey_.maker(at)];
       cut.sharding = Sharding::heads;
-      cut.inputs.assign(look_.node(look_.maker(at)).inputs.size(), true);
+      cut.inputs.assign(survey_.node(survey_.maker(at)).inputs.size(), true);
     }
   }
 
   void cut_table() {
     NodeNumber largest = no_node;
     std::uint64_t most = 0;
-    for (NodeNumber number = 0; number < look_.nodes(); ++number) {
-      const Node& node = look_.node(number);
-      if (!std::holds_alternative<onnx::Lookup>(look_.work(number)) || node.op != "Gather" ||
-          cuts_[number].set > 0 || !look_.is_constant(node.inputs[0]) ||
-          look_.is_known(node.inputs[1])) {
+    for (NodeNumber number = 0; number < survey_.nodes(); ++number) {
+      const Node& node = survey_.node(number);
+      if (!std::holds_alternative<onnx::Lookup>(survey_.work(number)) || node.op != "Gather" ||
+          cuts_[number].set > 0 || !survey_.is_constant(node.inputs[0]) ||
+          survey_.is_known(node.inputs[1])) {
         continue;
       }
       const auto axis = node.attributes.find("axis");
-      const onnx::Tensor& table = look_.tensor(node.inputs[0]);
+      const onnx::Tensor& table = survey_.tensor(node.inputs[0]);
       const bool by_rows =
           axis == node.attributes.end() || axis->second == onnx::Attribute(std::int64_t{0});
       if (by_rows && table.shape && table.shape->size() == 2 && table.elements() > most) {
@@ -199,7 +199,7 @@ class Finder {
     }
   }
 
-  const OnnxLook& look_;
+  const OnnxSurvey& survey_;
   std::vector<NodeCut> cuts_;
   std::size_t steps_ = 0;
   std::uint32_t sets_ = 0;
@@ -207,8 +207,8 @@ class Finder {
 
 }  // namespace
 
-std::vector<NodeCut> find_tensor_cuts(const OnnxLook& look) {
-  return Finder(look).find();
+std::vector<NodeCut> find_tensor_cuts(const OnnxSurvey& survey) {
+  return Finder(survey).find();
 }
 
 }  // namespace tessera::sim

@@ -18,7 +18,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "onnx/look.hpp"
+#include "onnx/survey.hpp"
 #include "tessera/workload/workload.hpp"
 
 namespace tessera::sim {
@@ -35,6 +35,6 @@ struct NodeCut {
 };
 
 // By node of the graph.
-std::vector<NodeCut> find_tensor_cuts(const OnnxLook& look);
+std::vector<NodeCut> find_tensor_cuts(const OnnxSurvey& survey);
 
 }  // namespace tessera::sim

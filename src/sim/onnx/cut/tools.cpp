@@ -9,11 +9,12 @@ using onnx::Shape;
 using onnx::TensorIndex;
 using workload::Sharding;
 
-const Shape* shape_of(const OnnxLook& look, const std::vector<TensorIndex>& list, std::size_t at) {
-  if (at >= list.size() || list[at] == onnx::no_tensor || !look.tensor(list[at]).shape) {
+const Shape* shape_of(const OnnxSurvey& survey, const std::vector<TensorIndex>& list,
+                      std::size_t at) {
+  if (at >= list.size() || list[at] == onnx::no_tensor || !survey.tensor(list[at]).shape) {
     return nullptr;
   }
-  return &*look.tensor(list[at]).shape;
+  return &*survey.tensor(list[at]).shape;
 }
 
 AxesChoice all_whole(const Node& node, Sharding sharding) {

@@ -22,7 +22,7 @@ struct AdapterKeys {
       "(machine.remote_memory, nodes of kind memory, or machine.host) when they are needed; where "
       "no memory is behind, all must be loaded, and are from the beginning on",
       config::between(1U, serving::most_adapters)};
-  config::Key<double> share{"adapters.share", 1.0,
+  config::Key<double> share{"adapters.share", serving::AdapterDraw{}.share,
                             "of requests that do not say theirs, that use one, each as likely",
                             config::between(0.0, 1.0)};
 };

@@ -23,7 +23,7 @@ struct ClassKeys {
   config::Key<std::int32_t> priority{"classes[].priority", 0,
                                      "the smallest goes first, with batching.order: priority",
                                      config::between(-most_priority, most_priority)};
-  config::Key<double> share{"classes[].share", 1.0,
+  config::Key<double> share{"classes[].share", serving::RequestClass{}.share,
                             "weight among all classes of requests that do not say theirs",
                             config::between(1e-6, 1e6)};
   config::DerivedKey<SimTime> first_token{"classes[].target.first_token", as_model,

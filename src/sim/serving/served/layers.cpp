@@ -123,7 +123,7 @@ class Cutting {
     }
     walk.push_back({last_op() + of_work, WalkPart::Kind::operation});
     if (made.summed > Bytes()) {
-      walk.push_back({last_op() + of_sum, WalkPart::Kind::all_reduce});
+      walk.push_back({last_op() + of_sum, WalkPart::Kind::collective});
     }
   }
 
@@ -231,9 +231,11 @@ Exchange ServedLayers::exchange(std::uint32_t op, std::uint64_t shape) const {
   const CutModel& model = cut(shape);
   const CutOperator& behind = model.operators.at(op / parts);
   const bool hands_on = op % parts == of_hand_on;
-  return {hands_on ? Exchange::Kind::hand_on : Exchange::Kind::all_reduce,
-          behind.stage * setup_.tensor, setup_.tensor,
-          hands_on ? model.handed_on[behind.stage] : behind.summed};
+  const std::uint32_t first = behind.stage * setup_.tensor;
+  if (hands_on) {
+    return {std::nullopt, first, setup_.tensor, model.handed_on[behind.stage]};
+  }
+  return {collective::Kind::all_reduce, first, setup_.tensor, behind.summed};
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <string>
 
 #include "tessera/core/wide.hpp"
 
@@ -229,6 +230,16 @@ std::vector<Bytes> bytes_in_channels(const machine::Machine& machine, const Serv
   return kept;
 }
 
+void tell_of_whole_blocks(Section& section, std::string_view key, Bytes room, std::uint64_t block) {
+  constexpr std::uint64_t much = 100;  // a hundredth of the room
+  const std::uint64_t left = room.count() % block;
+  if (left > room.count() / much && left < room.count()) {
+    section.tell(section.path() + "." + std::string(key) + ": " +
+                 std::to_string(room.count() / block) + " blocks of " + std::to_string(block) +
+                 " B fit, and " + std::to_string(left) + " B stay free");
+  }
+}
+
 void fit_caches(const machine::Machine& machine, const ServingMemory& memory, ServingWork& work,
                 Section workload) {
   std::vector<Section> sections = workload.sections("tenants");
@@ -256,15 +267,23 @@ void fit_caches(const machine::Machine& machine, const ServingMemory& memory, Se
       continue;
     }
     tenant.batching.blocks = room->count() / bytes_of_block(tenant);
+    if (is_given && &tenant == &work.tenants[tenant.lead]) {
+      Section batching = sections[tenant.section].section("batching");
+      tell_of_whole_blocks(batching, "cache", *room, bytes_of_block(tenant));
+    }
     const serving::Request largest = tenant.requests->largest();
     const std::uint64_t tokens = std::uint64_t{largest.prompt} + largest.generate;
     const std::optional<std::uint32_t> piece = tenant.requests->shares_beginnings()
                                                    ? std::optional(tenant.requests->piece_tokens())
                                                    : std::nullopt;
     const std::uint64_t blocks = serving::most_blocks_of(tenant.batching, tokens, piece);
-    if (blocks > *tenant.batching.blocks) {
+    if (blocks > *tenant.batching.blocks / tenant.batching.units) {
       const std::string each =
-          tenant.batching.layout.is_plain()
+          tenant.batching.units > 1
+              ? "it may hold " +
+                    std::to_string(blocks * bytes_of_block(tenant) * tenant.batching.units) +
+                    " B at a time, all on one of " + std::to_string(tenant.batching.units) + " NPUs"
+          : tenant.batching.layout.is_plain()
               ? std::to_string(tenant.model->cache_of_token().count()) + " B a token"
               : "it may hold " + std::to_string(blocks * bytes_of_block(tenant)) + " B at a time";
       sections[tenant.section].error(is_given ? "batching" : "requests",

@@ -1,6 +1,8 @@
 // Memory of NPUs that serve requests: what they have, and what models keep in it.
 #pragma once
 
+#include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "tessera/config/document.hpp"
@@ -22,5 +24,9 @@ std::vector<Bytes> bytes_in_channels(const machine::Machine& machine, const Serv
 // weights or a request do not fit. `workload` is the section that the work was read from.
 void fit_caches(const machine::Machine& machine, const ServingMemory& memory,
                 executor::ServingWork& work, config::Section workload);
+
+// Where blocks of a cache leave more than a hundredth of its room free.
+void tell_of_whole_blocks(config::Section& section, std::string_view key, Bytes room,
+                          std::uint64_t block);
 
 }  // namespace tessera::sim

@@ -1,9 +1,11 @@
 #include "serving/served/tiers.hpp"
 
+#include <algorithm>
 #include <map>
 #include <string>
 
 #include "jobs/npu_memories.hpp"
+#include "serving/served/memory.hpp"
 #include "tessera/config/key.hpp"
 #include "tessera/config/without_effect.hpp"
 
@@ -21,10 +23,10 @@ struct TierKeys {
       "its own: machine.remote_memory, else nodes of kind memory, else "
       "machine.host",
       config::at_least(Bytes(1))};
-  config::Key<bool> swap{"batching.tier.swap", true,
+  config::Key<bool> swap{"batching.tier.swap", serving::TierOptions{}.swaps,
                          "requests that give their cache back are stored there and fetched again, "
                          "in place of being computed again, as long as there is room"};
-  config::Key<bool> prefixes{"batching.tier.prefixes", true,
+  config::Key<bool> prefixes{"batching.tier.prefixes", serving::TierOptions{}.prefixes,
                              "beginnings of prompts for which the cache has no room are stored "
                              "there, and fetched by prompts that begin with them"};
 };
@@ -55,6 +57,9 @@ void settle_blocks(ServedTenant& tenant, Section& section, bool complains) {
     section.section("batching")
         .section("tier")
         .error("capacity", "a block of the cache takes " + std::to_string(block) + " B");
+  } else if (complains && is_given) {
+    Section tier = section.section("batching").section("tier");
+    tell_of_whole_blocks(tier, "capacity", tenant.tier->capacity, block);
   }
 }
 
@@ -126,19 +131,30 @@ void read_tier(Section batching, const ServingWork& work, ServedTenant& tenant) 
   }
 }
 
+namespace {
+
+bool is_behind(const ServedTenant& tenant, const ServingWork& work) {
+  return work.on_tiles && (tenant.tier || tenant.batching.adapter_slots > 0);
+}
+
+}  // namespace
+
+bool has_memory_behind(const ServingWork& work) {
+  return std::any_of(work.tenants.begin(), work.tenants.end(),
+                     [&](const ServedTenant& tenant) { return is_behind(tenant, work); });
+}
+
 bool settle_tiers(const Platform& platform, ServingWork& work, Section workload) {
   std::vector<Section> sections = workload.sections("tenants");
   const std::vector<EntityId> memories = memories_of(platform, work);
   const bool is_host =
       memories.empty() && !platform.remote_memory && platform.machine.host.is_there();
   const bool is_there = is_host || !memories.empty() || platform.remote_memory;
-  bool any = false;
   for (std::uint32_t number = 0; number < work.tenants.size(); ++number) {
     ServedTenant& tenant = work.tenants[number];
-    if ((!tenant.tier && tenant.batching.adapter_slots == 0) || !work.on_tiles) {
+    if (!is_behind(tenant, work)) {
       continue;
     }
-    any = true;
     for (std::size_t unit = 0; !memories.empty() && unit < tenant.npus.size(); ++unit) {
       tenant.behind.push_back(memories[tenant.npus[unit]]);
     }
@@ -158,11 +174,12 @@ bool settle_tiers(const Platform& platform, ServingWork& work, Section workload)
       refuse_kinds(tenant, section);
     }
   }
-  if (any && is_host) {
+  const bool uses_host = is_host && has_memory_behind(work);
+  if (uses_host) {
     check_hosts(platform.machine, work, workload);
   }
   check_capacities(platform, work, workload);
-  return any && is_host;
+  return uses_host;
 }
 
 Job::BytesByNode kept_in_tiers(const ServingWork& work) {

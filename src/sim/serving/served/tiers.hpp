@@ -23,6 +23,9 @@ void read_tier(config::Section batching, const executor::ServingWork& work,
 // little. `workload` is the section that the work was read from. Returns whether it is the hosts'.
 bool settle_tiers(const Platform& platform, executor::ServingWork& work, config::Section workload);
 
+// Whether caches or adapters of any tenant are in a memory behind that of its units.
+bool has_memory_behind(const executor::ServingWork& work);
+
 // What tiers take at nodes that are memories.
 Job::BytesByNode kept_in_tiers(const executor::ServingWork& work);
 

@@ -1,4 +1,4 @@
-#include "tessera/workload/graph_look.hpp"
+#include "tessera/workload/graph_survey.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -102,16 +102,16 @@ class Look {
  public:
   explicit Look(const GraphSource& source) : source_(source) {}
 
-  GraphLook make() {
+  GraphSurvey make() {
     check_groups();
-    look_.at_work.resize(source_.npus());
-    look_.computed_bytes.resize(source_.npus());
+    survey_.at_work.resize(source_.npus());
+    survey_.computed_bytes.resize(source_.npus());
     for (std::uint32_t npu = 0; npu < source_.npus(); ++npu) {
       look_at(npu);
     }
     check_messages();
     check_missing();
-    return std::move(look_);
+    return std::move(survey_);
   }
 
  private:
@@ -182,7 +182,7 @@ class Look {
         take(npu, node, counts);
       }
     }
-    look_.reach = std::max(look_.reach, nodes_so_far.most());
+    survey_.reach = std::max(survey_.reach, nodes_so_far.most());
     if (!open.empty()) {
       refuse(npu, open.begin()->second,
              "depends on node " + std::to_string(open.begin()->first) + ", which is not there");
@@ -219,31 +219,31 @@ class Look {
   }
 
   void take(std::uint32_t npu, const GraphNode& node, std::map<std::string, std::size_t>& counts) {
-    ++look_.nodes;
-    look_.at_work[npu] = true;
-    look_.names.insert(node.name);
+    ++survey_.nodes;
+    survey_.at_work[npu] = true;
+    survey_.names.insert(node.name);
     switch (node.action) {
       case GraphAction::nothing:
-        ++look_.without_action;
+        ++survey_.without_action;
         break;
       case GraphAction::compute:
-        look_.flops += static_cast<double>(node.flops.count());
+        survey_.flops += static_cast<double>(node.flops.count());
         if (node.shape && node.shape->data_type) {
-          look_.types.insert(*node.shape->data_type);
+          survey_.types.insert(*node.shape->data_type);
         }
-        look_.has_vector_work = look_.has_vector_work || has_vector_work(node);
-        look_.computed_bytes[npu] += node.on_host ? 0 : node.bytes.count();
-        look_.without_work += takes_no_time(node) ? 1 : 0;
-        look_.recorded += is_recorded_work(node) ? 1 : 0;
-        look_.without_shape +=
+        survey_.has_vector_work = survey_.has_vector_work || has_vector_work(node);
+        survey_.computed_bytes[npu] += node.on_host ? 0 : node.bytes.count();
+        survey_.without_work += takes_no_time(node) ? 1 : 0;
+        survey_.recorded += is_recorded_work(node) ? 1 : 0;
+        survey_.without_shape +=
             node.flops.count() > 0 && !node.on_host && !node.shape && !node.recorded_duration ? 1
                                                                                               : 0;
         break;
       case GraphAction::load:
       case GraphAction::store:
-        ++(node.in_remote ? look_.remote_accesses : look_.local_accesses);
-        look_.remote_loads += node.in_remote && node.action == GraphAction::load ? 1 : 0;
-        look_.gathered_accesses += node.in_remote && node.in_switch ? 1 : 0;
+        ++(node.in_remote ? survey_.remote_accesses : survey_.local_accesses);
+        survey_.remote_loads += node.in_remote && node.action == GraphAction::load ? 1 : 0;
+        survey_.gathered_accesses += node.in_remote && node.in_switch ? 1 : 0;
         break;
       case GraphAction::send:
       case GraphAction::receive: {
@@ -254,10 +254,10 @@ class Look {
         Messages& messages =
             messages_[{sends ? npu : node.peer, sends ? node.peer : npu, node.tag}];
         (sends ? messages.sent : messages.received) += 1;
-        look_.sends += sends ? 1 : 0;
+        survey_.sends += sends ? 1 : 0;
         (sends ? messages.sent_bytes : messages.received_bytes) += node.bytes.count();
         messages.is_open = messages.is_open || (!sends && node.bytes == Bytes());
-        look_.open_receives += !sends && node.bytes == Bytes() ? 1 : 0;
+        survey_.open_receives += !sends && node.bytes == Bytes() ? 1 : 0;
         (sends ? messages.sender : messages.receiver) = place_of(node);
         break;
       }
@@ -268,7 +268,7 @@ class Look {
   }
 
   void take_collective(std::uint32_t npu, const GraphNode& node, std::size_t& count) {
-    look_.add_collective(node, 1);
+    survey_.add_collective(node, 1);
     if (!node.group.empty() && !source_.groups().contains(node.group)) {
       refuse(npu, place_of(node),
              "there is no communicator " + node.group + " (workload.groups names a file of them)");
@@ -343,7 +343,7 @@ class Look {
   }
 
   const GraphSource& source_;
-  GraphLook look_;
+  GraphSurvey survey_;
   std::map<std::string, std::unordered_set<std::uint32_t>> members_;
   std::map<std::string, Sequence> sequences_;
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, Messages> messages_;
@@ -351,7 +351,7 @@ class Look {
 
 }  // namespace
 
-GraphLook look_through(const GraphSource& source) {
+GraphSurvey look_through(const GraphSource& source) {
   return Look(source).make();
 }
 

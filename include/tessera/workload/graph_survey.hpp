@@ -15,9 +15,9 @@ namespace tessera::workload {
 //     that together are received larger or smaller than they are sent, where receives say how
 //     large.
 // Circles of dependencies show as deadlocks when they run.
-GraphLook look_through(const GraphSource& source);
+GraphSurvey look_through(const GraphSource& source);
 
-// GraphLook::reach where the rest is known: of some NPUs, spread over all.
+// GraphSurvey::reach where the rest is known: of some NPUs, spread over all.
 std::uint64_t reach_of_some(const GraphSource& source);
 
 }  // namespace tessera::workload

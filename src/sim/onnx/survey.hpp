@@ -14,10 +14,10 @@ namespace tessera::sim {
 using NodeNumber = std::uint32_t;
 inline constexpr NodeNumber no_node = std::numeric_limits<NodeNumber>::max();
 
-class OnnxLook {
+class OnnxSurvey {
  public:
   // Refers to the graph.
-  explicit OnnxLook(const onnx::Graph& graph);
+  explicit OnnxSurvey(const onnx::Graph& graph);
 
   const onnx::Graph& graph() const { return graph_; }
   NodeNumber nodes() const { return static_cast<NodeNumber>(graph_.nodes.size()); }
@@ -58,7 +58,7 @@ class OnnxLook {
 
 // Whether the right operand of a product is a constant; of one that is not quantised, whether any
 // is.
-bool reads_weights(const OnnxLook& look, const onnx::Node& node);
+bool reads_weights(const OnnxSurvey& survey, const onnx::Node& node);
 
 // Read by a fused step alone.
 bool is_epilogue_operand(const onnx::Node& node, onnx::TensorIndex tensor);

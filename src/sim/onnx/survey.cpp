@@ -1,4 +1,4 @@
-#include "onnx/look.hpp"
+#include "onnx/survey.hpp"
 
 #include <algorithm>
 #include <variant>
@@ -10,7 +10,7 @@ namespace tessera::sim {
 using onnx::Node;
 using onnx::TensorIndex;
 
-OnnxLook::OnnxLook(const onnx::Graph& graph)
+OnnxSurvey::OnnxSurvey(const onnx::Graph& graph)
     : graph_(graph),
       makers_(graph.tensors.size(), no_node),
       readers_(graph.tensors.size()),
@@ -44,11 +44,11 @@ OnnxLook::OnnxLook(const onnx::Graph& graph)
   }
 }
 
-bool OnnxLook::is_view(NodeNumber number) const {
+bool OnnxSurvey::is_view(NodeNumber number) const {
   return std::holds_alternative<onnx::View>(works_[number]);
 }
 
-bool OnnxLook::is_matrix_work(NodeNumber number) const {
+bool OnnxSurvey::is_matrix_work(NodeNumber number) const {
   const onnx::Work& work = works_[number];
   return std::holds_alternative<onnx::Product>(work) ||
          std::holds_alternative<onnx::Convolution>(work) ||
@@ -56,11 +56,11 @@ bool OnnxLook::is_matrix_work(NodeNumber number) const {
          std::holds_alternative<onnx::Recurrent>(work);
 }
 
-bool OnnxLook::gives_sides(NodeNumber number) const {
+bool OnnxSurvey::gives_sides(NodeNumber number) const {
   return node(number).op == "Shape" || node(number).op == "Size";
 }
 
-TensorIndex OnnxLook::parameter_of(TensorIndex tensor) const {
+TensorIndex OnnxSurvey::parameter_of(TensorIndex tensor) const {
   while (constant_[tensor] && makers_[tensor] != no_node) {
     const NodeNumber number = makers_[tensor];
     const std::string& op = node(number).op;
@@ -76,7 +76,7 @@ TensorIndex OnnxLook::parameter_of(TensorIndex tensor) const {
   return constant_[tensor] ? tensor : onnx::no_tensor;
 }
 
-TensorIndex OnnxLook::viewed(TensorIndex tensor) const {
+TensorIndex OnnxSurvey::viewed(TensorIndex tensor) const {
   while (makers_[tensor] != no_node && is_view(makers_[tensor]) && !gives_sides(makers_[tensor]) &&
          node(makers_[tensor]).inputs[0] != onnx::no_tensor) {
     tensor = node(makers_[tensor]).inputs[0];
@@ -84,14 +84,14 @@ TensorIndex OnnxLook::viewed(TensorIndex tensor) const {
   return tensor;
 }
 
-bool reads_weights(const OnnxLook& look, const Node& node) {
+bool reads_weights(const OnnxSurvey& survey, const Node& node) {
   if (find_quantized(node) != nullptr) {
     const std::size_t place = weights_place(node);
     return place < node.inputs.size() && node.inputs[place] != onnx::no_tensor &&
-           look.is_constant(node.inputs[place]);
+           survey.is_constant(node.inputs[place]);
   }
   return std::any_of(node.inputs.begin(), node.inputs.end(), [&](TensorIndex at) {
-    return at != onnx::no_tensor && look.is_constant(at) && !is_epilogue_operand(node, at) &&
+    return at != onnx::no_tensor && survey.is_constant(at) && !is_epilogue_operand(node, at) &&
            std::count(node.widened_by.begin(), node.widened_by.end(), at) == 0;
   });
 }

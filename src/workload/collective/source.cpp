@@ -22,16 +22,16 @@ class CollectiveSource final : public GraphSource {
   }
   const GraphGroups& groups() const override { return groups_; }
   // All NPUs do the same, which has been checked as it was read.
-  std::optional<GraphLook> known() const override {
-    GraphLook look;
-    look.nodes = npus_ * repeat_;
+  std::optional<GraphSurvey> known() const override {
+    GraphSurvey survey;
+    survey.nodes = npus_ * repeat_;
     GraphNode node = node_;
     node.parts = parts_.empty() ? std::vector<Bytes>() : parts_.front();
-    look.add_collective(node, look.nodes);
-    look.reach = 1;
-    look.at_work.assign(npus_, true);
-    look.names.insert(node_.name);
-    return look;
+    survey.add_collective(node, survey.nodes);
+    survey.reach = 1;
+    survey.at_work.assign(npus_, true);
+    survey.names.insert(node_.name);
+    return survey;
   }
 
   std::vector<GraphNode> read(std::uint32_t npu, GraphPosition& position,

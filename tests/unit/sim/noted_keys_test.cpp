@@ -1,0 +1,182 @@
+// Keys that are noted: what they say changes no result.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "files.hpp"
+#include "run_on.hpp"
+
+namespace tessera::sim::noted_keys_test {
+namespace {
+
+using ::testing::Contains;
+using ::testing::Each;
+using testing::Files;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::read;
+using testing::run_on;
+
+using Settings = std::vector<std::string>;
+
+std::string key_of(const std::string& setting) {
+  return setting.substr(0, setting.find('='));
+}
+
+// With the setting the run has the note, without it none, and the results are the same.
+void expect_unused(const Files& files, const std::string& setting, const std::string& with,
+                   Settings more = {}) {
+  const std::string note = key_of(setting) + " has no effect with " + with;
+  const Experiment usual = read(files, more);
+  EXPECT_THAT(usual.notes, Not(Contains(note)));
+  more.push_back(setting);
+  const Experiment set = read(files, more);
+  EXPECT_THAT(set.notes, Contains(note));
+  Files resolved = files;
+  resolved["lab/experiment.yaml"] = set.resolved;
+  EXPECT_EQ(read(resolved).notes, set.notes);
+  EXPECT_EQ(run_on(1, set).result_digest, run_on(1, usual).result_digest) << setting;
+}
+
+// With the setting the run has no note of it, and another result.
+void expect_used(const Files& files, const std::string& setting, Settings more = {}) {
+  const Experiment usual = read(files, more);
+  more.push_back(setting);
+  const Experiment set = read(files, more);
+  EXPECT_THAT(set.notes, Each(Not(HasSubstr(key_of(setting) + " has no effect"))));
+  EXPECT_NE(run_on(1, set).result_digest, run_on(1, usual).result_digest) << setting;
+}
+
+// An all-reduce of eight accelerators in a server.
+Files server(const std::string& network, const std::string& size = "800 MB") {
+  return {{"lab/experiment.yaml",
+           "machine:\n"
+           "  topology: {kind: cluster, nodes: 1, accelerators: 8, nics: 8, switch: {bandwidth: "
+           "400 GB/s, latency: 100 ns}, nic: {bandwidth: 60 GB/s, latency: 1 us}, port: "
+           "{bandwidth: 50 GB/s, latency: 1 us}, fabric: {kind: switch}}\n"
+           "  tile: {peak: {fp16: 1 TFLOP/s}, sram: 0 B}\n  dram: {at: none}\n"
+           "  network: {model: packet, routing: cluster, " +
+               network + "}\nworkload: {kind: collective, collective: all-reduce, size: " + size +
+               "}\nrun: {trace: none}\n"}};
+}
+
+TEST(NotedKeys, StepsOfCollectivesThatSwitchesAddUp) {
+  const std::string path = "execution.collectives.";
+  const std::string with = "NVLS, which machine.network.library takes for all collectives";
+  const Files by_switches = server("library: nccl, nvswitch_generation: 3");
+  for (const char* const setting :
+       {"endpoint_delay=1 us", "protocols=[{endpoint_delay: 1 us, data_share: 0.5}]",
+        "local_memory=1 GB/s", "chunks=4", "order=themis"}) {
+    expect_unused(by_switches, path + setting, with);
+  }
+  expect_unused(by_switches, path + "active_chunks=2", with, {path + "chunks=4"});
+  // By a ring: without switches that add up, or with few bytes.
+  for (const Files& by_ring :
+       {server("library: nccl"), server("library: nccl, nvswitch_generation: 3", "1 kB")}) {
+    expect_used(by_ring, path + "endpoint_delay=1 us");
+    expect_used(by_ring, path + "local_memory=1 GB/s");
+  }
+}
+
+TEST(NotedKeys, GenerationOfSwitchesThatNoLibraryLooksAt) {
+  const std::string key = "machine.network.nvswitch_generation=3";
+  expect_unused(server("message_overhead: 1 us"), key, "library: none");
+  expect_used(server("library: nccl"), key);
+}
+
+// Layers of a language model on four tiles.
+Files training(const std::string& compute, const std::string& strategy,
+               const std::string& workload = "") {
+  return {{"lab/experiment.yaml",
+           "machine:\n"
+           "  topology: {kind: mesh, rows: 1, columns: 4, bandwidth: 10 GB/s, latency: 1 ns}\n"
+           "  tile: {peak: {fp16: 1 TFLOP/s}, operands: dram}\n"
+           "  dram: {at: each, bandwidth: 1000 GB/s, latency: 1 ns}\n  network: {model: packet}\n"
+           "  memory: {model: channel}\n  compute: {" +
+               compute +
+               "}\nworkload: {kind: transformer, layers: 4, hidden: 64, heads: 4, sequence: 64, "
+               "vocabulary: 100, batch: 4, data_type: fp16" +
+               workload + "}\nstrategy: {micro_batch: 1, " + strategy + "}\nrun: {trace: none}\n"}};
+}
+const std::string gemm =
+    "model: gemm, units: 4, tiles: [16x16], vector_peak: 1000 TFLOP/s, collective_units: 1";
+
+TEST(NotedKeys, AccessesOfCollectivesThatGoMessageByMessage) {
+  for (const std::string setting : {"collective_accesses=16", "persistent_products=true"}) {
+    const std::string key = "machine.compute." + setting;
+    expect_unused(training(gemm, "data: 4, zero: 3"), key,
+                  "plans whose collectives all go message by message (strategy.aggregation: none)");
+    expect_used(training(gemm, "data: 4, zero: 3, aggregation: stage"), key);
+  }
+}
+
+TEST(NotedKeys, KeysOfFusedAttentionWithoutSuch) {
+  const std::string with = "work without fused (flash) attention";
+  const std::string fused = gemm + ", attention_efficiency: 50 %";
+  for (const std::string setting : {"attention_fill=100", "attention_launch_overhead=1 us",
+                                    "attention_memory_efficiency=0.1 %"}) {
+    const std::string key = "machine.compute." + setting;
+    expect_unused(training(fused, "tensor: 4", ", attention: plain"), key, with);
+    expect_used(training(fused, "tensor: 4", ", attention: flash"), key);
+  }
+  const Settings rows{"machine.compute.attention_rows=64"};
+  expect_unused(training(fused, "tensor: 4", ", attention: plain"), rows[0], with);
+  expect_unused(training(fused, "tensor: 4", ", attention: plain"),
+                "machine.compute.attention_skip=10", with, rows);
+}
+
+TEST(NotedKeys, HostsThatAreWaitedForWithoutSuch) {
+  for (const std::string waits : {"layers", "profiles"}) {
+    const std::string key = "strategy.software.host_waits=" + waits;
+    const Files plan = training(gemm, "tensor: 4");
+    expect_unused(plan, key, "a machine without hosts (machine.compute.issue)");
+    expect_unused(plan, key, "a machine without hosts (machine.compute.issue)",
+                  {"execution.collectives.communicators=flat"});
+    expect_used(plan, key, {"machine.compute.issue=1 us"});
+  }
+}
+
+TEST(NotedKeys, RatesOfSramThatHoldsNoOperands) {
+  const std::string key = "machine.tile.sram_bandwidth=1 GB/s";
+  const std::string with =
+      "operands in memory (tile.operands: dram, or machine.compute.operands: memory)";
+  expect_unused(training(gemm, "tensor: 4"), key, with);
+  expect_used(training(gemm, "tensor: 4"), key, {"machine.tile.operands=sram"});
+  const std::string cores =
+      "model: npu, array: [8, 8], vector_width: 16, scratchpad: 64 KiB, accumulator: 16 KiB";
+  const Settings in_sram{"machine.tile.operands=sram", "machine.tile.sram=0 B"};
+  expect_unused(training(cores, "tensor: 4"), key, with, in_sram);
+  expect_used(training(cores + ", operands: sram", "tensor: 4"), key, in_sram);
+}
+
+TEST(NotedKeys, QueuesOfBanksWithoutSuch) {
+  const std::string key = "machine.memory.bank_queue=1";
+  const Settings dram{"machine.memory={model: dram}"};
+  const Files plan = training(gemm, "data: 4, zero: 3");
+  expect_unused(plan, key, "scheduler: oldest-ready", dram);
+  EXPECT_THAT(read(plan, {dram[0], key, "machine.memory.scheduler=bank-queues"}).notes,
+              Each(Not(HasSubstr("bank_queue has no effect"))));
+}
+
+TEST(NotedKeys, RemoteMemoryThatNothingAccesses) {
+  const std::string key = "machine.remote_memory={kind: per-npu, bandwidth: 1 GB/s, latency: 1 us}";
+  const std::string with = "work that accesses no remote memory";
+  expect_unused(training(gemm, "tensor: 4"), key, with);
+  const auto graph = [](const std::string& vertex) {
+    Files files = training("model: roofline", "");
+    std::string& text = files.at("lab/experiment.yaml");
+    text.replace(text.find("workload:"), std::string::npos,
+                 "workload: {kind: graph, vertices: [{name: work, start: true, flops: 1 MFLOP, "
+                 "bytes: 1 kB" +
+                     vertex + "}]}\nrun: {trace: none}\n");
+    return files;
+  };
+  expect_unused(graph(""), key, with);
+  const Experiment far = read(graph(", remote: 1 kB"), {key});
+  EXPECT_THAT(far.notes, Each(Not(HasSubstr("remote_memory has no effect"))));
+}
+
+}  // namespace
+}  // namespace tessera::sim::noted_keys_test
