@@ -69,15 +69,15 @@ Measurement run_here(const Scenario& scenario, const Setting& setting,
   const auto network = model->build({*machine, members, network_slot});
   ensure(engine.attach(source) == source_slot && engine.attach(*network) == network_slot,
          "components have the slots they were told");
-  engine.set_cuts(cycle * static_cast<std::int64_t>(scenario.cycles));
+  engine.set_pauses(cycle * static_cast<std::int64_t>(scenario.cycles));
   Measurement measured;
   bool over = false;
   pdes::EngineHooks hooks;
   hooks.stop_requested = [&] { return over; };
-  hooks.on_cut = [&](SimTime cut) {
+  hooks.on_pause = [&](SimTime pause) {
     if (!over) {
       over = true;
-      measured.simulated = cut;
+      measured.simulated = pause;
       measured.hops = network->packet_hops();
       measured.events = engine.statistics().events;
       measured.digest.add({source.counts().come, source.counts().latency_ps});

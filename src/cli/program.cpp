@@ -8,10 +8,10 @@
 #include <iostream>
 #include <utility>
 
-#include "command_tables.hpp"
 #include "json_error.hpp"
-#include "signals.hpp"
-#include "terminal.hpp"
+#include "process/signals.hpp"
+#include "process/terminal.hpp"
+#include "tables/command_tables.hpp"
 #include "tessera/cli/commands.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/version.hpp"

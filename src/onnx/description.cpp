@@ -32,7 +32,7 @@ struct DescriptionKeys {
   config::ChoiceKey<Unknown> unknown{
       "unknown",
       {{"refuse", Unknown::refuse}, {"traffic", Unknown::traffic}},
-      "refuse",
+      ImportOptions{}.unknown,
       "refuse operators that are not understood, or take them as memory traffic"};
 };
 

@@ -21,15 +21,15 @@ constexpr std::int64_t soon_windows = 2;
 constexpr std::uint64_t events_between_looks = 64;
 
 // What a rank brings into a round. Once agreed on, a request is not made again: ranks would meet
-// for it until its cut is reached.
-RoundSums sums_of(const EngineHooks& hooks, bool stopping, bool is_cut_requested,
+// for it until its pause is reached.
+RoundSums sums_of(const EngineHooks& hooks, bool stopping, bool is_pause_requested,
                   std::uint64_t events) {
   const auto ask = [](const std::function<bool()>& question) {
     return question && question() ? std::int64_t{1} : std::int64_t{0};
   };
   RoundSums sums;
   sums.stop_requests = stopping ? 0 : ask(hooks.stop_requested);
-  sums.checkpoint_requests = is_cut_requested ? 0 : ask(hooks.checkpoint_requested);
+  sums.checkpoint_requests = is_pause_requested ? 0 : ask(hooks.checkpoint_requested);
   sums.events = static_cast<std::int64_t>(events);
   sums.work_done = hooks.work_done ? hooks.work_done() : 0;
   return sums;
@@ -78,11 +78,11 @@ void Engine::set_boundaries(SimTime period, std::uint32_t doubling) {
   boundary_doubling_ = doubling;
 }
 
-void Engine::set_cuts(SimTime period) {
+void Engine::set_pauses(SimTime period) {
   const std::int64_t width = calendar_.width().ps();
-  cut_period_ = calendar_.width() * std::max<std::int64_t>(1, (period.ps() + width - 1) / width);
-  periodic_cut_ = cut_period_;
-  cut_ = std::min(cut_, periodic_cut_);
+  pause_period_ = calendar_.width() * std::max<std::int64_t>(1, (period.ps() + width - 1) / width);
+  periodic_pause_ = pause_period_;
+  pause_ = std::min(pause_, periodic_pause_);
 }
 
 Event& Engine::enqueue_remote(std::size_t rank, EntityId target, SimTime time) {
@@ -141,7 +141,7 @@ class Engine::EngineSite final : public Site {
     return engine_.calendar_.start_of(engine_.calendar_.next_window());
   }
   SimTime width() const override { return engine_.calendar_.width(); }
-  SimTime limit() const override { return engine_.cut_; }
+  SimTime limit() const override { return engine_.pause_; }
   std::vector<Outbox>& outboxes() override { return engine_.outboxes_; }
   void arrive(std::span<const Event> events) override { engine_.arrive(events); }
   Outlook outlook(std::uint32_t rank, SimTime wanted) override {
@@ -196,14 +196,15 @@ bool Engine::run(const EngineHooks& hooks) {
   EngineSite site(*this);
   find_state_lines();
   if (restored_) {
-    move_periodic_cut(window_end_);
+    move_periodic_pause(window_end_);
   } else {
     start();
   }
   const bool has_others = communicator_.size() > 1;
   bool stopping = false;
   while (true) {
-    const RoundSums sums = sums_of(hooks, stopping, !requested_cut_.is_never(), statistics_.events);
+    const RoundSums sums =
+        sums_of(hooks, stopping, !requested_pause_.is_never(), statistics_.events);
     // One rank waits for nobody, and may have millions of short rounds.
     const auto before = has_others ? WallClock::now() : WallClock::time_point();
     const RoundResult round = policy_->advance(site, sums);
@@ -218,20 +219,20 @@ bool Engine::run(const EngineHooks& hooks) {
         return true;
       }
       stopping = stopping || round.sums.stop_requests > 0;
-      if (stopping && !hooks.on_cut) {
+      if (stopping && !hooks.on_pause) {
         return false;
       }
       if (round.sums.checkpoint_requests > 0 || stopping) {
-        request_cut();
+        request_pause();
       }
-      if (round.global_next >= cut_) {
-        make_cut(hooks, round.global_next);
+      if (round.global_next >= pause_) {
+        make_pause(hooks, round.global_next);
         if (stopping) {
           return false;
         }
       }
     }
-    run_windows(std::min(round.bound, cut_));
+    run_windows(std::min(round.bound, pause_));
   }
 }
 
@@ -261,34 +262,34 @@ void Engine::run_windows(SimTime bound) {
   }
 }
 
-// The earliest cut that no rank has passed. The ranks agree on it in a reduction of its own.
-void Engine::request_cut() {
-  if (!requested_cut_.is_never()) {
+// The earliest pause that no rank has passed. The ranks agree on it in a reduction of its own.
+void Engine::request_pause() {
+  if (!requested_pause_.is_never()) {
     return;
   }
   std::array<std::uint64_t, 1> latest{static_cast<std::uint64_t>(window_end_.ps())};
   communicator_.reduce_max(latest);
-  requested_cut_ = SimTime::from_ps(static_cast<std::int64_t>(latest[0]));
-  cut_ = std::min(cut_, requested_cut_);
+  requested_pause_ = SimTime::from_ps(static_cast<std::int64_t>(latest[0]));
+  pause_ = std::min(pause_, requested_pause_);
 }
 
-void Engine::make_cut(const EngineHooks& hooks, SimTime global_next) {
-  pass_boundaries(cut_);
-  if (hooks.on_cut) {
-    hooks.on_cut(cut_);
+void Engine::make_pause(const EngineHooks& hooks, SimTime global_next) {
+  pass_boundaries(pause_);
+  if (hooks.on_pause) {
+    hooks.on_pause(pause_);
   }
-  if (requested_cut_ <= cut_) {
-    requested_cut_ = SimTime::never();
+  if (requested_pause_ <= pause_) {
+    requested_pause_ = SimTime::never();
   }
-  move_periodic_cut(global_next);
+  move_periodic_pause(global_next);
 }
 
 // To the first one after `time`.
-void Engine::move_periodic_cut(SimTime time) {
-  if (!cut_period_.is_never() && periodic_cut_ <= time) {
-    periodic_cut_ += cut_period_ * ((time - periodic_cut_).ps() / cut_period_.ps() + 1);
+void Engine::move_periodic_pause(SimTime time) {
+  if (!pause_period_.is_never() && periodic_pause_ <= time) {
+    periodic_pause_ += pause_period_ * ((time - periodic_pause_).ps() / pause_period_.ps() + 1);
   }
-  cut_ = std::min(requested_cut_, periodic_cut_);
+  pause_ = std::min(requested_pause_, periodic_pause_);
 }
 
 void Engine::pass_boundaries(SimTime window_end) {

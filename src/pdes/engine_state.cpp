@@ -24,7 +24,7 @@ void Engine::save_totals(StateWriter& writer) const {
   writer.put(boundary_period_);
   writer.put(next_boundary_);
   writer.put(boundaries_passed_);
-  writer.put(cut_);
+  writer.put(pause_);
   writer.put(last_time_);
   writer.put(statistics_.events);
   for (const Component* component : components_) {

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "meeting.hpp"
+#include "global_round.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/pdes/sync_policy.hpp"
 
@@ -21,7 +21,7 @@ class NullMessagePolicy final : public SyncPolicy {
  public:
   NullMessagePolicy(comm::Communicator& communicator, RegionDelays delays)
       : communicator_(communicator),
-        meeting_(communicator, std::move(delays.from)),
+        global_round_(communicator, std::move(delays.from)),
         ranks_(static_cast<std::size_t>(communicator.size())),
         promised_(ranks_, SimTime::never()) {
     const auto self = static_cast<std::uint32_t>(communicator.rank());
@@ -79,7 +79,7 @@ class NullMessagePolicy final : public SyncPolicy {
       outbox.earliest = SimTime::never();
     }
     local_batches_ += neighbours_.size();
-    counts_.batches = local_batches_ + meeting_.batches_sent();
+    counts_.batches = local_batches_ + global_round_.batches_sent();
     communicator_.end_round();
     SimTime least = SimTime::never();
     communicator_.receive_batches(static_cast<std::int64_t>(neighbours_.size()),
@@ -104,11 +104,11 @@ class NullMessagePolicy final : public SyncPolicy {
     sums.stop_requests = stop_requests_;
     sums.checkpoint_requests = checkpoint_requests_;
     const auto now = WallClock::now();
-    Meeting::Counts counts{
+    GlobalRound::Counts counts{
         busy_rounds_,
         std::chrono::duration_cast<std::chrono::microseconds>(now - stretch_began_).count()};
-    RoundResult result = meeting_.advance(site, sums, counts);
-    counts_.batches = local_batches_ + meeting_.batches_sent();
+    RoundResult result = global_round_.advance(site, sums, counts);
+    counts_.batches = local_batches_ + global_round_.batches_sent();
     bound_ = std::max(bound_, result.bound);
     result.bound = bound_;
     const bool requests = result.sums.stop_requests > 0 || result.sums.checkpoint_requests > 0;
@@ -161,7 +161,7 @@ class NullMessagePolicy final : public SyncPolicy {
   }
 
   comm::Communicator& communicator_;
-  Meeting meeting_;
+  GlobalRound global_round_;
   std::size_t ranks_;
   std::vector<Neighbour> neighbours_;
   // [ranks] nothing of ours reaches the rank before; never for those that are not sent to

@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "meeting.hpp"
+#include "global_round.hpp"
 #include "other_rank.hpp"
 #include "statements.hpp"
 #include "tessera/core/error.hpp"
@@ -20,12 +20,12 @@ constexpr std::uint64_t events_while_nobody_waits = 768;
 constexpr std::uint64_t events_while_waited_for = 256;
 // Neighbours that do not wait are told anew after so many looks, so that they need not ask.
 constexpr std::uint32_t looks_between_statements = 4;
-// The first rank calls a meeting as often, to tell of progress.
-constexpr std::chrono::milliseconds meeting_period(100);
+// The first rank calls a global round as often, to tell of progress.
+constexpr std::chrono::milliseconds global_round_period(100);
 // A waiting rank looks up as often for requests of the user.
 constexpr std::chrono::milliseconds longest_wait(1);
-// Batches of each neighbour that bring a waiting rank no further, before it calls a meeting where
-// ranks do not know of all.
+// Batches of each neighbour that bring a waiting rank no further, before it calls a global round
+// where ranks do not know of all.
 constexpr std::uint64_t patience = 3;
 // A rank that has waited so long calls one in any case.
 constexpr std::chrono::milliseconds longest_silence(200);
@@ -62,7 +62,7 @@ class PromisePolicy final : public SyncPolicy {
     receive(site);
     is_stated_ = false;
     if (sums.stop_requests > 0 || sums.checkpoint_requests > 0 || is_time_to_tell()) {
-      call_meeting();
+      call_global_round();
     }
     if (called_ > met_) {
       return meet(site, sums);
@@ -310,7 +310,7 @@ class PromisePolicy final : public SyncPolicy {
     if (!has_work(site) && bound_ >= site.limit()) {
       arrive_at_limit();
     } else if (creeps || now - began_to_wait_ > longest_silence) {
-      call_meeting();
+      call_global_round();
     }
     if (called_ == met_) {
       communicator_.await_async(longest_wait);
@@ -348,15 +348,15 @@ class PromisePolicy final : public SyncPolicy {
     ++counts_.batches;
   }
 
-  // --- meetings ---
+  // --- global rounds ---
 
   bool is_time_to_tell() const {
-    return self_ == 0 && WallClock::now() - last_meeting_ >= meeting_period;
+    return self_ == 0 && WallClock::now() - last_global_round_ >= global_round_period;
   }
 
-  void call_meeting() { called_ = std::max(called_, met_ + 1); }
+  void call_global_round() { called_ = std::max(called_, met_ + 1); }
 
-  // Each rank that comes to a meeting calls those beside it, so that all hear.
+  // Each rank that comes to a global round calls those beside it, so that all hear.
   void pass_call_on() {
     Event record;
     record.flags = calls;
@@ -374,7 +374,7 @@ class PromisePolicy final : public SyncPolicy {
   void send_mark(std::size_t rank, const Event& record) { send(rank, std::span(&record, 1), true); }
 
   // Nothing is left to do, and nothing can come in, before the cut or the end. The first rank calls
-  // the meeting when that is so of all.
+  // the global round when that is so of all.
   void arrive_at_limit() {
     if (!told_arrival_) {
       told_arrival_ = true;
@@ -388,7 +388,7 @@ class PromisePolicy final : public SyncPolicy {
       }
     }
     if (self_ == 0 && arrived_ == ranks_) {
-      call_meeting();
+      call_global_round();
     }
   }
 
@@ -414,7 +414,7 @@ class PromisePolicy final : public SyncPolicy {
       other.bound = std::max(other.bound, firm_);
     }
     bound_ = std::max(bound_, firm_);
-    last_meeting_ = WallClock::now();
+    last_global_round_ = WallClock::now();
     began_to_wait_ = {};
     told_arrival_ = false;
     arrived_ = 0;
@@ -467,16 +467,16 @@ class PromisePolicy final : public SyncPolicy {
   std::uint64_t received_ = 0;  // batches from all
   std::vector<comm::MinSum> sums_;
   SimTime bound_;  // nothing reaches this rank before
-  SimTime firm_;   // nothing reached any rank before, from the last meeting
+  SimTime firm_;   // nothing reached any rank before, from the last global round
   SimTime input_since_ = SimTime::never();  // earliest that came in since the last statement
-  std::uint64_t met_ = 0;                   // meetings so far
+  std::uint64_t met_ = 0;                   // global rounds so far
   std::uint64_t called_ = 0;                // number of the last one called
   std::uint64_t fruitless_ = 0;             // batches that came since this rank began to wait
   std::size_t arrived_ = 0;                 // ranks at the cut or the end, at the first rank
   bool told_arrival_ = false;
   bool is_stated_ = false;  // nothing has changed since the last statement
   bool someone_waits_ = false;
-  WallClock::time_point last_meeting_ = WallClock::now();
+  WallClock::time_point last_global_round_ = WallClock::now();
   WallClock::time_point began_to_wait_;  // epoch: it does not wait
 };
 

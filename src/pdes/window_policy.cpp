@@ -1,6 +1,6 @@
 #include <utility>
 
-#include "meeting.hpp"
+#include "global_round.hpp"
 #include "tessera/pdes/sync_policy.hpp"
 
 namespace tessera::pdes {
@@ -9,12 +9,12 @@ namespace {
 class WindowPolicy final : public SyncPolicy {
  public:
   WindowPolicy(comm::Communicator& communicator, RegionDelays delays)
-      : communicator_(communicator), meeting_(communicator, std::move(delays.from)) {}
+      : communicator_(communicator), global_round_(communicator, std::move(delays.from)) {}
 
   RoundResult advance(Site& site, const RoundSums& sums) override {
-    Meeting::Counts none{};
-    const RoundResult result = meeting_.advance(site, sums, none);
-    counts_.batches = meeting_.batches_sent();
+    GlobalRound::Counts none{};
+    const RoundResult result = global_round_.advance(site, sums, none);
+    counts_.batches = global_round_.batches_sent();
     ++counts_.rounds;
     counts_.waits += communicator_.size() > 1 && !result.finished ? 1 : 0;
     return result;
@@ -22,7 +22,7 @@ class WindowPolicy final : public SyncPolicy {
 
  private:
   comm::Communicator& communicator_;
-  Meeting meeting_;
+  GlobalRound global_round_;
 };
 
 const Registration window_policy_registration(

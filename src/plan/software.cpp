@@ -13,7 +13,7 @@ using config::Member;
 const ChoiceKey<SharedOutBy> sharding_key{
     "software.sharding",
     {{"plain", SharedOutBy::plain}, {"fsdp2", SharedOutBy::fsdp2}},
-    "plain",
+    Software{}.sharding,
     "of memory, how what zero shares out is held: plain: weights beside the optimizer's, gathered "
     "where they are used; fsdp2: as PyTorch's fully_shard, in buffers and units of its own"};
 const Key<bool> compiled{"software.compiled", false,
@@ -52,7 +52,7 @@ const ChoiceKey<HostWaits> host_waits{
     {{"passes", HostWaits::passes},
      {"layers", HostWaits::layers},
      {"profiles", HostWaits::profiles}},
-    "passes",
+    Software{}.host_waits,
     "with machine.compute.issue, where the host waits for the device: where an iteration begins "
     "and for what comes from other stages, or before each layer of each pass as well, as where "
     "a framework takes the time of layers; profiles: the same, with collectives of tensor groups "

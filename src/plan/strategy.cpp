@@ -162,7 +162,7 @@ const ChoiceKey<Boundary> boundary{
      {"scattered", Boundary::scattered},
      {"broadcast", Boundary::broadcast},
      {"reduced", Boundary::reduced}},
-    "full",
+    Strategy{}.boundary,
     "full: each shard sends the whole boundary activation; scattered: its part, gathered again "
     "by the next stage; broadcast: adapters send it, and broadcast it in the next stage; "
     "reduced: adapters send sums over parts of the group, added up in the next stage"};
@@ -247,7 +247,7 @@ const ChoiceKey<Recompute> recompute{
      {"selective", Recompute::selective},
      {"full", Recompute::full},
      {"alternate", Recompute::alternate}},
-    "none",
+    Strategy{}.recompute,
     "none; selective: what is cheap for the memory it saves; full: all but the layers' inputs; "
     "alternate: all but these and the results of attention and of every other product"};
 const Key<bool> overlap_gradients{"overlap_gradients", false,
@@ -265,17 +265,17 @@ const Key<bool> overlap_passes{
 const ChoiceKey<SramAllocation> sram{
     "sram",
     {{"resident", SramAllocation::resident}, {"algorithm-1", SramAllocation::algorithm_1}},
-    "resident",
+    Strategy{}.sram,
     "resident: what is kept from pass to pass streams from DRAM where SRAM is too small; "
     "algorithm-1: as PALM's Algorithm 1, all operands of an operator"};
 const ChoiceKey<bool> capacity_key{"capacity",
                                    {{"check", true}, {"ignore", false}},
-                                   "check",
+                                   Strategy{}.check_capacity,
                                    "check, or ignore: run although SRAM and DRAM are too small"};
 const ChoiceKey<Aggregation> aggregation{
     "aggregation",
     {{"none", Aggregation::none}, {"tensor", Aggregation::tensor}, {"stage", Aggregation::stage}},
-    "none",
+    Strategy{}.aggregation,
     "none; tensor or stage: one tile stands for its group"};
 const NameKey tensor_algorithm{"collectives.tensor", algorithms_in_step, usual_algorithm,
                                "algorithm in tensor, context and expert groups, one that goes in "

@@ -26,13 +26,13 @@ const Key<Count> shard = counted_in(
 const ChoiceKey<ShardMembers> shard_members{
     "shard_members",
     {{"near", ShardMembers::near}, {"across", ShardMembers::across}},
-    "near",
+    Strategy{}.shard_members,
     "of shard: near, replicas that follow each other (a server); across, replicas with as many "
     "between them as there are groups (the same place of each server: a rail)"};
 const ChoiceKey<Prefetch> prefetch{
     "prefetch",
     {{"both", Prefetch::both}, {"forward", Prefetch::forward}, {"none", Prefetch::none}},
-    "both",
+    Strategy{}.prefetch,
     "of zero 3: passes that gather a layer's weights while the layer before is computed; both, "
     "forward, or none: a gather begins when that layer is over"};
 const Key<Count> prefetch_layers = counted_in(
@@ -44,7 +44,7 @@ const Key<Count> prefetch_layers = counted_in(
 const ChoiceKey<GatherUnit> gather{
     "gather",
     {{"layer", GatherUnit::layer}, {"operator", GatherUnit::operators}},
-    "layer",
+    Strategy{}.gather,
     "of zero 3: weights are gathered by layer (FSDP), or by operator (DeepSpeed's parameters), "
     "each "
     "in a collective of its own"};

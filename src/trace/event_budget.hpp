@@ -32,19 +32,19 @@ class EventBudget {
   // After the last offer. Not needed when fewer than `limit` events are to come.
   void settle() {
     if (offered_ > limit_) {
-      cut_ps_ = earliest_.front();
-      room_at_cut_ = static_cast<std::uint64_t>(
+      limit_ps_ = earliest_.front();
+      room_at_limit_ = static_cast<std::uint64_t>(
           std::count(earliest_.begin(), earliest_.end(), earliest_.front()));
     }
     earliest_ = {};
   }
 
   bool admit(std::int64_t start_ps) {
-    if (start_ps < cut_ps_) {
+    if (start_ps < limit_ps_) {
       return true;
     }
-    if (start_ps == cut_ps_ && room_at_cut_ > 0) {
-      --room_at_cut_;
+    if (start_ps == limit_ps_ && room_at_limit_ > 0) {
+      --room_at_limit_;
       return true;
     }
     ++left_out_;
@@ -53,17 +53,17 @@ class EventBudget {
 
   std::uint64_t left_out() const { return left_out_; }
   // All events that start before it are kept.
-  SimTime complete_until() const { return SimTime::from_ps(cut_ps_); }
+  SimTime complete_until() const { return SimTime::from_ps(limit_ps_); }
 
  private:
-  static constexpr std::int64_t no_cut = SimTime::never().ps();
+  static constexpr std::int64_t no_limit = SimTime::never().ps();
 
   std::uint64_t limit_;
   std::uint64_t offered_ = 0;
   std::uint64_t left_out_ = 0;
   std::vector<std::int64_t> earliest_;  // a heap, the latest in front
-  std::int64_t cut_ps_ = no_cut;
-  std::uint64_t room_at_cut_ = std::numeric_limits<std::uint64_t>::max();
+  std::int64_t limit_ps_ = no_limit;
+  std::uint64_t room_at_limit_ = std::numeric_limits<std::uint64_t>::max();
 };
 
 }  // namespace tessera::trace

@@ -20,9 +20,11 @@ struct TrainingKeys {
   config::RequiredKey<std::uint64_t> batch{
       "batch", "samples of one step over all replicas",
       config::between<std::uint64_t>(1, std::uint64_t{1} << 32)};
-  config::ChoiceKey<bool> training{
-      "mode", {{"training", true}, {"inference", false}}, "training", "training or inference"};
-  config::ChoiceKey<DataType> data_type{"data_type", config::data_types(), "fp16",
+  config::ChoiceKey<bool> training{"mode",
+                                   {{"training", true}, {"inference", false}},
+                                   Workload{}.training,
+                                   "training or inference"};
+  config::ChoiceKey<DataType> data_type{"data_type", config::data_types(), Workload{}.data_type,
                                         "of weights, activations and gradients"};
   config::ChoiceKey<Optimizer> optimizer{"optimizer",
                                          {{"adam", Optimizer::adam}, {"sgd", Optimizer::sgd}},
@@ -57,7 +59,7 @@ const TrainingKeys& training_keys() {
 
 // What an optimizer keeps of a parameter.
 struct OptimizerState {
-  Optimizer optimizer = Optimizer::adam;
+  Optimizer optimizer{};
   Bytes master;  // 0: the weight itself
   Bytes moment;  // of Adam each of two
 

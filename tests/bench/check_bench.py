@@ -86,7 +86,7 @@ def check_case(program, case):
                 run = report(program, words + ["--threads", threads, "--policy", policy])
                 assert run["ranks"] == int(threads) and run["remote_messages"] > 0, words
                 assert results(run) == results(both), (words, policy, threads)
-                # A meeting of `promise` first counts what is under way.
+                # A global round of `promise` first counts what is under way.
                 most = run["rounds"] * (2 if policy == "promise" else 1)
                 assert 0 < run["reductions"] <= most, (words, policy, threads)
                 assert policy != "window" or run["reductions"] == run["rounds"], (words, threads)

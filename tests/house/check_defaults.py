@@ -4,10 +4,11 @@
     check_defaults.py ROOT
     check_defaults.py --self-test
 
-A key whose default is a literal other than zero, false and nothing is read into a member of a type
-that has the same literal as its initialiser: then the default stands twice, and one of them can be
-changed without the other. The key takes it from the type (`Key{"burst", ChannelParameters{}.burst,
-...}`), or the member has no initialiser where reading fills it in any case. Where a key is read to is
+A key whose default is a literal other than zero, false and nothing, or one of its names, is read into
+a member of a type that has the same literal, or what that name stands for, as its initialiser: then
+the default stands twice, and one of them can be changed without the other. The key takes it from the
+type (`Key{"burst", ChannelParameters{}.burst, ...}`), or the member has no initialiser where reading
+fills it in any case. Where a key is read to is
 followed through assignments, initialisers in the order of members and config::Members; the check
 fails when it follows fewer than it did.
 """
@@ -24,6 +25,11 @@ OPENING, CLOSING = "({[", ")}]"
 KEY = re.compile(r"(?<![\w<])(?:config::)?(?:(Name)?Key)(?:<[^;\"{}()]*>)?\s+(\w+)\s*"
                  r"(?:=\s*(?:config::)?(?:of_cost|counted_in)\((?:\s*\"[^\"]*\",)?\s*(?:config::)?(?:Name)?Key"
                  r"(?:<[^;\"{}()]*>)?)?\s*[({]\s*\"([\w.\[\]]+)\"\s*,\s*")
+# One of some names, up to the list of them.
+CHOICE = re.compile(r"(?<!\w)(?:\w+::)*(?:ChoiceKey|WireKey)(?:<[^;\"{}()=]*>+)?\s+(\w+)\s*"
+                    r"(?:=\s*(?:config::)?(?:of_cost\()?\s*(?:config::)?ChoiceKey(?:<[^;\"{}()]*>+)?)?\s*[({]\s*"
+                    r"\"([\w.\[\]]+)\"\s*,\s*")
+ENUMERATOR = re.compile(r"(?:\w+::)*(\w+::\w+)$")
 STRUCT = re.compile(r"\b(?:struct|class)\s+(\w+)(?:\s+final)?(?:\s*:[^{;]*)?\s*\{")
 MEMBER = re.compile(r"^\s*((?:const\s+)?%s(?:<[^;=]*?>)?)\s+(\w+)\s*(?:=\s*([^;]+)|\{([^;}]*)\})?;" % WORD,
                     re.MULTILINE)
@@ -45,6 +51,24 @@ def literal(text):
         value = value.replace("'", "").rstrip("uUlL")
         return (text[:found.start(1)].rstrip("({"), float(value)) if float(value) != 0 else None
     return ("", value)
+
+
+def initial(text):
+    """As literal(), also of a name of an enumeration."""
+    found = ENUMERATOR.match(text.strip())
+    return ("", found.group(1)) if found else literal(text)
+
+
+def chosen(text, begin):
+    """What the default among choices that are listed there stands for; none: as literal()."""
+    choices, end = argument(text, begin)
+    usual = re.match(r"\s*\"([^\"]*)\"", text[end + 1:])
+    if not usual:
+        return None
+    if choices.endswith("data_types()"):
+        return ("", "DataType::" + usual.group(1))
+    named = re.search(r"\{\s*\"%s\"\s*,\s*([^{}]+?)\s*\}" % re.escape(usual.group(1)), choices)
+    return initial(named.group(1)) if named else None
 
 
 def argument(text, begin):
@@ -89,12 +113,15 @@ class Sources:
         for path, text in self.texts.items():
             holders = [(found.group(1), found.end(), found.end() + len(body_from(text, found.end())))
                        for found in STRUCT.finditer(text)]
-            for found in KEY.finditer(text):
-                usual = literal(argument(text, found.end())[0])
+            keys = [(found.start(), found.group(2), found.group(3), literal(argument(text, found.end())[0]))
+                    for found in KEY.finditer(text)]
+            keys += [(found.start(), found.group(1), found.group(2), chosen(text, found.end()))
+                     for found in CHOICE.finditer(text)]
+            for place, variable, name, usual in keys:
                 if usual is None:
                     continue
-                around = [name for name, begin, end in holders if begin <= found.start() < end]
-                yield path, around[-1] if around else None, found.group(2), found.group(3), usual
+                around = [holder for holder, begin, end in holders if begin <= place < end]
+                yield path, around[-1] if around else None, variable, name, usual
 
     def type_of(self, text, place, name):
         """As it is declared last before the place."""
@@ -187,7 +214,7 @@ def looked_through(texts):
             places = list(sources.member(of, member, reader))
             followed += len(places) > 0
             for place, kind, value in places:
-                of_member = literal(value) if value else None
+                of_member = initial(value) if value else None
                 if of_member and of_member[1] == usual[1] and (
                         usual[0] in ("", of_member[0]) or not of_member[0] or usual[0] == kind):
                     twice.append("%s: the default of '%s' is that of %s::%s (%s) written again; take it "

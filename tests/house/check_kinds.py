@@ -27,8 +27,8 @@ ALLOWED = {
     ("src/cli/commands/export.cpp", "chakra"): "a format of files",
     ("src/cli/commands/export.cpp", "tessera/workload/chakra/chakra.hpp"): "its writer",
     ("src/cli/commands/import.cpp", "tessera/onnx/description.hpp"): "the command reads models of ONNX",
-    ("src/cli/model_tables.hpp", "tessera/onnx/import.hpp"): "of that command",
-    ("src/cli/model_tables.hpp", "tessera/onnx/passes/optimize.hpp"): "of that command",
+    ("src/cli/tables/model_tables.hpp", "tessera/onnx/import.hpp"): "of that command",
+    ("src/cli/tables/model_tables.hpp", "tessera/onnx/passes/optimize.hpp"): "of that command",
     ("src/cli/commands/traffic.cpp", "tessera/sim/traffic/traffic.hpp"): "the command is of such files",
     ("src/cli/commands/traffic.cpp", "traffic"): "the command's name",
     ("src/cli/commands/report.cpp", "operators"): "an option: how many are shown",
@@ -37,8 +37,8 @@ ALLOWED = {
     ("src/sim/cuts/choose_cut.cpp", "tenants"): "a cutter",
     ("src/sim/cuts/of_plans.cpp", "traffic"): "a cutter",
     ("src/sim/cuts/plan_cuts.cpp", "traffic"): "a cutter",
-    ("src/sim/trace_attributes.cpp", "traffic"): "an attribute of traces",
-    ("src/sim/trace_attributes.cpp", "tenants"): "an attribute of traces",
+    ("src/sim/results/trace_attributes.cpp", "traffic"): "an attribute of traces",
+    ("src/sim/results/trace_attributes.cpp", "tenants"): "an attribute of traces",
 }
 
 
@@ -72,8 +72,8 @@ def self_test():
     names = names_of("kinds: onnx serving  # all\nlayouts: line\n")
     assert names == {"onnx", "serving"}, names
     text = '#include "serving/job.hpp"\n#include "jobs/tiles.hpp"\n// "onnx"\nf("onnx", "line", "an onnx");\n'
-    found = list(found_in([("src/sim/notes.cpp", text), ("src/sim/onnx/kind.cpp", text), ("src/plan/a.cpp", text)], names))
-    assert found == [("src/sim/notes.cpp", 1, "serving/job.hpp"), ("src/sim/notes.cpp", 4, "onnx")], found
+    found = list(found_in([("src/sim/notes/notes.cpp", text), ("src/sim/onnx/kind.cpp", text), ("src/plan/a.cpp", text)], names))
+    assert found == [("src/sim/notes/notes.cpp", 1, "serving/job.hpp"), ("src/sim/notes/notes.cpp", 4, "onnx")], found
     return 0
 
 

@@ -1,4 +1,4 @@
-// A run's state at a cut, in memory, and runs that go on from it on any number of ranks.
+// A run's state at a pause, in memory, and runs that go on from it on any number of ranks.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace tessera::testing {
 
 class KeptRun {
  public:
-  // In on_cut, on every rank of the run that is kept.
+  // In on_pause, on every rank of the run that is kept.
   void keep(const pdes::Engine& engine) {
     const std::scoped_lock lock(mutex_);
     for (std::uint32_t index = 0; index < engine.local_entities(); ++index) {
@@ -64,17 +64,17 @@ class KeptRun {
   std::vector<pdes::Event> pending_;
 };
 
-// Runs the engine of a rank to its end. With `kept` the run is kept at its first cut, where
+// Runs the engine of a rank to its end. With `kept` the run is kept at its first pause, where
 // `keep_more` is called as well, on every rank; with `from` it goes on from one. A Cut is what a
-// test keeps of a run: its KeptRun `run`, and the `time()` of cuts.
+// test keeps of a run: its KeptRun `run`, and the `time()` of pauses.
 template <class Cut, class KeepMore>
-void run_over_a_cut(pdes::Engine& engine, bool is_first_rank, Cut* kept, const Cut* from,
-                    const KeepMore& keep_more) {
+void run_over_a_pause(pdes::Engine& engine, bool is_first_rank, Cut* kept, const Cut* from,
+                      const KeepMore& keep_more) {
   pdes::EngineHooks hooks;
   bool is_kept = false;
   if (kept != nullptr) {
-    engine.set_cuts(kept->time());
-    hooks.on_cut = [&](SimTime) {
+    engine.set_pauses(kept->time());
+    hooks.on_pause = [&](SimTime) {
       if (!std::exchange(is_kept, true)) {
         kept->run.keep(engine);
         keep_more();

@@ -21,6 +21,7 @@
 // the types that keys have.
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <cstdint>
 #include <functional>
@@ -210,6 +211,14 @@ class ChoiceKey final : public Chosen {
       : Chosen(name, usual, help) {
     fill(choices);
   }
+  // The default is the name of what `usual` is, so that a type's own initialiser states it.
+  template <std::same_as<T> Usual>
+  ChoiceKey(const KeyName& name, std::initializer_list<std::pair<std::string_view, T>> choices,
+            const Usual& usual, std::string_view help)
+      : ChoiceKey(name, choices, name_of(choices, usual), help) {}
+  template <std::same_as<T> Usual>
+  ChoiceKey(const KeyName& name, const Choices& choices, const Usual& usual, std::string_view help)
+      : ChoiceKey(name, choices, name_of(choices, usual), help) {}
   T read(Section& section) const { return read(section, info_.default_value); }
   // With a default that the reader works out; the declared one is words then.
   T read(Section& section, std::string_view usual) const {
@@ -221,6 +230,10 @@ class ChoiceKey final : public Chosen {
   }
 
  private:
+  static std::string_view name_of(const auto& choices, const T& usual) {
+    const auto is_it = [&](const auto& choice) { return choice.second == usual; };
+    return std::find_if(choices.begin(), choices.end(), is_it)->first;
+  }
   void fill(const auto& choices) {
     for (const auto& [word, value] : choices) {
       add(word);

@@ -1,4 +1,4 @@
-// What a network takes and what it gives: the only meeting point with other components.
+// What a network takes and what it gives: the only point of contact with other components.
 #pragma once
 
 #include <array>

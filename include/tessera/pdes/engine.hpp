@@ -94,12 +94,12 @@ class Context {
 // Called between rounds.
 struct EngineHooks {
   std::function<bool()> stop_requested;        // true on any rank: end all ranks
-  std::function<bool()> checkpoint_requested;  // true on any rank: a cut on all ranks, then go on
+  std::function<bool()> checkpoint_requested;  // true on any rank: a pause on all ranks, then go on
   std::function<std::int64_t()> work_done;     // the models' measure of progress, this rank
   std::function<void(const RoundResult&)> on_round;
-  // Called on every rank at a cut: every event before `cut` was handled on all ranks, none after
-  // it, and none is in flight. A requested stop makes a cut first when this is set.
-  std::function<void(SimTime cut)> on_cut;
+  // Called on every rank at a pause: every event before `pause` was handled on all ranks, none
+  // after it, and none is in flight. A requested stop makes a pause first when this is set.
+  std::function<void(SimTime pause)> on_pause;
 };
 
 // Hears of every event as it is handled; for measuring a model's load.
@@ -129,9 +129,9 @@ class Engine {
   // is rounded up to whole windows, so that boundaries do not depend on the partition.
   void set_boundaries(SimTime period, std::uint32_t doubling);
 
-  // Makes a cut (see EngineHooks::on_cut) each time simulated time has passed another `period`,
+  // Makes a pause (see EngineHooks::on_pause) each time simulated time has passed another `period`,
   // rounded up to whole windows. The same on all ranks.
-  void set_cuts(SimTime period);
+  void set_pauses(SimTime period);
 
   // Not owned; null for none.
   void observe(EventObserver* observer) { observer_ = observer; }
@@ -139,7 +139,7 @@ class Engine {
   // Runs to the end: until no rank has an event (returns true) or a stop was requested (false).
   bool run(const EngineHooks& hooks = {});
 
-  // The engine's part of a checkpoint, during on_cut: the entity at `index` with its components'
+  // The engine's part of a checkpoint, during on_pause: the entity at `index` with its components'
   // state, what belongs to the rank as a whole, and the pending events with entity numbers as
   // targets.
   void save(std::uint32_t index, StateWriter& writer) const;
@@ -196,9 +196,9 @@ class Engine {
   void arrive(std::span<const Event> events);
   Outlook outlook(std::uint32_t rank, SimTime wanted);
   void run_windows(SimTime bound);
-  void request_cut();
-  void make_cut(const EngineHooks& hooks, SimTime global_next);
-  void move_periodic_cut(SimTime time);
+  void request_pause();
+  void make_pause(const EngineHooks& hooks, SimTime global_next);
+  void move_periodic_pause(SimTime time);
   void run_window(WindowNumber window);
   EventChunk* run_list(const Calendar::List& list);
   void run_dense(const Calendar::List& list, std::size_t events);
@@ -258,10 +258,10 @@ class Engine {
   SimTime next_boundary_ = SimTime::never();
   std::uint32_t boundary_doubling_ = 0;
   std::uint32_t boundaries_passed_ = 0;  // since the last doubling
-  SimTime cut_period_ = SimTime::never();
-  SimTime periodic_cut_ = SimTime::never();
-  SimTime requested_cut_ = SimTime::never();
-  SimTime cut_ = SimTime::never();  // no event from here on is handled before the cut is made
+  SimTime pause_period_ = SimTime::never();
+  SimTime periodic_pause_ = SimTime::never();
+  SimTime requested_pause_ = SimTime::never();
+  SimTime pause_ = SimTime::never();  // no event from here on is handled before the pause is made
   bool restored_ = false;
   EventObserver* observer_ = nullptr;
   EngineStatistics statistics_;

@@ -123,14 +123,14 @@ std::unique_ptr<SyncPolicy> make_null_message_policy(comm::Communicator& communi
 // rank is the shortest path to it, from the A of all ranks, with the T as lengths: ranks never
 // creep towards an event in the far future by turns (the null-message problem), nor do circles of
 // them. Beyond 32 ranks a rank tells of itself to neighbours only. In circles of regions one that
-// hears often without getting further then calls all ranks to a meeting, where the least of all A
-// is a bound for everybody.
+// hears often without getting further then calls all ranks to a global round, where the least of
+// all A is a bound for everybody.
 //
 // Messages: batches go out when a rank has run a stretch and has events, when another one waits and
 // may now go on, and when the rank itself has to wait; those that sleep wake only when they can go
-// on. Nobody stops for others while it has work below its bound. Meetings, of all ranks, are called
-// by a rank that has a request, by the first rank ten times a second to tell of progress, and when
-// all ranks have come to a cut or to the end.
+// on. Nobody stops for others while it has work below its bound. Global rounds, of all ranks, are
+// called by a rank that has a request, by the first rank ten times a second to tell of progress,
+// and when all ranks have come to a cut or to the end.
 //
 // A statement that does not hold is a defect: InternalError that names the model, the entity and
 // both times, at the sender or at the receiver.

@@ -1,7 +1,7 @@
 #include <iostream>
 
-#include "rate_options.hpp"
-#include "signals.hpp"
+#include "options/rate_options.hpp"
+#include "process/signals.hpp"
 #include "tessera/cli/commands.hpp"
 #include "tessera/cli/options.hpp"
 #include "tessera/explore/capacity.hpp"

@@ -3,8 +3,8 @@
 #include <iostream>
 #include <limits>
 
-#include "check_json.hpp"
-#include "cut_options.hpp"
+#include "options/cut_options.hpp"
+#include "tables/check_json.hpp"
 #include "tessera/cli/commands.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/sim/cuts/cuts.hpp"

@@ -5,7 +5,7 @@
 #include <iostream>
 #include <map>
 
-#include "command_tables.hpp"
+#include "tables/command_tables.hpp"
 #include "tessera/cli/commands.hpp"
 #include "tessera/core/text.hpp"
 

@@ -2,8 +2,8 @@
 #include <utility>
 
 #include "migrate.hpp"
-#include "model_json.hpp"
-#include "model_tables.hpp"
+#include "tables/model_json.hpp"
+#include "tables/model_tables.hpp"
 #include "tessera/cli/commands.hpp"
 #include "tessera/cli/options.hpp"
 #include "tessera/core/error.hpp"

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <iostream>
 
-#include "command_tables.hpp"
+#include "tables/command_tables.hpp"
 #include "tessera/cli/commands.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/core/version.hpp"

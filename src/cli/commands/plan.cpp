@@ -4,9 +4,9 @@
 #include <string>
 #include <utility>
 
+#include "options/rate_options.hpp"
 #include "output_file.hpp"
-#include "rate_options.hpp"
-#include "signals.hpp"
+#include "process/signals.hpp"
 #include "tessera/cli/commands.hpp"
 #include "tessera/cli/options.hpp"
 #include "tessera/core/error.hpp"

@@ -4,11 +4,12 @@
 #include <limits>
 #include <optional>
 
-#include "checkpoint_times.hpp"
-#include "cut_options.hpp"
-#include "log.hpp"
-#include "progress.hpp"
-#include "signals.hpp"
+#include "options/cut_options.hpp"
+#include "process/checkpoint_times.hpp"
+#include "process/log.hpp"
+#include "process/progress.hpp"
+#include "process/signals.hpp"
+#include "process/watchdog.hpp"
 #include "tessera/cli/commands.hpp"
 #include "tessera/comm/delayed.hpp"
 #include "tessera/comm/first_rank.hpp"
@@ -19,7 +20,6 @@
 #include "tessera/trace/folder_lock.hpp"
 #include "tessera/trace/run_folder.hpp"
 #include "tessera/trace/summary.hpp"
-#include "watchdog.hpp"
 
 namespace tessera::cli {
 namespace {

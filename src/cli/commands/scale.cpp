@@ -6,9 +6,9 @@
 #include <optional>
 #include <utility>
 
-#include "cut_options.hpp"
+#include "options/cut_options.hpp"
 #include "output_file.hpp"
-#include "signals.hpp"
+#include "process/signals.hpp"
 #include "tessera/cli/commands.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/sim/scaling/scaling.hpp"

@@ -2,7 +2,7 @@
 #include <iostream>
 
 #include "output_file.hpp"
-#include "signals.hpp"
+#include "process/signals.hpp"
 #include "tessera/cli/commands.hpp"
 #include "tessera/cli/options.hpp"
 #include "tessera/core/error.hpp"

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "bells.hpp"
-#include "meeting.hpp"
 #include "mpi/support.hpp"
 #include "mpi/transport.hpp"
+#include "node_reduction.hpp"
 #include "reduction.hpp"
 #include "scheduling.hpp"
 #include "tessera/core/error.hpp"
@@ -48,7 +48,7 @@ class MpiCommunicator final : public Communicator {
   MpiCommunicator(MPI_Comm ranks, std::shared_ptr<Bells> bells)
       : transport_(ranks, std::move(bells)) {
     if (transport_.near() && size() > 1) {
-      meeting_ = std::make_unique<Meeting>(transport_.communicator());
+      reduction_ = std::make_unique<NodeReduction>(transport_.communicator());
     }
   }
 
@@ -131,7 +131,7 @@ class MpiCommunicator final : public Communicator {
 
   template <class T, class Operation>
   void all_reduce(std::span<T> values, Operation operation) {
-    if (meeting_ && meeting_->possible() && values.size_bytes() <= Meeting::capacity) {
+    if (reduction_ && reduction_->possible() && values.size_bytes() <= NodeReduction::capacity) {
       meet(values, operation);
     } else {
       reduce_by_messages(values, operation);
@@ -143,15 +143,15 @@ class MpiCommunicator final : public Communicator {
   void reduce_by_messages(std::span<T> values, Operation operation);
 
   MpiTransport transport_;
-  std::unique_ptr<Meeting> meeting_;  // if all ranks are on one machine
-  std::uint64_t round_ = 0;           // rounds ended so far
-  std::vector<int> to_ring_;          // those who got batches in this round
-  std::vector<std::byte> others_;     // values of a reduction, from another rank
+  std::unique_ptr<NodeReduction> reduction_;  // if all ranks are on one machine
+  std::uint64_t round_ = 0;                   // rounds ended so far
+  std::vector<int> to_ring_;                  // those who got batches in this round
+  std::vector<std::byte> others_;             // values of a reduction, from another rank
 };
 
 template <class T, class Operation>
 void MpiCommunicator::meet(std::span<T> values, Operation operation) {
-  if (meeting_->come(std::span<const T>(values), operation)) {
+  if (reduction_->come(std::span<const T>(values), operation)) {
     for (int other = 0; other < size(); ++other) {
       if (other != rank()) {
         transport_.ring(other);
@@ -165,10 +165,10 @@ void MpiCommunicator::meet(std::span<T> values, Operation operation) {
       if (++tests % tests_to_progress == 0) {
         transport_.progress();
       }
-      return meeting_->complete();
+      return reduction_->complete();
     });
   }
-  meeting_->leave(std::as_writable_bytes(values));
+  reduction_->leave(std::as_writable_bytes(values));
 }
 
 // Recursive doubling: after k steps each rank has the result of 2^k. Of a number of ranks that is

@@ -2,7 +2,7 @@
 
 namespace tessera::executor {
 
-std::vector<Balance> balances_of(const ServedTenant& tenant, const ServingCounts& asked,
+std::vector<Balance> balances_of(const ServiceSettings& tenant, const ServingCounts& asked,
                                  const Service& given, const serving::BatchCounts& batches,
                                  const ClassSums& of_classes) {
   const std::string of = "of tenant " + tenant.name + ", ";

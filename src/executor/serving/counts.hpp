@@ -46,7 +46,7 @@ struct ClassSums {
 };
 
 // Of one tenant; the same list wherever it is asked for.
-std::vector<Balance> balances_of(const ServedTenant& tenant, const ServingCounts& asked,
+std::vector<Balance> balances_of(const ServiceSettings& tenant, const ServingCounts& asked,
                                  const Service& given, const serving::BatchCounts& batches,
                                  const ClassSums& of_classes);
 

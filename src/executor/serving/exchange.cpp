@@ -18,7 +18,7 @@ Bytes at_least_one(Bytes bytes) {
   return std::max(bytes, Bytes(1));
 }
 
-std::uint32_t unit_of(const ServedTenant& tenant, std::uint32_t npu) {
+std::uint32_t unit_of(const ServiceSettings& tenant, std::uint32_t npu) {
   return static_cast<std::uint32_t>(std::find(tenant.npus.begin(), tenant.npus.end(), npu) -
                                     tenant.npus.begin());
 }
@@ -33,7 +33,7 @@ class ServingExchanges::Actions final : public collective::RunActions {
 
   void send(std::uint32_t /*dimension*/, collective::Member member,
             const collective::StepName& name, Bytes bytes) override {
-    const ServedTenant& tenant = all_.tenant_of(part_.number);
+    const ServiceSettings& tenant = all_.tenant_of(part_.number);
     const std::uint32_t unit = all_.exchange_of(part_.number).first + member;
     ensure(name.step < hand_on_tag, "more steps of an all-reduce than tags tell apart");
     ExchangeOf of = part_.of;
@@ -58,7 +58,7 @@ class ServingExchanges::Actions final : public collective::RunActions {
   const Part& part_;
 };
 
-const ServedTenant& ServingExchanges::tenant_of(std::uint64_t number) const {
+const ServiceSettings& ServingExchanges::tenant_of(std::uint64_t number) const {
   return work_.tenants[OperatorName::from(number).tenant];
 }
 
@@ -84,7 +84,7 @@ bool ServingExchanges::begin(pdes::Context& context, const CorePlace& core, cons
                              std::uint64_t number) {
   const Exchange exchange = exchange_of(number);
   if (!exchange.collective) {
-    const ServedTenant& tenant = tenant_of(number);
+    const ServiceSettings& tenant = tenant_of(number);
     const std::uint32_t next = unit_of(tenant, core.npu) + exchange.units;
     send_data(context, setup_, work_.npus[tenant.npus[next]][core.place],
               at_least_one(collective::chunk_bytes(exchange.bytes, work_.cores(), core.place)),

@@ -53,7 +53,7 @@ class ServingExchanges {
     friend bool operator==(const Message&, const Message&) = default;
   };
 
-  const ServedTenant& tenant_of(std::uint64_t number) const;
+  const ServiceSettings& tenant_of(std::uint64_t number) const;
   serving::Exchange exchange_of(std::uint64_t number) const;
   Part part_of(const CorePlace& core, const ExchangeOf& of, std::uint64_t number) const;
   bool take_early(const Message& message);

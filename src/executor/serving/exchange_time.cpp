@@ -84,7 +84,7 @@ class ExchangeRun {
   }
 
   const ServingWork& work_;
-  const ServedTenant& tenant_;
+  const ServiceSettings& tenant_;
   const serving::Exchange& exchange_;
   IdlePorts ports_;
   std::vector<Unit> units_;

@@ -157,7 +157,7 @@ class ServingExecutor final : public Executor, public FindsFlops {
   std::vector<Balance> balances() const override {
     std::vector<Balance> all;
     for (std::size_t i = 0; i < work_.tenants.size(); ++i) {
-      const ServedTenant& tenant = work_.tenants[i];
+      const ServiceSettings& tenant = work_.tenants[i];
       const std::vector<Balance> some =
           host_ ? host_->balances(i) : balances_of(tenant, {}, {}, {}, {});
       all.insert(all.end(), some.begin(), some.end());

@@ -7,7 +7,7 @@
 namespace tessera::executor {
 namespace {
 
-EntityId memory_of(const ServedTenant& tenant, std::uint32_t npu) {
+EntityId memory_of(const ServiceSettings& tenant, std::uint32_t npu) {
   const auto unit = std::find(tenant.npus.begin(), tenant.npus.end(), npu) - tenant.npus.begin();
   return tenant.behind[static_cast<std::size_t>(unit)];
 }
@@ -37,7 +37,7 @@ bool go_on_moving(pdes::Context& context, const ServingSetup& setup, std::uint16
   };
   switch (move.stage) {
     case MoveOf::Stage::told: {
-      const ServedTenant& tenant = setup.work.tenants[move.tenant];
+      const ServiceSettings& tenant = setup.work.tenants[move.tenant];
       if (!tenant.behind.empty()) {
         move.stage = MoveOf::Stage::asked;
         send(memory_of(tenant, core->place.npu), move.out);

@@ -7,7 +7,7 @@ namespace tessera::executor {
 
 NpuUse::NpuUse(const ServingWork& work)
     : tenants_(work.tenants.size()), tenants_of_(work.npus.size()) {
-  for (const ServedTenant& tenant : work.tenants) {
+  for (const ServiceSettings& tenant : work.tenants) {
     for (const std::uint32_t npu : tenant.npus) {
       ++tenants_of_[npu];
     }

@@ -25,7 +25,7 @@ constexpr Resumption at_input{Resumption::Kind::input, SimTime::zero()};
 // As many of a tenant on one tile as may be under way at a time.
 std::uint32_t steps_at(const ServingWork& work, std::uint32_t npu) {
   std::uint32_t steps = 0;
-  for (const ServedTenant& tenant : work.tenants) {
+  for (const ServiceSettings& tenant : work.tenants) {
     const bool is_there =
         std::find(tenant.npus.begin(), tenant.npus.end(), npu) != tenant.npus.end();
     steps += is_there ? tenant.batching.in_flight : 0;
@@ -35,8 +35,8 @@ std::uint32_t steps_at(const ServingWork& work, std::uint32_t npu) {
 
 bool shares_tiles(const ServingWork& work) {
   for (std::uint32_t npu = 0; npu < work.npus.size(); ++npu) {
-    const auto tenants =
-        std::count_if(work.tenants.begin(), work.tenants.end(), [npu](const ServedTenant& tenant) {
+    const auto tenants = std::count_if(
+        work.tenants.begin(), work.tenants.end(), [npu](const ServiceSettings& tenant) {
           return std::find(tenant.npus.begin(), tenant.npus.end(), npu) != tenant.npus.end();
         });
     if (tenants > 1) {
@@ -60,7 +60,7 @@ ServingOutlook::ServingOutlook(const ServingSetup& setup, std::span<const std::u
       prepares_(!shares_tiles(setup.work) && setup.work.policy()->begins_at_once()),
       is_silent_(setup.work.whole_steps &&
                  std::none_of(setup.work.tenants.begin(), setup.work.tenants.end(),
-                              [](const ServedTenant& tenant) { return tenant.prefill > 0; })) {}
+                              [](const ServiceSettings& tenant) { return tenant.prefill > 0; })) {}
 
 void ServingOutlook::watch_all() {
   for (std::uint32_t index = 0; index < core_of_.size(); ++index) {
@@ -94,7 +94,7 @@ void ServingOutlook::watch_tile(std::uint32_t index, const ServingCore& core) {
   }
   bool sends = !ways.heard.empty();
   for (std::uint32_t number = 0; number < work_.tenants.size() && !is_silent_; ++number) {
-    const ServedTenant& tenant = work_.tenants[number];
+    const ServiceSettings& tenant = work_.tenants[number];
     const auto found = std::find(tenant.npus.begin(), tenant.npus.end(), core.place.npu);
     if (found != tenant.npus.end()) {
       ways.units.push_back(
@@ -106,7 +106,7 @@ void ServingOutlook::watch_tile(std::uint32_t index, const ServingCore& core) {
   if (index == host_index_) {
     ways.told.resize(work_.tenants.size());
     for (std::uint32_t number = 0; number < work_.tenants.size(); ++number) {
-      const ServedTenant& tenant = work_.tenants[number];
+      const ServiceSettings& tenant = work_.tenants[number];
       for (std::uint32_t unit = 0; unit < tenant.npus.size(); ++unit) {
         add_exit(ways.told[tenant.lead], own, node_of(number, unit));
       }
@@ -119,8 +119,8 @@ void ServingOutlook::watch_tile(std::uint32_t index, const ServingCore& core) {
   }
 }
 
-ServingOutlook::UnitWays ServingOutlook::ways_of(const ServedTenant& tenant, std::uint32_t number,
-                                                 std::uint32_t unit) const {
+ServingOutlook::UnitWays ServingOutlook::ways_of(const ServiceSettings& tenant,
+                                                 std::uint32_t number, std::uint32_t unit) const {
   UnitWays ways{number, unit, {}, {}, {}};
   const EntityId own = node_of(number, unit);
   visit_walks(tenant, unit, [&](const serving::Walk& walk) {
@@ -254,7 +254,7 @@ void ServingOutlook::tell_from_host(std::uint32_t index, const Regions& regions)
 
 // One that gets keys and values of others tells the host when they are there.
 void ServingOutlook::tell_taking_over(std::uint32_t index, const UnitWays& unit) {
-  const ServedTenant& tenant = work_.tenants[unit.tenant];
+  const ServiceSettings& tenant = work_.tenants[unit.tenant];
   const Regions& heard = ways_[telling()].heard;
   if (tenant.prefill == 0 || work_.prefills(unit.tenant) || heard.empty()) {
     return;
@@ -273,7 +273,7 @@ void ServingOutlook::tell_taking_over(std::uint32_t index, const UnitWays& unit)
 template <class Visit>
 void ServingOutlook::visit_resumptions(std::uint32_t index, const ServingCore& core,
                                        const Walking& walking, const Visit& visit) {
-  const ServedTenant& tenant = work_.tenants[walking.tenant];
+  const ServiceSettings& tenant = work_.tenants[walking.tenant];
   const serving::Walk& walk = walks_.walk_of(walking);
   const WalkPart& part = walk[walking.at];
   switch (part.kind) {
@@ -335,7 +335,7 @@ void ServingOutlook::tell_walk(std::uint32_t index, const ServingCore& core,
 void ServingOutlook::add_leads(const Resumption& resumption, bool prepares) {
   const Ways& ways = ways_[telling()];
   SimTime least = SimTime::never();
-  for (const ServedTenant& tenant : work_.tenants) {
+  for (const ServiceSettings& tenant : work_.tenants) {
     least = std::min(least, tenant.prefill > 0 ? SimTime::zero() : tenant.host);
   }
   for (const Regions& regions : ways.told) {
@@ -402,7 +402,7 @@ std::optional<Resumption> ServingOutlook::end_of_slot(std::uint32_t index, std::
       coming_from_others += setup().regions->is_here(known.source) ? 0 : 1;
     }
   });
-  const ServedTenant& served = work_.tenants[tenant];
+  const ServiceSettings& served = work_.tenants[tenant];
   for (std::uint32_t unit = 0; unit < served.npus.size(); ++unit) {
     if (const auto end = end_at_tile(node_of(tenant, unit), slot)) {
       take(*end);

@@ -70,7 +70,7 @@ class ServingOutlook final : public WatchedOutlook {
   };
 
   void watch_tile(std::uint32_t index, const ServingCore& core);
-  UnitWays ways_of(const ServedTenant& tenant, std::uint32_t number, std::uint32_t unit) const;
+  UnitWays ways_of(const ServiceSettings& tenant, std::uint32_t number, std::uint32_t unit) const;
   EntityId node_of(std::uint32_t tenant, std::uint32_t unit) const;
   const UnitWays& unit_ways(std::uint32_t tenant) const;
 

@@ -8,11 +8,11 @@ namespace tessera::executor {
 
 using serving::WalkPart;
 
-serving::Exchange exchange_of(const ServedTenant& tenant, const WalkPart& part) {
+serving::Exchange exchange_of(const ServiceSettings& tenant, const WalkPart& part) {
   return tenant.model->exchange(part.op, 1);
 }
 
-void visit_walks(const ServedTenant& tenant, std::uint32_t unit,
+void visit_walks(const ServiceSettings& tenant, std::uint32_t unit,
                  const std::function<void(const serving::Walk&)>& visit) {
   for (const std::uint64_t emitting : {0U, 1U}) {
     serving::StepSizes sizes;
@@ -24,13 +24,13 @@ void visit_walks(const ServedTenant& tenant, std::uint32_t unit,
 
 namespace {
 
-EntityId node_of(const ServingWork& work, const ServedTenant& tenant, std::uint32_t unit) {
+EntityId node_of(const ServingWork& work, const ServiceSettings& tenant, std::uint32_t unit) {
   return work.npus[tenant.npus[unit]].front();
 }
 
 // Whom a unit sends to in a step.
 template <class Visit>
-void visit_receivers(const ServingWork& work, const ServedTenant& tenant, std::uint32_t unit,
+void visit_receivers(const ServingWork& work, const ServiceSettings& tenant, std::uint32_t unit,
                      const Visit& visit) {
   visit_walks(tenant, unit, [&](const serving::Walk& walk) {
     for (const WalkPart& part : walk) {
@@ -55,7 +55,7 @@ void visit_receivers(const ServingWork& work, const ServedTenant& tenant, std::u
 
 bool serving_promises(const ServingWork& work) {
   return work.on_tiles &&
-         std::none_of(work.tenants.begin(), work.tenants.end(), [](const ServedTenant& tenant) {
+         std::none_of(work.tenants.begin(), work.tenants.end(), [](const ServiceSettings& tenant) {
            return tenant.tier || tenant.batching.adapter_slots > 0 || !tenant.of_language ||
                   tenant.streams_weights || tenant.streams_cache;
          });
@@ -64,7 +64,7 @@ bool serving_promises(const ServingWork& work) {
 void visit_serving_pairs(const ServingWork& work,
                          const std::function<void(EntityId from, EntityId to)>& visit) {
   for (std::uint32_t number = 0; number < work.tenants.size(); ++number) {
-    const ServedTenant& tenant = work.tenants[number];
+    const ServiceSettings& tenant = work.tenants[number];
     const auto units = static_cast<std::uint32_t>(tenant.npus.size());
     for (std::uint32_t unit = 0; unit < units; ++unit) {
       const EntityId own = node_of(work, tenant, unit);

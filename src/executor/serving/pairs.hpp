@@ -9,10 +9,10 @@
 namespace tessera::executor {
 
 // Units that exchange data with each other in a part of a step.
-serving::Exchange exchange_of(const ServedTenant& tenant, const serving::WalkPart& part);
+serving::Exchange exchange_of(const ServiceSettings& tenant, const serving::WalkPart& part);
 
 // All walks that a unit may have, by what is in a step.
-void visit_walks(const ServedTenant& tenant, std::uint32_t unit,
+void visit_walks(const ServiceSettings& tenant, std::uint32_t unit,
                  const std::function<void(const serving::Walk&)>& visit);
 
 }  // namespace tessera::executor

@@ -36,7 +36,7 @@ void serve_first(Service& service, SimTime first, const Targets& targets) {
 }
 
 void serve(Service& service, const ServedTimes& times, std::uint32_t samples,
-           const ServedTenant& tenant, const Targets& targets, bool with_first) {
+           const ServiceSettings& tenant, const Targets& targets, bool with_first) {
   ++service.served;
   service.samples += samples;
   service.latency.add(ps(times.whole));

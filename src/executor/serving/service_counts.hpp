@@ -23,7 +23,7 @@ void give_token(Service& service, SimTime now, std::optional<SimTime> since,
 void serve_first(Service& service, SimTime first, const Targets& targets);
 // `targets`: of the request. `with_first`: no other one has said how long the first token took.
 void serve(Service& service, const ServedTimes& times, std::uint32_t samples,
-           const ServedTenant& tenant, const Targets& targets, bool with_first);
+           const ServiceSettings& tenant, const Targets& targets, bool with_first);
 
 void save(const Service& service, pdes::StateWriter& writer);
 void restore(Service& service, pdes::StateReader& reader);

@@ -5,7 +5,7 @@ namespace tessera::executor {
 const OperatorTime& OperatorTimes::of(std::uint32_t tenant, std::uint32_t op,
                                       const serving::StepSizes& sizes, EntityId node) {
   const machine::Machine& machine = setup_.machine;
-  const ServedTenant& served = setup_.work.tenants[tenant];
+  const ServiceSettings& served = setup_.work.tenants[tenant];
   const serving::TileModel& model = *served.model->on_tiles();
   const std::uint16_t type =
       machine.types.empty() ? std::uint16_t{0} : machine.type_of[node.value()];
@@ -22,7 +22,7 @@ const OperatorTime& OperatorTimes::of(std::uint32_t tenant, std::uint32_t op,
 
 OperatorTime OperatorTimes::once(std::uint32_t tenant, std::uint32_t op,
                                  const serving::StepSizes& sizes, EntityId node) const {
-  const ServedTenant& served = setup_.work.tenants[tenant];
+  const ServiceSettings& served = setup_.work.tenants[tenant];
   const machine::Tile& tile = setup_.machine.tile_of(node);
   const serving::TileOperation made = served.model->on_tiles()->operation(op, sizes);
   OperatorTime known;

@@ -52,7 +52,8 @@ bool WholeSteps::are_alike(std::uint32_t tenant) const {
   return true;
 }
 
-WholeSteps::Repeated WholeSteps::operator_of(const ServedTenant& served, std::uint32_t op) const {
+WholeSteps::Repeated WholeSteps::operator_of(const ServiceSettings& served,
+                                             std::uint32_t op) const {
   // Nothing is zero.
   const StepSizes all{3, 2, 1, 5, 1, 7, 11, 1, 6, 1, 6, 1, 2, 3, {4, 6, 10, 5, 1, 5}, 1, 4, 8};
   StepSizes needed = served.model->on_tiles()->needed(op, all);
@@ -64,7 +65,7 @@ WholeSteps::Repeated WholeSteps::operator_of(const ServedTenant& served, std::ui
   return made;
 }
 
-void WholeSteps::add_piece(const ServedTenant& served, const Piece& piece, Plan& plan) const {
+void WholeSteps::add_piece(const ServiceSettings& served, const Piece& piece, Plan& plan) const {
   const auto kind = [&](std::uint32_t op) { return served.model->kind_of(op); };
   const auto is_same = [&](const Piece& other) {
     return other.exchanges == piece.exchanges && kind(other.exchange) == kind(piece.exchange) &&
@@ -99,7 +100,7 @@ const WholeSteps::Plan& WholeSteps::plan_of(std::uint32_t tenant, const StepSize
   if (!is_new) {
     return plan;
   }
-  const ServedTenant& served = setup_.work.tenants[tenant];
+  const ServiceSettings& served = setup_.work.tenants[tenant];
   Piece piece;
   for (const WalkPart& part : served.model->on_tiles()->walk(0, sizes)) {
     if (part.kind == WalkPart::Kind::collective) {
@@ -145,7 +146,7 @@ WholeSteps::Done WholeSteps::work_of(std::uint32_t tenant, std::uint32_t unit,
 // By as many messages a unit as a walk is told by, unit after unit.
 void WholeSteps::be_told(std::uint32_t tenant, IdlePorts& ports, WholeStep& step) const {
   const ServingWork& work = setup_.work;
-  const ServedTenant& served = work.tenants[tenant];
+  const ServiceSettings& served = work.tenants[tenant];
   const std::size_t messages =
       2 + serving_size_kinds.size() +
       static_cast<std::size_t>(std::popcount(served.model->on_tiles()->more_words()));
@@ -171,7 +172,7 @@ void WholeSteps::exchange(std::uint32_t tenant, const serving::Exchange& exchang
 
 WholeStep WholeSteps::add_up(std::uint32_t tenant, const Plan& plan, const StepSizes& sizes,
                              bool all) {
-  const ServedTenant& served = setup_.work.tenants[tenant];
+  const ServiceSettings& served = setup_.work.tenants[tenant];
   const auto units = static_cast<std::uint32_t>(served.npus.size());
   WholeStep step;
   step.busy.resize(units);

@@ -81,8 +81,8 @@ class WholeSteps {
   };
 
   const Plan& plan_of(std::uint32_t tenant, const serving::StepSizes& sizes);
-  void add_piece(const ServedTenant& served, const Piece& piece, Plan& plan) const;
-  Repeated operator_of(const ServedTenant& served, std::uint32_t op) const;
+  void add_piece(const ServiceSettings& served, const Piece& piece, Plan& plan) const;
+  Repeated operator_of(const ServiceSettings& served, std::uint32_t op) const;
   // `all`: also operators that depend on more than tokens.
   WholeStep add_up(std::uint32_t tenant, const Plan& plan, const serving::StepSizes& sizes,
                    bool all);

@@ -32,7 +32,7 @@ namespace {
 class TenantOperators final : public npu::OperatorSource {
  public:
   explicit TenantOperators(const ServingWork& work) : work_(work), end_(work.first_address) {
-    for (const ServedTenant& tenant : work_.tenants) {
+    for (const ServiceSettings& tenant : work_.tenants) {
       begins_.push_back(end_);
       end_ += tenant.model->memory_end();
     }
@@ -79,7 +79,7 @@ class TenantOperators final : public npu::OperatorSource {
 
 std::uint64_t bytes_of_operands(const ServingWork& work) {
   std::uint64_t sum = 0;
-  for (const ServedTenant& tenant : work.tenants) {
+  for (const ServiceSettings& tenant : work.tenants) {
     sum += tenant.model->memory_end();
   }
   return sum;

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <utility>
 
-#include "line_fields.hpp"
+#include "sweep/line_fields.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/plan/schedule/schedule.hpp"

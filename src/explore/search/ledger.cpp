@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "line_fields.hpp"
 #include "search/proposal_line.hpp"
+#include "sweep/line_fields.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/trace/json_text.hpp"

@@ -1,6 +1,6 @@
 #include "search/proposal_line.hpp"
 
-#include "line_fields.hpp"
+#include "sweep/line_fields.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"
 

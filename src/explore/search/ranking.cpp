@@ -4,9 +4,9 @@
 #include <charconv>
 #include <limits>
 
-#include "line_fields.hpp"
 #include "search/proposal_line.hpp"
 #include "spread.hpp"
+#include "sweep/line_fields.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"
 

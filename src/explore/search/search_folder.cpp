@@ -5,7 +5,7 @@
 #include <fstream>
 #include <utility>
 
-#include "line_fields.hpp"
+#include "sweep/line_fields.hpp"
 #include "tessera/comm/first_rank.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/trace/run_folder.hpp"

@@ -35,7 +35,7 @@ const config::ChoiceKey<RouteLength> route_length{
     {{"latency", RouteLength::latency},
      {"hops", RouteLength::hops},
      {"bandwidth", RouteLength::bandwidth}},
-    "latency",
+    RouteRule{}.by,
     "what makes a way short: latency, hops, or bandwidth (the sum of 1 / bandwidth)"};
 const config::ChoiceKey<bool> through_ends{
     "ways.through",

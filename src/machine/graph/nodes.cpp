@@ -34,7 +34,7 @@ struct NodeKeys {
   config::ChoiceKey<NodeRole> role{
       "nodes.NAME.kind",
       {{"tile", NodeRole::tile}, {"switch", NodeRole::switching}, {"memory", NodeRole::memory}},
-      "tile",
+      NodeGroup{}.role,
       "tile (executes programs), switch or memory"};
   config::OtherKey part{"nodes.NAME.template", "text", "null",
                         "each is an instance of this template, not a node"};

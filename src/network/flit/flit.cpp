@@ -10,13 +10,13 @@
 // switch, bounded by the credits.
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "flit/notes.hpp"
 #include "flit/routers.hpp"
 #include "link_bins.hpp"
 #include "tessera/core/error.hpp"
@@ -352,10 +352,7 @@ class FlitModel final : public NetworkModel {
   }
 
   std::vector<std::string> notes(const machine::Machine& machine) const override {
-    std::vector<std::string> notes;
-    note_whole_cycles(machine, notes);
-    note_buffers(machine, notes);
-    return notes;
+    return notes_on(setup_.settings, setup_.timings, *machine.topology);
   }
 
   Bytes flit_size() const override { return Bytes(setup_.settings.flit_bytes); }
@@ -381,52 +378,6 @@ class FlitModel final : public NetworkModel {
   }
 
  private:
-  // Where latencies are longer, or all rates lower, than they were asked for by more than 1 %.
-  void note_whole_cycles(const machine::Machine& machine, std::vector<std::string>& notes) const {
-    constexpr double much = 1.01;
-    const SimTime cycle = setup_.settings.cycle;
-    double fastest = 0;
-    for (std::size_t number = 0; number < machine.topology->link_classes().size(); ++number) {
-      const machine::LinkClass& one = machine.topology->link_classes()[number];
-      fastest = std::max(fastest, static_cast<double>(one.bandwidth.bytes_per_second()));
-      const SimTime latency = cycle * std::int64_t{setup_.timings[number].cycles};
-      if (static_cast<double>(latency.ps()) > much * static_cast<double>(one.latency.ps())) {
-        notes.push_back("links of class '" + one.name + "' have a latency of " +
-                        to_string(latency) + ", whole cycles of " + to_string(cycle) +
-                        ", in place of " + to_string(one.latency) + " (machine.network.flit_size)");
-      }
-    }
-    const double exact = static_cast<double>(setup_.settings.flit_bytes) * 1e12 / fastest;
-    if (fastest > 0 && static_cast<double>(cycle.ps()) > much * exact) {
-      notes.push_back("a cycle has " + to_string(cycle) + ", whole picoseconds: all links carry " +
-                      std::to_string(std::lround(100 * exact / static_cast<double>(cycle.ps()))) +
-                      " % of their bandwidth (machine.network.flit_size)");
-    }
-  }
-
-  // A virtual channel carries as many flits in a round trip of credits as it has buffers.
-  void note_buffers(const machine::Machine& machine, std::vector<std::string>& notes) const {
-    const FlitSettings& settings = setup_.settings;
-    for (std::size_t number = 0; number < machine.topology->link_classes().size(); ++number) {
-      const LinkTiming& timing = setup_.timings[number];
-      const double round_trip =
-          2.0 * timing.cycles + settings.to_link() + 1 + settings.credit_delay;
-      const double flits =
-          round_trip * (std::uint64_t{1} << interval_bits) / static_cast<double>(timing.interval);
-      if (settings.buffer < flits) {
-        const auto share = [&](double buffers) {
-          return std::to_string(std::lround(std::min(100.0, 100 * buffers / flits))) + " %";
-        };
-        notes.push_back("links of class '" + machine.topology->link_classes()[number].name +
-                        "' have " + std::to_string(std::lround(flits)) +
-                        " flits in a round trip, and a virtual channel " +
-                        std::to_string(settings.buffer) + " buffers: one stream gets at most " +
-                        share(settings.buffer) + " of the bandwidth, all virtual channels " +
-                        share(1.0 * settings.buffer * settings.vcs) + " (machine.network.buffer)");
-      }
-    }
-  }
-
   bool is_adaptive() const {
     const std::vector<std::string> adaptive = adaptive_routings();
     return std::find(adaptive.begin(), adaptive.end(), setup_.routing) != adaptive.end();

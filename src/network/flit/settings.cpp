@@ -37,7 +37,7 @@ struct Keys {
                                 "cycles between a node and its router", between(1U, 64U)};
   config::ChoiceKey<bool> outputs_first{"allocator",
                                         {{"islip", true}, {"round-robin", false}},
-                                        "islip",
+                                        FlitSettings{}.outputs_first,
                                         "islip, or round-robin: inputs choose before outputs"};
   Key<unsigned> allocator_iterations{"allocator_iterations", usual.iterations,
                                      "rounds of an allocator in a cycle", between(1U, 64U)};

@@ -114,7 +114,7 @@ const config::ChoiceKey<InTurn> pairs{
     {{"collectives-in-turn", InTurn::connected},
      {"together", InTurn::none},
      {"in-turn", InTurn::all}},
-    "collectives-in-turn",
+    FlowOptions{}.in_turn,
     "messages from one node to another: together, in-turn, as through one connection, or those of "
     "collectives in turn and others together"};
 const config::ChoiceKey<bool> lumps_rings{

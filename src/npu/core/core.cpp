@@ -78,11 +78,11 @@ struct CoreKeys {
                                "of the array: deterministic or onnxim"};
   ChoiceKey<Tiling> tiling{"tiling",
                            {{"fitted", Tiling::fitted}, {"onnxim", Tiling::onnxim}},
-                           "fitted",
+                           CoreConfig{}.tiling,
                            "sizes of tiles: fitted or onnxim"};
   ChoiceKey<Operands> operands{"operands",
                                {{"memory", Operands::memory}, {"sram", Operands::sram}},
-                               "memory",
+                               CoreConfig{}.operands,
                                "of programs: memory, or sram of the tile"};
   ChoiceKey<bool> by_rows{"dma.access",
                           {{"block", false}, {"row", true}},

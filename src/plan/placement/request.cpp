@@ -32,7 +32,7 @@ const OtherKey tensor_group =
 const ChoiceKey<TensorMembers> tensor_members{
     "placement.tensor_members",
     {{"near", TensorMembers::near}, {"far", TensorMembers::far}},
-    "near",
+    PlacementRequest{}.tensor_members,
     "near: a tensor group close together; far: spread over the tiles of its stage"};
 const OptionalKey<std::uint32_t> band =
     counted_in("rows", OptionalKey<std::uint32_t>(
@@ -43,7 +43,7 @@ const ChoiceKey<ReplicaOrder> replica_order{
     {{"rows", ReplicaOrder::rows},
      {"columns", ReplicaOrder::columns},
      {"ring", ReplicaOrder::ring}},
-    "rows",
+    PlacementRequest{}.replica_order,
     "of layout replicas: rows: band after band; columns: down the first column of replicas and up "
     "the next, so that each is beside the next one, as rings over replicas want it; ring: so that "
     "the last is beside the first as well (all bands hold equally many whole replicas)"};

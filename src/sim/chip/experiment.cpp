@@ -8,10 +8,10 @@
 
 #include "chip/job_cores.hpp"
 #include "chip/keys.hpp"
+#include "results/trace_names.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/core/wide.hpp"
 #include "tessera/npu/core/cores.hpp"
-#include "trace_names.hpp"
 
 namespace tessera::sim {
 namespace {

@@ -11,8 +11,8 @@
 namespace tessera::sim {
 
 struct ChipKeys {
-  config::ChoiceKey<DataType> data_type{"data_type", config::data_types(), "fp16",
-                                        "of all operands"};
+  config::ChoiceKey<DataType> data_type{"data_type", config::data_types(),
+                                        executor::ChipWork{}.data_type, "of all operands"};
   config::Key<Bytes> message{"message", executor::ChipWork{}.message,
                              "NPU cores: that begins or ends a core's share of an operator",
                              config::at_least(Bytes(1))};

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "predicted_events.hpp"
+#include "cuts/predicted_events.hpp"
 #include "tessera/npu/tiled_operator.hpp"
 
 namespace tessera::sim {

@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
-#include "known_pairs.hpp"
-#include "predicted_events.hpp"
+#include "cuts/predicted_events.hpp"
+#include "run/known_pairs.hpp"
 
 namespace tessera::sim {
 namespace {

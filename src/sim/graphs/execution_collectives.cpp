@@ -192,20 +192,20 @@ const ChoiceKey<collective::ChunkQueue> queue{
     {{"fifo", collective::ChunkQueue::fifo},
      {"lifo", collective::ChunkQueue::lifo},
      {"smallest-first", collective::ChunkQueue::smallest_first}},
-    "fifo",
+    collective::TurnOptions{}.queue,
     "which chunk goes first where several wait for a dimension: fifo, lifo or smallest-first"};
 const ChoiceKey<collective::DimensionOrder> order{
     "collectives.order",
     {{"ascending", collective::DimensionOrder::ascending},
      {"round-robin", collective::DimensionOrder::round_robin},
      {"themis", collective::DimensionOrder::themis}},
-    "ascending",
+    collective::StackedOptions{}.order,
     "of dimensions, for each chunk: ascending, round-robin, or themis, the least loaded first"};
 const ChoiceKey<collective::Decomposition> decomposition{
     "collectives.decomposition",
     {{"bandwidth-aware", collective::Decomposition::bandwidth_aware},
      {"baseline", collective::Decomposition::baseline}},
-    "bandwidth-aware",
+    collective::StackedOptions{}.decomposition,
     "of an all-reduce: reduce-scatter up and all-gather down, or baseline: an all-reduce in each "
     "dimension"};
 const OtherKey bandwidths =

@@ -10,6 +10,7 @@
 #include "graphs/execution_collectives.hpp"
 #include "jobs/npu_memories.hpp"
 #include "jobs/tiles.hpp"
+#include "results/trace_names.hpp"
 #include "tessera/collective/algorithm.hpp"
 #include "tessera/config/data_type_key.hpp"
 #include "tessera/config/key.hpp"
@@ -21,7 +22,6 @@
 #include "tessera/workload/graph_survey.hpp"
 #include "tessera/workload/graph_workload.hpp"
 #include "tessera/workload/keys.hpp"
-#include "trace_names.hpp"
 
 namespace tessera::sim {
 namespace {
@@ -144,22 +144,22 @@ void note_look(const MemoryParts& parts, Section& section, Section collectives,
 const ChoiceKey<executor::NodeTimes> times{
     "times",
     {{"model", executor::NodeTimes::model}, {"recorded", executor::NodeTimes::recorded}},
-    "model",
+    executor::GraphOptions{}.times,
     "of nodes that compute: model, or recorded"};
 const ChoiceKey<executor::Sends> sends{
     "sends",
     {{"eager", executor::Sends::eager}, {"delivered", executor::Sends::delivered}},
-    "eager",
+    executor::GraphOptions{}.sends,
     "are over: eager, at once; delivered, after the time of their message, in the lane of "
     "collectives"};
 const ChoiceKey<bool> requests{"remote.request",
                                {{"sent", true}, {"free", false}},
-                               "sent",
+                               executor::RemoteAccess{}.requests,
                                "of loads from memory nodes: sent, or free: they take the data's "
                                "way alone"};
 const ChoiceKey<bool> acknowledged{"remote.stores",
                                    {{"acknowledged", true}, {"posted", false}},
-                                   "acknowledged",
+                                   executor::RemoteAccess{}.acknowledged,
                                    "to memory nodes: acknowledged, or posted"};
 bool has_all_to_alls(const executor::GraphWork& work) {
   return work.survey.collectives[static_cast<std::size_t>(collective::Kind::all_to_all)] > 0;

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "jobs/joint_work.hpp"
+#include "results/trace_names.hpp"
 #include "tessera/compute/compute.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/executor/tenants.hpp"
-#include "trace_names.hpp"
 
 namespace tessera::sim {
 namespace {

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string_view>
 
-#include "experiment_parts.hpp"
+#include "experiment/parts.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::sim {

@@ -5,9 +5,9 @@
 #include <memory>
 #include <utility>
 
+#include "cuts/predicted_events.hpp"
 #include "jobs/joint_work.hpp"
-#include "known_pairs.hpp"
-#include "predicted_events.hpp"
+#include "run/known_pairs.hpp"
 #include "tessera/network/network.hpp"
 #include "tessera/plan/stages/stage_work.hpp"
 

@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "cuts/idle_ranks.hpp"
-#include "iteration.hpp"
 #include "jobs/joint_work.hpp"
-#include "memory_check.hpp"
-#include "notes.hpp"
+#include "memory/memory_check.hpp"
+#include "notes/notes.hpp"
 #include "programs/job.hpp"
-#include "results.hpp"
+#include "results/iteration.hpp"
+#include "results/results.hpp"
 #include "run/lock.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/sim/cuts/cuts.hpp"

@@ -3,15 +3,15 @@
 #include <map>
 #include <utility>
 
-#include "known_pairs.hpp"
-#include "library_note.hpp"
-#include "predicted_events.hpp"
+#include "cuts/predicted_events.hpp"
+#include "notes/library_note.hpp"
 #include "programs/aggregation_notes.hpp"
 #include "programs/job.hpp"
 #include "programs/plan_bytes.hpp"
 #include "programs/settle_placement.hpp"
 #include "programs/through_host_note.hpp"
 #include "programs/unshared_links.hpp"
+#include "run/known_pairs.hpp"
 #include "tessera/compute/compute.hpp"
 #include "tessera/npu/core/cores.hpp"
 #include "tessera/plan/stages/stage_work.hpp"

@@ -1,7 +1,7 @@
 // What a run costs its ranks while it goes on.
 #pragma once
 
-#include "rank_models.hpp"
+#include "run/rank_models.hpp"
 #include "tessera/trace/records.hpp"
 #include "tessera/trace/summary.hpp"
 

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <utility>
 
-#include "deadlock.hpp"
-#include "rank_models.hpp"
+#include "run/deadlock.hpp"
+#include "run/rank_models.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/core/version.hpp"
 #include "tessera/sim/cuts/cuts.hpp"

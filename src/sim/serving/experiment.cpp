@@ -8,6 +8,7 @@
 
 #include "chip/job_cores.hpp"
 #include "jobs/tiles.hpp"
+#include "results/trace_names.hpp"
 #include "serving/keys.hpp"
 #include "serving/models.hpp"
 #include "serving/served/adapters.hpp"
@@ -22,13 +23,12 @@
 #include "tessera/npu/core/cores.hpp"
 #include "tessera/serving/language_model.hpp"
 #include "tessera/sim/serving/serving.hpp"
-#include "trace_names.hpp"
 
 namespace tessera::sim {
 namespace {
 
 using config::Section;
-using executor::ServedTenant;
+using executor::ServiceSettings;
 using executor::ServingWork;
 using serving::CoreRange;
 
@@ -109,7 +109,7 @@ std::optional<CoreRange> read_cores(Section& tenant, const ServingWork& work) {
 }
 
 // As many NPUs as the model takes; none after a complaint.
-void read_npus_of(Section& section, ServedTenant& tenant, std::size_t npus) {
+void read_npus_of(Section& section, ServiceSettings& tenant, std::size_t npus) {
   const std::uint32_t units = (tenant.model ? tenant.model->units() : 1) * tenant.replicas;
   if (!section.has("npus") && units > npus) {
     section.error(section.has("pipeline") ? "pipeline" : "tensor",
@@ -142,7 +142,7 @@ void read_npus_of(Section& section, ServedTenant& tenant, std::size_t npus) {
 void check_whole_steps(const ServingWork& work, Section& workload, std::vector<Section>& sections) {
   std::set<std::uint32_t> taken;
   for (std::size_t number = 0; number < work.tenants.size(); ++number) {
-    const ServedTenant& tenant = work.tenants[number];
+    const ServiceSettings& tenant = work.tenants[number];
     if (tenant.model->stages() > 1 && tenant.lead == number) {
       sections[tenant.section].error("pipeline",
                                      "steps of several stages go beside each other; 'steps' of "
@@ -160,7 +160,7 @@ void check_whole_steps(const ServingWork& work, Section& workload, std::vector<S
 
 // Null after complaints.
 std::shared_ptr<const serving::RequestSource> requests_of(
-    const Section& section, const ServedTenant& tenant,
+    const Section& section, const ServiceSettings& tenant,
     const std::vector<serving::RequestClass>& classes, const serving::AdapterDraw& adapters,
     std::uint64_t seed, std::uint32_t longest) {
   std::vector<std::string> names;
@@ -175,11 +175,11 @@ std::shared_ptr<const serving::RequestSource> requests_of(
 }
 
 // `longest`: tokens of a sequence, of a language model.
-ServedTenant read_tenant(Section& section, const ServingWork& work,
-                         const std::vector<const machine::Tile*>& tiles, std::size_t place,
-                         std::uint64_t seed, std::uint32_t& longest,
-                         std::optional<CoreRange>& cores) {
-  ServedTenant tenant;
+ServiceSettings read_tenant(Section& section, const ServingWork& work,
+                            const std::vector<const machine::Tile*>& tiles, std::size_t place,
+                            std::uint64_t seed, std::uint32_t& longest,
+                            std::optional<CoreRange>& cores) {
+  ServiceSettings tenant;
   const bool of_language = section.has("language_model");
   tenant.of_language = of_language;
   if (of_language == section.has("onnx")) {
@@ -235,11 +235,11 @@ ServedTenant read_tenant(Section& section, const ServingWork& work,
 }
 
 // A tenant for each replica, `first` being the number of the first one.
-std::vector<ServedTenant> replicas_of(const ServedTenant& served, std::size_t first) {
-  std::vector<ServedTenant> all;
+std::vector<ServiceSettings> replicas_of(const ServiceSettings& served, std::size_t first) {
+  std::vector<ServiceSettings> all;
   const std::size_t units = served.npus.size() / served.replicas;
   for (std::uint32_t replica = 0; replica < served.replicas; ++replica) {
-    ServedTenant& made = all.emplace_back(served);
+    ServiceSettings& made = all.emplace_back(served);
     made.lead = static_cast<std::uint32_t>(first);
     if (served.replicas > 1) {
       made.name += "." + std::to_string(replica);
@@ -251,7 +251,7 @@ std::vector<ServedTenant> replicas_of(const ServedTenant& served, std::size_t fi
 }
 
 void number_names(ServingWork& work) {
-  for (const ServedTenant& tenant : work.tenants) {
+  for (const ServiceSettings& tenant : work.tenants) {
     work.first_name.push_back(static_cast<std::uint32_t>(work.names.size()));
     for (const std::string& name : tenant.model->names()) {
       if (work.names.size() < most_names) {
@@ -298,7 +298,7 @@ std::optional<bool> read_kind_of_npus(ServingWork& work, const machine::Machine&
 
 std::size_t idle_npus_of(const ServingWork& work) {
   std::set<std::uint32_t> busy;
-  for (const ServedTenant& tenant : work.tenants) {
+  for (const ServiceSettings& tenant : work.tenants) {
     busy.insert(tenant.npus.begin(), tenant.npus.end());
   }
   return work.npus.size() - busy.size();
@@ -307,7 +307,7 @@ std::size_t idle_npus_of(const ServingWork& work) {
 // Tiles behind the last one that a model runs on have nothing to do.
 void drop_idle_npus(ServingWork& work) {
   std::size_t used = 1;
-  for (const ServedTenant& tenant : work.tenants) {
+  for (const ServiceSettings& tenant : work.tenants) {
     for (const std::uint32_t npu : tenant.npus) {
       used = std::max<std::size_t>(used, npu + 1);
     }
@@ -341,7 +341,7 @@ void note_policy_of_one(Section& workload) {
 void note_unused_seed(Section& workload, const ServingWork& work) {
   const auto& seed = serving_keys().seed;
   const bool is_drawn = std::ranges::any_of(
-      work.tenants, [](const ServedTenant& tenant) { return tenant.requests->is_drawn(); });
+      work.tenants, [](const ServiceSettings& tenant) { return tenant.requests->is_drawn(); });
   if (!is_drawn && seed.info().default_value != std::to_string(seed.read(workload))) {
     config::note_without_effect(workload, seed.key(), "requests of which nothing is drawn");
   }
@@ -385,12 +385,12 @@ std::unique_ptr<executor::ServingWork> read_serving(Section& workload,
   bool is_complete = true;
   for (std::size_t place = 0; place < sections.size(); ++place) {
     serving::Sharer sharer;
-    ServedTenant served =
+    ServiceSettings served =
         read_tenant(sections[place], work, tiles, place, seed, longest[place], sharer.cores);
     is_complete = is_complete && served.model && served.requests;
     served.section = place;
-    std::vector<ServedTenant> replicas = replicas_of(served, work.tenants.size());
-    for (const ServedTenant& other : work.tenants) {
+    std::vector<ServiceSettings> replicas = replicas_of(served, work.tenants.size());
+    for (const ServiceSettings& other : work.tenants) {
       const bool is_same = other.name == served.name ||
                            std::any_of(replicas.begin(), replicas.end(),
                                        [&](const auto& one) { return one.name == other.name; });
@@ -402,7 +402,7 @@ std::unique_ptr<executor::ServingWork> read_serving(Section& workload,
         served.targets.any() ||
         std::any_of(served.classes.begin(), served.classes.end(),
                     [](const executor::ServedClass& one) { return one.targets.any(); });
-    for (ServedTenant& replica : replicas) {
+    for (ServiceSettings& replica : replicas) {
       sharer.npus = replica.npus;
       policy.tenants.push_back(sharer);
       work.tenants.push_back(std::move(replica));
@@ -423,7 +423,7 @@ std::unique_ptr<executor::ServingWork> read_serving(Section& workload,
     note_policy_of_one(workload);
   }
   if (std::all_of(work.tenants.begin(), work.tenants.end(),
-                  [](const ServedTenant& one) { return one.background; })) {
+                  [](const ServiceSettings& one) { return one.background; })) {
     workload.error("tenants", "all of them are in the background, so that none is waited for");
   }
   if (!is_complete || !work.policy) {
@@ -431,9 +431,9 @@ std::unique_ptr<executor::ServingWork> read_serving(Section& workload,
   }
   note_unused_seed(workload, work);
   for (std::size_t place = 0; place < sections.size(); ++place) {
-    const ServedTenant& served =
+    const ServiceSettings& served =
         *std::find_if(work.tenants.begin(), work.tenants.end(),
-                      [place](const ServedTenant& one) { return one.section == place; });
+                      [place](const ServiceSettings& one) { return one.section == place; });
     if (served.of_language) {
       check_length(served, sections[place], longest[place]);
       check_pieces(served, sections[place]);

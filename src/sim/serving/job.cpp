@@ -23,7 +23,7 @@ namespace {
 using config::Section;
 
 // Where layers are of several kinds.
-std::string kinds_of_cache(const executor::ServedTenant& tenant) {
+std::string kinds_of_cache(const executor::ServiceSettings& tenant) {
   const serving::CacheLayout& layout = tenant.batching.layout;
   std::string text = std::to_string(*tenant.batching.blocks) + " blocks; a sequence takes";
   const std::string each = " for " + std::to_string(tenant.batching.block) + " tokens";
@@ -47,7 +47,7 @@ std::string kinds_of_cache(const executor::ServedTenant& tenant) {
 std::string tenant_table(const executor::ServingWork& work) {
   TextTable table(
       {"served model", "NPUs", "requests", "weights of an NPU [B]", "cache of an NPU [tokens]"});
-  for (const executor::ServedTenant& tenant : work.tenants) {
+  for (const executor::ServiceSettings& tenant : work.tenants) {
     const auto count = tenant.requests->count();
     const auto blocks = tenant.batching.blocks;
     table.add({tenant.name, std::to_string(tenant.npus.size()),

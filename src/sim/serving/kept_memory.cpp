@@ -17,7 +17,7 @@ struct TimesKept {
 };
 
 // Of a tenant that the requests of all its replicas come to.
-TimesKept times_kept(const executor::ServedTenant& tenant) {
+TimesKept times_kept(const executor::ServiceSettings& tenant) {
   const std::uint64_t all = tenant.background ? 0 : tenant.requests->count().value_or(0);
   const std::uint64_t some = std::min(all, answers_looked_at);
   std::uint64_t tokens = 0;
@@ -48,7 +48,7 @@ std::size_t bytes_of_known_steps(const executor::ServingWork& work) {
   constexpr std::uint64_t most_steps = 20'000;
   constexpr std::size_t of_step = 400;
   std::uint64_t steps = 0;
-  for (const executor::ServedTenant& tenant : work.tenants) {
+  for (const executor::ServiceSettings& tenant : work.tenants) {
     for (const TypicalSteps& some : typical_steps(tenant)) {
       steps += some.count;
     }
@@ -63,7 +63,7 @@ std::size_t bytes_of_known_steps(const executor::ServingWork& work) {
 std::size_t kept_memory(const executor::ServingWork& work) {
   std::size_t bytes = work.on_tiles ? bytes_of_known_steps(work) : 0;
   for (std::size_t number = 0; number < work.tenants.size(); ++number) {
-    const executor::ServedTenant& tenant = work.tenants[number];
+    const executor::ServiceSettings& tenant = work.tenants[number];
     const TimesKept all = times_kept(tenant);
     bytes += bytes_of_times(shared_out(all, tenant.replicas));
     if (tenant.lead == number) {

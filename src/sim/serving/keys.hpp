@@ -138,7 +138,7 @@ struct ServedKeys {
       "NPUs that experts are spread over, each with sequences of its own",
       config::between(1U, 4096U)};
   config::Key<std::uint32_t> replicas{
-      "replicas", executor::ServedTenant{}.replicas,
+      "replicas", executor::ServiceSettings{}.replicas,
       "of the model, each on NPUs of its own, for the same requests; where steps are walked, 64 of "
       "all models",
       config::between(1U, static_cast<std::uint32_t>(executor::most_tenants))};
@@ -147,7 +147,7 @@ struct ServedKeys {
       {{"round-robin", executor::Router::round_robin},
        {"least-work", executor::Router::least_work},
        {"prefix", executor::Router::prefix}},
-      "round-robin",
+      executor::ServiceSettings{}.router,
       "of requests to replicas; least-work: whose unfinished requests have the fewest tokens of "
       "prompts; prefix: the same with the request's own, but for the beginning that requests sent "
       "there before share with it"};

@@ -24,7 +24,7 @@ namespace tessera::sim {
 namespace {
 
 using config::Section;
-using executor::ServedTenant;
+using executor::ServiceSettings;
 using executor::ServingWork;
 using Tiles = std::vector<const machine::Tile*>;
 
@@ -218,7 +218,7 @@ std::optional<DataType> read_state_type(Section& tenant,
 }
 
 // Tokens that were wrong leave the cache, but not a state.
-void check_drafts(Section& tenant, const ServedTenant& made) {
+void check_drafts(Section& tenant, const ServiceSettings& made) {
   if (made.batching.drafts > 0 && made.batching.layout.states > 0) {
     Section speculation = tenant.section("speculation");
     speculation.error("tokens",
@@ -228,7 +228,7 @@ void check_drafts(Section& tenant, const ServedTenant& made) {
 
 }  // namespace
 
-std::unique_ptr<serving::ServedModel> read_language_model(Section& tenant, ServedTenant& made,
+std::unique_ptr<serving::ServedModel> read_language_model(Section& tenant, ServiceSettings& made,
                                                           const ServingWork& work,
                                                           const Tiles& tiles,
                                                           std::uint32_t& longest) {
@@ -314,7 +314,7 @@ Described read_described(Section& model) {
 }
 
 // Numbers of samples that batches may have; none after a complaint.
-std::vector<std::uint32_t> totals_of(const ServedTenant& made, const Described& described,
+std::vector<std::uint32_t> totals_of(const ServiceSettings& made, const Described& described,
                                      Section& model) {
   const std::string& batch = described.batch;
   if (described.model.options.dimensions.contains(batch)) {
@@ -375,7 +375,7 @@ std::set<DataType> types_of(const serving::ServedModel& served, std::uint32_t sa
 
 std::unique_ptr<serving::ServedModel> layers_on_tiles(const Described& described, Section& model,
                                                       ServedLayersSetup setup, const Tiles& tiles,
-                                                      ServedTenant& made) {
+                                                      ServiceSettings& made) {
   const std::optional<DataType> type =
       described.data_type ? described.data_type
                           : data_type_of(described.import_of(setup.samples.back()).graph);
@@ -396,7 +396,7 @@ std::unique_ptr<serving::ServedModel> layers_on_tiles(const Described& described
 
 }  // namespace
 
-std::unique_ptr<serving::ServedModel> read_onnx(Section& tenant, ServedTenant& made,
+std::unique_ptr<serving::ServedModel> read_onnx(Section& tenant, ServiceSettings& made,
                                                 const ServingWork& work, const Tiles& tiles) {
   Section model = tenant.section("onnx");
   const Described described = read_described(model);

@@ -14,10 +14,10 @@ namespace tessera::sim {
 // Of a tenant whose requests and batches were read, by tiles of these kinds; both note what type of
 // numbers the model computes in. Null after complaints. `longest`: tokens of a sequence.
 std::unique_ptr<serving::ServedModel> read_language_model(
-    config::Section& tenant, executor::ServedTenant& made, const executor::ServingWork& work,
+    config::Section& tenant, executor::ServiceSettings& made, const executor::ServingWork& work,
     const std::vector<const machine::Tile*>& tiles, std::uint32_t& longest);
 std::unique_ptr<serving::ServedModel> read_onnx(config::Section& tenant,
-                                                executor::ServedTenant& made,
+                                                executor::ServiceSettings& made,
                                                 const executor::ServingWork& work,
                                                 const std::vector<const machine::Tile*>& tiles);
 

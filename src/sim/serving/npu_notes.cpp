@@ -7,10 +7,10 @@
 namespace tessera::sim {
 namespace {
 
-using executor::ServedTenant;
+using executor::ServiceSettings;
 using executor::ServingWork;
 
-std::string model_name(const ServedTenant& tenant) {
+std::string model_name(const ServiceSettings& tenant) {
   return tenant.replicas > 1 ? tenant.name.substr(0, tenant.name.rfind('.')) : tenant.name;
 }
 
@@ -25,7 +25,7 @@ std::string enumeration(const std::vector<std::string>& names) {
 }
 
 void note_shared_costs(const ServingWork& work,
-                       const std::map<std::uint32_t, std::vector<const ServedTenant*>>& served,
+                       const std::map<std::uint32_t, std::vector<const ServiceSettings*>>& served,
                        std::vector<std::string>& notes) {
   std::set<std::string> seen;
   std::vector<std::string> sharers;
@@ -36,7 +36,7 @@ void note_shared_costs(const ServingWork& work,
       continue;
     }
     ++shared;
-    for (const ServedTenant* const tenant : tenants) {
+    for (const ServiceSettings* const tenant : tenants) {
       has_price = has_price || tenant->price > 0;
       if (seen.insert(model_name(*tenant)).second) {
         sharers.push_back(model_name(*tenant));
@@ -54,8 +54,8 @@ void note_shared_costs(const ServingWork& work,
 }  // namespace
 
 void note_npus(const ServingWork& work, std::vector<std::string>& notes) {
-  std::map<std::uint32_t, std::vector<const ServedTenant*>> served;
-  for (const ServedTenant& tenant : work.tenants) {
+  std::map<std::uint32_t, std::vector<const ServiceSettings*>> served;
+  for (const ServiceSettings& tenant : work.tenants) {
     for (const std::uint32_t npu : tenant.npus) {
       served[npu].push_back(&tenant);
     }

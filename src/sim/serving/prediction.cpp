@@ -5,13 +5,13 @@
 #include <utility>
 
 #include "chip/npu_effort.hpp"
-#include "predicted_events.hpp"
+#include "cuts/predicted_events.hpp"
 #include "serving/typical_steps.hpp"
 
 namespace tessera::sim {
 namespace {
 
-using executor::ServedTenant;
+using executor::ServiceSettings;
 using executor::ServingWork;
 using serving::Batch;
 
@@ -35,7 +35,7 @@ class CorePrediction {
 
  private:
   void add_tenant(std::uint32_t number, Bytes busiest) {
-    const ServedTenant& tenant = work_.tenants[number];
+    const ServiceSettings& tenant = work_.tenants[number];
     const std::vector<TypicalSteps> steps = typical_steps(tenant);
     std::uint64_t times = 1;
     if (tenant.background) {
@@ -54,7 +54,7 @@ class CorePrediction {
 
   // [units]
   std::vector<Effort> efforts_of(std::uint32_t number, const Batch& batch) const {
-    const ServedTenant& tenant = work_.tenants[number];
+    const ServiceSettings& tenant = work_.tenants[number];
     std::map<std::uint64_t, Effort> known;  // by kind
     std::vector<Effort> all(tenant.npus.size());
     for (const serving::StepPart& part : tenant.model->step(batch)) {
@@ -75,7 +75,7 @@ class CorePrediction {
   }
 
   void add_step(std::uint32_t number, const Batch& batch, std::uint64_t times) {
-    const ServedTenant& tenant = work_.tenants[number];
+    const ServiceSettings& tenant = work_.tenants[number];
     const std::vector<Effort> efforts = efforts_of(number, batch);
     for (std::size_t unit = 0; unit < efforts.size(); ++unit) {
       const std::uint32_t npu = tenant.npus[unit];
@@ -100,7 +100,7 @@ class CorePrediction {
   }
 
   // Each of a ring sends what it has about twice; a core to its like.
-  void add_exchange(const ServedTenant& tenant, const serving::Exchange& exchange,
+  void add_exchange(const ServiceSettings& tenant, const serving::Exchange& exchange,
                     std::uint64_t times) {
     const bool hands_on = !exchange.collective;
     const std::uint64_t steps = hands_on ? 1 : 2 * (exchange.units - 1);

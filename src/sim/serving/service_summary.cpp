@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "results.hpp"
+#include "results/results.hpp"
 
 namespace tessera::sim {
 namespace {

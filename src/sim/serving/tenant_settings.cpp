@@ -10,7 +10,7 @@
 namespace tessera::sim {
 
 using config::Section;
-using executor::ServedTenant;
+using executor::ServiceSettings;
 using executor::ServingWork;
 using serving::BatchOptions;
 
@@ -36,7 +36,7 @@ BatchOptions read_batching(Section section, bool of_language) {
 }
 
 // Each token that goes in gives one that is right, at least.
-void read_speculation(Section section, ServedTenant& tenant, std::uint32_t expert) {
+void read_speculation(Section section, ServiceSettings& tenant, std::uint32_t expert) {
   const ServedKeys& keys = served_keys();
   tenant.batching.drafts = keys.drafts.read(section);
   tenant.batching.acceptance = keys.acceptance.read(section);
@@ -72,7 +72,7 @@ executor::Targets read_targets(Section section, bool of_language) {
 }
 
 // Replicas that compute prompts alone, and how they hand over.
-void check_prefill(const ServingWork& work, const ServedTenant& tenant, Section& section) {
+void check_prefill(const ServingWork& work, const ServiceSettings& tenant, Section& section) {
   if (tenant.prefill == 0) {
     if (tenant.by_layers) {
       config::note_without_effect(section, "handover", "replicas that all do the same");
@@ -92,7 +92,7 @@ void check_prefill(const ServingWork& work, const ServedTenant& tenant, Section&
   }
 }
 
-void read_scaling(Section& section, ServedTenant& tenant) {
+void read_scaling(Section& section, ServiceSettings& tenant) {
   if (!section.has("scaling")) {
     return;
   }
@@ -114,14 +114,14 @@ void read_scaling(Section& section, ServedTenant& tenant) {
   }
 }
 
-void note_router(Section& section, const ServedTenant& tenant) {
+void note_router(Section& section, const ServiceSettings& tenant) {
   const std::uint32_t choices = tenant.prefill > 0 ? tenant.prefill : tenant.replicas;
   if (tenant.router != executor::Router::round_robin && choices == 1) {
     config::note_without_effect(section, "router", "one replica that requests go to");
   }
 }
 
-void check_length(const ServedTenant& tenant, Section& section, std::uint32_t longest) {
+void check_length(const ServiceSettings& tenant, Section& section, std::uint32_t longest) {
   const serving::Request largest = tenant.requests->largest();
   const std::uint64_t tokens = std::uint64_t{largest.prompt} + largest.generate;
   if (tokens > longest) {
@@ -131,7 +131,7 @@ void check_length(const ServedTenant& tenant, Section& section, std::uint32_t lo
   }
 }
 
-void check_pieces(const ServedTenant& tenant, Section& section) {
+void check_pieces(const ServiceSettings& tenant, Section& section) {
   const std::uint32_t tokens = tenant.requests->piece_tokens();
   if (tokens % tenant.batching.block != 0) {
     Section batching = section.section("batching");

@@ -4,14 +4,14 @@
 #include <bit>
 #include <map>
 
-#include "predicted_events.hpp"
+#include "cuts/predicted_events.hpp"
 #include "serving/prediction.hpp"
 #include "serving/typical_steps.hpp"
 
 namespace tessera::sim {
 namespace {
 
-using executor::ServedTenant;
+using executor::ServiceSettings;
 using executor::ServingWork;
 using serving::StepSizes;
 using serving::WalkPart;
@@ -38,7 +38,7 @@ class TilesPrediction {
 
   std::vector<std::uint64_t> make() {
     if (work_.whole_steps) {  // all of them at the host
-      for (const ServedTenant& tenant : work_.tenants) {
+      for (const ServiceSettings& tenant : work_.tenants) {
         events_.add(work_.host(), tenant.requests->count().value_or(1));
         for (const TypicalSteps& some : typical_steps(tenant)) {
           events_.add(work_.host(), some.count);
@@ -48,7 +48,7 @@ class TilesPrediction {
     }
     for (const bool background : {false, true}) {
       const std::uint64_t busiest = *std::max_element(moved_.begin(), moved_.end());
-      for (const ServedTenant& tenant : work_.tenants) {
+      for (const ServiceSettings& tenant : work_.tenants) {
         if (tenant.background == background) {
           add_tenant(tenant, busiest);
         }
@@ -58,7 +58,7 @@ class TilesPrediction {
   }
 
  private:
-  void add_tenant(const ServedTenant& tenant, std::uint64_t busiest) {
+  void add_tenant(const ServiceSettings& tenant, std::uint64_t busiest) {
     for (const auto& [batch, count] : typical_steps(tenant)) {
       std::map<std::uint32_t, UnitWork> of_stage;  // units of a stage are alike
       std::uint64_t most = 1;
@@ -77,11 +77,11 @@ class TilesPrediction {
     }
   }
 
-  static std::uint32_t stage_of(const ServedTenant& tenant, std::uint32_t unit) {
+  static std::uint32_t stage_of(const ServiceSettings& tenant, std::uint32_t unit) {
     return unit / (tenant.model->units() / tenant.model->stages());
   }
 
-  static UnitWork work_of(const ServedTenant& tenant, std::uint32_t unit,
+  static UnitWork work_of(const ServiceSettings& tenant, std::uint32_t unit,
                           const serving::Batch& batch) {
     const serving::TileModel& model = *tenant.model->on_tiles();
     const StepSizes sizes = model.sizes_of(batch);
@@ -103,7 +103,7 @@ class TilesPrediction {
     return work;
   }
 
-  static void add_operator(const ServedTenant& tenant, const serving::TileOperation& op,
+  static void add_operator(const ServiceSettings& tenant, const serving::TileOperation& op,
                            UnitWork& work) {
     ++work.operators;
     work.bytes += op.operation.bytes.count();
@@ -117,7 +117,7 @@ class TilesPrediction {
     }
   }
 
-  void add_unit(const ServedTenant& tenant, std::uint32_t unit, const UnitWork& work,
+  void add_unit(const ServiceSettings& tenant, std::uint32_t unit, const UnitWork& work,
                 const serving::Batch& batch, std::uint64_t times) {
     const std::uint32_t npu = tenant.npus[unit];
     const EntityId tile = work_.npus[npu].front();
@@ -136,7 +136,7 @@ class TilesPrediction {
   }
 
   // Each of a ring sends what it has about twice.
-  void add_exchange(const ServedTenant& tenant, std::uint32_t unit,
+  void add_exchange(const ServiceSettings& tenant, std::uint32_t unit,
                     const serving::Exchange& exchange, std::uint64_t times) {
     const bool hands_on = !exchange.collective;
     const std::uint32_t to = hands_on

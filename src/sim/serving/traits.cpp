@@ -14,7 +14,7 @@
 namespace tessera::sim {
 namespace {
 
-using executor::ServedTenant;
+using executor::ServiceSettings;
 using executor::ServingWork;
 
 // How attention is cut depends on how long sequences are.
@@ -31,7 +31,7 @@ struct Seen {
   std::set<std::string> passes;  // of vector units, or more
 };
 
-void see_operators(const ServedTenant& tenant, std::uint32_t cores, const Batch& batch,
+void see_operators(const ServiceSettings& tenant, std::uint32_t cores, const Batch& batch,
                    Seen& seen) {
   std::set<std::pair<std::uint32_t, std::uint64_t>> made;
   for (const serving::StepPart& part : tenant.model->step(batch)) {
@@ -44,8 +44,8 @@ void see_operators(const ServedTenant& tenant, std::uint32_t cores, const Batch&
   }
 }
 
-void see_operations(const ServedTenant& tenant, const serving::TileModel& model, const Batch& batch,
-                    Seen& seen) {
+void see_operations(const ServiceSettings& tenant, const serving::TileModel& model,
+                    const Batch& batch, Seen& seen) {
   const serving::StepSizes sizes = model.sizes_of(batch);
   for (std::uint32_t unit = 0; unit < tenant.model->units(); ++unit) {
     for (const serving::WalkPart& part : model.walk(unit, sizes)) {
@@ -57,7 +57,7 @@ void see_operations(const ServedTenant& tenant, const serving::TileModel& model,
 }
 
 // Other models are of the same operators with any number of samples, which are cut in other ways.
-std::vector<Batch> batches_of(const ServedTenant& tenant) {
+std::vector<Batch> batches_of(const ServiceSettings& tenant) {
   std::vector<Batch> batches;
   if (tenant.of_language) {
     for (const TypicalSteps& steps : typical_steps(tenant)) {
@@ -70,7 +70,7 @@ std::vector<Batch> batches_of(const ServedTenant& tenant) {
   return {Batch{{}, 0, samples.front()}, Batch{{}, 0, samples.back()}};
 }
 
-Seen seen_of(const ServedTenant& tenant, const ServingWork& work) {
+Seen seen_of(const ServiceSettings& tenant, const ServingWork& work) {
   Seen seen;
   for (const Batch& batch : batches_of(tenant)) {
     if (const serving::TileModel* const model = tenant.model->on_tiles()) {
@@ -87,7 +87,7 @@ Seen seen_of(const ServedTenant& tenant, const ServingWork& work) {
 }
 
 // With what others have; of replicas those of the first one.
-void add_seen(const ServedTenant& tenant, const ServingWork& work, compute::WorkTraits& traits) {
+void add_seen(const ServiceSettings& tenant, const ServingWork& work, compute::WorkTraits& traits) {
   const bool is_idle = tenant.requests->count().value_or(1) == 0;
   const bool looks = !is_idle && (!work.on_tiles || !tenant.of_language);
   Seen seen = looks ? seen_of(tenant, work) : Seen();
@@ -114,7 +114,7 @@ compute::WorkTraits traits_of(const ServingWork& work) {
   traits.only_sends = false;
   traits.names_vector_work = !work.on_tiles;
   for (std::uint32_t number = 0; number < work.tenants.size(); ++number) {
-    const ServedTenant& tenant = work.tenants[number];
+    const ServiceSettings& tenant = work.tenants[number];
     traits.has_rows = traits.has_rows || (work.on_tiles && tenant.of_language);
     if (tenant.lead == number) {
       add_seen(tenant, work, traits);

@@ -15,7 +15,7 @@ constexpr std::uint64_t requests_looked_at = 100;  // for their mean
 
 }  // namespace
 
-std::vector<TypicalSteps> typical_steps(const executor::ServedTenant& tenant) {
+std::vector<TypicalSteps> typical_steps(const executor::ServiceSettings& tenant) {
   const serving::RequestSource& requests = *tenant.requests;
   const std::uint64_t count =
       tenant.background ? 1 : quotient_up(requests.count().value_or(1), tenant.replicas);

@@ -16,6 +16,6 @@ struct TypicalSteps {
 
 // Of all requests, of mean lengths: some with a prompt, some with a token of each sequence that
 // runs together, or with a request's samples; of a tenant in the background of one request.
-std::vector<TypicalSteps> typical_steps(const executor::ServedTenant& tenant);
+std::vector<TypicalSteps> typical_steps(const executor::ServiceSettings& tenant);
 
 }  // namespace tessera::sim

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "library_note.hpp"
+#include "notes/library_note.hpp"
 #include "serving/job.hpp"
 #include "serving/kept_memory.hpp"
 #include "serving/npu_notes.hpp"
@@ -143,11 +143,11 @@ class ServedWork final : public Work {
           "of ONNX models weights alone take room in memory and stream from it; activations are "
           "where operators find them");
     }
-    for (const executor::ServedTenant& tenant : work_.tenants) {
+    for (const executor::ServiceSettings& tenant : work_.tenants) {
       const std::vector<std::string> of_requests = tenant.requests->notes();
       notes.insert(notes.end(), of_requests.begin(), of_requests.end());
     }
-    for (const executor::ServedTenant& tenant : work_.tenants) {
+    for (const executor::ServiceSettings& tenant : work_.tenants) {
       note_streams(tenant, notes);
     }
     for (std::size_t number = 0; number < work_.tenants.size(); ++number) {
@@ -164,7 +164,7 @@ class ServedWork final : public Work {
   std::vector<std::pair<std::string, std::uint64_t>> draws() const override {
     std::vector<std::pair<std::string, std::uint64_t>> all;
     for (std::size_t number = 0; number < work_.tenants.size(); ++number) {
-      const executor::ServedTenant& tenant = work_.tenants[number];
+      const executor::ServiceSettings& tenant = work_.tenants[number];
       if (tenant.lead == number && tenant.requests->is_drawn()) {
         all.emplace_back(model_name(tenant), tenant.drawn_from);
       }
@@ -174,14 +174,14 @@ class ServedWork final : public Work {
   std::vector<std::string> phases() const override { return services(); }
   std::vector<std::string> services() const override {
     std::vector<std::string> names;
-    for (const executor::ServedTenant& tenant : work_.tenants) {
+    for (const executor::ServiceSettings& tenant : work_.tenants) {
       names.push_back(tenant.name);
     }
     return names;
   }
   std::vector<Kept> kept() const override {
     std::vector<Kept> all;
-    for (const executor::ServedTenant& tenant : work_.tenants) {
+    for (const executor::ServiceSettings& tenant : work_.tenants) {
       all.push_back({tenant.model->weights(), tenant.of_language
                                                   ? tenant.model->cache_block(tenant.batching.block)
                                                   : Bytes()});
@@ -191,7 +191,7 @@ class ServedWork final : public Work {
   std::vector<std::string> service_totals() const override {
     std::vector<std::string> names;
     for (std::size_t i = 0; i < work_.tenants.size(); ++i) {
-      const executor::ServedTenant& tenant = work_.tenants[i];
+      const executor::ServiceSettings& tenant = work_.tenants[i];
       if (tenant.lead != i) {
         continue;
       }
@@ -295,7 +295,7 @@ class ServedWork final : public Work {
   std::optional<DataType> data_type() const {
     const std::optional<DataType> first = work_.tenants.front().data_type;
     const bool alike = first && std::all_of(work_.tenants.begin(), work_.tenants.end(),
-                                            [&](const executor::ServedTenant& one) {
+                                            [&](const executor::ServiceSettings& one) {
                                               return one.data_type == first &&
                                                      one.product_type.value_or(*first) == *first;
                                             });
@@ -303,12 +303,13 @@ class ServedWork final : public Work {
   }
   bool serves(bool of_language) const {
     return std::any_of(work_.tenants.begin(), work_.tenants.end(),
-                       [of_language](const executor::ServedTenant& tenant) {
+                       [of_language](const executor::ServiceSettings& tenant) {
                          return tenant.of_language == of_language;
                        });
   }
   // What SRAM does not hold whole is not held in part.
-  void note_streams(const executor::ServedTenant& tenant, std::vector<std::string>& notes) const {
+  void note_streams(const executor::ServiceSettings& tenant,
+                    std::vector<std::string>& notes) const {
     const machine::Tile& tile = platform_.machine.tile_of(work_.npus[tenant.npus.front()].front());
     if (tenant.streams_weights) {
       notes.push_back("weights of " + tenant.name + " (" +
@@ -322,10 +323,10 @@ class ServedWork final : public Work {
     }
   }
   // Without the number of a replica.
-  static std::string model_name(const executor::ServedTenant& tenant) {
+  static std::string model_name(const executor::ServiceSettings& tenant) {
     return tenant.replicas > 1 ? tenant.name.substr(0, tenant.name.rfind('.')) : tenant.name;
   }
-  static void note_long_prompts(const executor::ServedTenant& tenant,
+  static void note_long_prompts(const executor::ServiceSettings& tenant,
                                 std::vector<std::string>& notes) {
     const serving::BatchOptions& batching = tenant.batching;
     const std::uint32_t most = batching.chunk > 0 ? batching.chunk : batching.tokens;
@@ -339,23 +340,24 @@ class ServedWork final : public Work {
   }
   bool hands_over(bool by_layers) const {
     return std::any_of(work_.tenants.begin(), work_.tenants.end(),
-                       [by_layers](const executor::ServedTenant& tenant) {
+                       [by_layers](const executor::ServiceSettings& tenant) {
                          return tenant.prefill > 0 && tenant.by_layers == by_layers;
                        });
   }
   bool spreads_experts() const {
-    return std::any_of(work_.tenants.begin(), work_.tenants.end(),
-                       [](const executor::ServedTenant& tenant) { return tenant.experts_spread; });
+    return std::any_of(
+        work_.tenants.begin(), work_.tenants.end(),
+        [](const executor::ServiceSettings& tenant) { return tenant.experts_spread; });
   }
   bool stores_blocks() const {
     return std::any_of(
         work_.tenants.begin(), work_.tenants.end(),
-        [](const executor::ServedTenant& tenant) { return tenant.tier.has_value(); });
+        [](const executor::ServiceSettings& tenant) { return tenant.tier.has_value(); });
   }
   bool exchanges() const {
     return std::any_of(
         work_.tenants.begin(), work_.tenants.end(),
-        [](const executor::ServedTenant& tenant) { return tenant.model->units() > 1; });
+        [](const executor::ServiceSettings& tenant) { return tenant.model->units() > 1; });
   }
 
   const Platform& platform_;

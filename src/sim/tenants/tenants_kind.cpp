@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "experiment_parts.hpp"
+#include "experiment/parts.hpp"
 #include "jobs/sections.hpp"
 #include "tessera/config/key.hpp"
 #include "tessera/config/name.hpp"

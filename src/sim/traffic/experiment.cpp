@@ -1,13 +1,13 @@
 #include <array>
 #include <utility>
 
+#include "experiment/unused_parts.hpp"
 #include "tessera/config/key.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/machine/partition/partition.hpp"
 #include "tessera/sim/experiment.hpp"
 #include "tessera/sim/traffic/traffic.hpp"
 #include "traffic/load.hpp"
-#include "unused_parts.hpp"
 
 namespace tessera::sim {
 namespace {

@@ -4,10 +4,10 @@
 #include <ctime>
 #include <utility>
 
+#include "notes/unshared_note.hpp"
 #include "tessera/machine/partition/partition.hpp"
 #include "tessera/pdes/engine.hpp"
 #include "tessera/sim/traffic/traffic.hpp"
-#include "unshared_note.hpp"
 
 namespace tessera::sim {
 namespace {
@@ -27,7 +27,7 @@ network::TrafficCounts sum_of(const network::TrafficCounts& own, comm::Communica
   return {sums[0], sums[1], sums[2], sums[3], sums[4], sums[5], sums[6], ~extremes[0], extremes[1]};
 }
 
-// Decides at each cut how the run goes on; all ranks decide alike.
+// Decides at each pause how the run goes on; all ranks decide alike.
 class PointRun {
  public:
   PointRun(const TrafficExperiment& experiment, pdes::Engine& engine,
@@ -40,14 +40,14 @@ class PointRun {
         network_(network),
         communicator_(communicator) {
     point_.rate = rate;
-    engine_.set_cuts(experiment_.cycle * static_cast<std::int64_t>(phases_.sample_cycles));
+    engine_.set_pauses(experiment_.cycle * static_cast<std::int64_t>(phases_.sample_cycles));
   }
 
-  void at_cut(SimTime cut) {
+  void at_pause(SimTime pause) {
     if (done_) {
       return;
     }
-    cut_ = cut;
+    pause_ = pause;
     counts_ = sum_of(source_.counts(), communicator_);
     if (draining_) {
       drain();
@@ -72,19 +72,19 @@ class PointRun {
   }
   // With the time that those have waited that have not come.
   double latency_so_far() const {
-    const double waited = cycles(cut_) * static_cast<double>(counts_.waiting) -
+    const double waited = cycles(pause_) * static_cast<double>(counts_.waiting) -
                           static_cast<double>(counts_.send_cycles);
     const auto messages = static_cast<double>(counts_.measured + counts_.waiting);
     return messages > 0 ? (latency_sum() + waited) / messages : 0;
   }
   double rate_of(std::uint64_t messages) const {
     return static_cast<double>(messages * experiment_.message_flits) /
-           (cycles(cut_ - cleared_) * experiment_.machine.topology->computing_nodes());
+           (cycles(pause_ - cleared_) * experiment_.machine.topology->computing_nodes());
   }
 
   void finish(const std::string& status) {
     point_.status = status;
-    point_.cycles = cycle_of(cut_);
+    point_.cycles = cycle_of(pause_);
     point_.measured = counts_.measured;
     if (counts_.measured > 0) {
       point_.latency = latency_sum() / static_cast<double>(counts_.measured);
@@ -105,7 +105,7 @@ class PointRun {
 
   void clear() {
     source_.clear();
-    cleared_ = cut_;
+    cleared_ = pause_;
     come_before_ = 0;
   }
 
@@ -142,7 +142,7 @@ class PointRun {
       if (warm) {
         warming_up_ = false;
         clear();
-        source_.measure(cycle_of(cut_), ~std::uint64_t{0});
+        source_.measure(cycle_of(pause_), ~std::uint64_t{0});
       } else if (samples_ >= phases_.most_samples) {
         finish("not steady");
       } else if (samples_ % 2 == 0) {
@@ -161,18 +161,18 @@ class PointRun {
       return;
     }
     draining_ = true;
-    drain_begin_ = cut_;
-    looked_ = cut_;
-    source_.measure(cycle_of(cleared_), cycle_of(cut_));
-    engine_.set_cuts(experiment_.cycle * static_cast<std::int64_t>(drain_cycles));
+    drain_begin_ = pause_;
+    looked_ = pause_;
+    source_.measure(cycle_of(cleared_), cycle_of(pause_));
+    engine_.set_pauses(experiment_.cycle * static_cast<std::int64_t>(drain_cycles));
     drain();
   }
 
   void drain() {
     if (counts_.measured == counts_.to_measure) {
       finish(status_);
-    } else if (cycles(cut_ - looked_) >= static_cast<double>(patience_cycles)) {
-      looked_ = cut_;
+    } else if (cycles(pause_ - looked_) >= static_cast<double>(patience_cycles)) {
+      looked_ = pause_;
       if (latency_so_far() > phases_.latency_limit) {
         finish("unstable");
       }
@@ -187,7 +187,7 @@ class PointRun {
   comm::Communicator& communicator_;
   network::TrafficCounts counts_;
   trace::TrafficPoint point_;
-  SimTime cut_;
+  SimTime pause_;
   SimTime cleared_;
   SimTime drain_begin_;
   SimTime looked_;
@@ -248,7 +248,7 @@ class Measurement {
       stopped = stopped || (stop_requested && stop_requested());
       return stopped || run.done();
     };
-    hooks.on_cut = [&](SimTime cut) { run.at_cut(cut); };
+    hooks.on_pause = [&](SimTime pause) { run.at_pause(pause); };
     engine.run(hooks);
     point = run.result();
     point.rate = experiment_.rates[number];

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <memory>
 
-#include "known_pairs.hpp"
-#include "predicted_events.hpp"
+#include "cuts/predicted_events.hpp"
+#include "run/known_pairs.hpp"
 #include "tessera/machine/routing/routing.hpp"
 #include "tessera/sim/work.hpp"
 #include "traffic/job.hpp"

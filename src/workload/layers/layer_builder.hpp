@@ -49,7 +49,7 @@ struct OperatorSpec {
   std::string name;
   bool has_name = false;          // the section's `name` is this one's
   std::vector<std::string> from;  // empty: the operator before
-  Sharding sharding = Sharding::replicated;
+  Sharding sharding{};
   std::uint64_t outputs = 0;  // features
   std::uint64_t rows = 0;     // of an embedding
   Pair kernel;

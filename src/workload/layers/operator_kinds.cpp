@@ -46,7 +46,7 @@ struct OperatorKeys {
       {{"plain", AttentionKind::plain},
        {"eager", AttentionKind::eager},
        {"flash", AttentionKind::flash}},
-      "plain",
+      AttentionShape{}.kind,
       "attention: plain, eager (softmax by single operations in fp32) or flash"};
   config::Key<bool> causal{"causal", false, "attention of type flash: the masked half is skipped"};
 };

@@ -45,7 +45,7 @@ struct ExpertKeys {
       {{"padded", ExpertRoom::padded},
        {"dropped", ExpertRoom::dropped},
        {"unlimited", ExpertRoom::unlimited}},
-      "padded",
+      ExpertShape{}.room,
       "padded: an expert works on its capacity, full or not; dropped: on the "
       "tokens that come, up to that; unlimited: on all that come"};
   ChoiceKey<ExpertLoads> loads{
@@ -53,7 +53,7 @@ struct ExpertKeys {
       {{"even", ExpertLoads::even},
        {"zipf", ExpertLoads::zipf},
        {"exponential", ExpertLoads::exponential}},
-      "even",
+      ExpertShape{}.loads,
       "how tokens spread, where experts are not padded: even, or drawn for "
       "each layer: zipf, exponential"};
   Key<double> skew{"experts.skew", ExpertShape{}.skew,

@@ -107,11 +107,11 @@ using config::RequiredKey;
 const ChoiceKey<Positions> positions{
     "positions",
     {{"learned", Positions::learned}, {"rotary", Positions::rotary}, {"none", Positions::none}},
-    "learned",
+    TransformerShape{}.positions,
     "learned (a vector each), rotary or none"};
 const ChoiceKey<Norm> normalisation{"normalisation",
                                     {{"layer_norm", Norm::layer}, {"rms_norm", Norm::rms}},
-                                    "layer_norm",
+                                    TransformerShape{}.norm,
                                     "layer_norm or rms_norm"};
 const ChoiceKey<bool> norm_after{
     "normalise",
@@ -123,14 +123,14 @@ const ChoiceKey<AttentionKind> attention{"attention",
                                          {{"plain", AttentionKind::plain},
                                           {"eager", AttentionKind::eager},
                                           {"flash", AttentionKind::flash}},
-                                         "plain",
+                                         TransformerShape{}.attention,
                                          "plain: scale, mask and softmax in one kernel; eager: "
                                          "each on its own, in fp32; flash: attention "
                                          "weights are never in memory"};
 const ChoiceKey<Activation> mlp{
     "mlp",
     {{"gelu", Activation::gelu}, {"relu", Activation::relu}, {"swiglu", Activation::swiglu}},
-    "gelu",
+    TransformerShape{}.mlp,
     "gelu, relu or swiglu"};
 const ChoiceKey<Head> head = ChoiceKey<Head>("head",
                                              {{"language_model", Head::language_model},
@@ -151,7 +151,7 @@ const Key<bool> query_key_norms{
 const ChoiceKey<Loss> loss{
     "loss",
     {{"plain", Loss::plain}, {"fused", Loss::fused}, {"eager", Loss::eager}},
-    "plain",
+    TransformerShape{}.loss_kernels,
     "plain: an operation at a time over logits in fp32; fused: one kernel each way; eager: in fp32 "
     "and nothing in place, as PyTorch's cross_entropy"};
 const Key<Count> loss_metrics{
@@ -175,7 +175,7 @@ const ChoiceKey<LayoutCopies> layout_copies{
     {{"none", LayoutCopies::none},
      {"context", LayoutCopies::context},
      {"layers", LayoutCopies::layers}},
-    "none",
+    TransformerShape{}.layout_copies,
     "what is copied into another layout; context: what plain or eager attention gives, from heads "
     "to rows of tokens (Megatron-LM); layers: input and output of each layer too, between samples "
     "first and tokens first, and the gradient that comes (profiles of single layers)"};
@@ -222,7 +222,7 @@ const ChoiceKey<Architecture> architecture{"architecture",
                                            {{"decoder", Architecture::decoder},
                                             {"encoder", Architecture::encoder},
                                             {"encoder-decoder", Architecture::encoder_decoder}},
-                                           "decoder",
+                                           TransformerShape{}.architecture,
                                            "decoder, encoder or encoder-decoder"};
 const RequiredKey<Count> layers{"layers", "of the decoder, or of an encoder alone",
                                 between<Count>(1, 1 << 14)};

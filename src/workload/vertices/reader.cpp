@@ -83,7 +83,7 @@ const config::ChoiceKey<Vertex::Gather> gather{"vertices[].gather",
                                                {{"sent", Vertex::Gather::sent},
                                                 {"read", Vertex::Gather::read},
                                                 {"free", Vertex::Gather::free}},
-                                               "sent",
+                                               Vertex{}.gather,
                                                "of an all-reduce: sent, read where parts are "
                                                "added up, or free: reads are not counted"};
 

@@ -147,7 +147,7 @@ inline void keeps_rounds_apart(Communicator& comm) {
 
 // Rounds that each rank ends alone, most of them, with at least one batch between neighbours. Ranks
 // are slow in turn, so that others get ahead as far as they can.
-inline void keeps_rounds_apart_without_meeting(Communicator& comm) {
+inline void keeps_rounds_apart_without_a_barrier(Communicator& comm) {
   const int me = comm.rank();
   const int n = comm.size();
   constexpr std::uint64_t rounds = 400;
@@ -241,7 +241,7 @@ inline void works_in_part(Communicator& comm) {
     check((part != nullptr) == (comm.rank() < ranks), "members of a part");
     if (part) {
       check(part->rank() == comm.rank() && part->size() == ranks, "rank in a part");
-      keeps_rounds_apart_without_meeting(*part);
+      keeps_rounds_apart_without_a_barrier(*part);
       answers_async(*part);
       std::vector<std::uint64_t> ones{1};
       part->reduce_sum(ones);
@@ -328,7 +328,7 @@ inline const std::vector<Check>& all() {
       {"reduces", reduces},
       {"reduces_nothing_and_much", reduces_nothing_and_much},
       {"keeps_rounds_apart", keeps_rounds_apart},
-      {"keeps_rounds_apart_without_meeting", keeps_rounds_apart_without_meeting},
+      {"keeps_rounds_apart_without_a_barrier", keeps_rounds_apart_without_a_barrier},
       {"carries_any_size", carries_any_size},
       {"carries_many", carries_many},
       {"keeps_the_order_of_async", keeps_the_order_of_async},

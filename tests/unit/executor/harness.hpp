@@ -107,7 +107,7 @@ Outcome execute_by(const machine::Machine& machine, std::span<const workload::Op
     engine.attach(*memory);
     engine.attach(*compute);
     engine.attach(*executor);
-    tessera::testing::run_over_a_cut(engine, communicator.rank() == 0, kept, from, [&] {
+    tessera::testing::run_over_a_pause(engine, communicator.rank() == 0, kept, from, [&] {
       const std::scoped_lock lock(mutex);
       kept->noted.append(noted);
     });

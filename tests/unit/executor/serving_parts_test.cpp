@@ -165,7 +165,7 @@ TEST(ServedTimes, MeetTargetsOnlyAllTogether) {
 TEST(ServiceCounts, CountWhatIsLateAndWhatIsMet) {
   Service service;
   const Targets targets{at(50), at(20), at(200)};
-  ServedTenant tenant;
+  ServiceSettings tenant;
   tenant.of_language = true;
   give_token(service, at(100), std::nullopt, targets);  // the first one
   give_token(service, at(120), at(100), targets);
@@ -185,7 +185,7 @@ TEST(ServiceCounts, CountWhatIsLateAndWhatIsMet) {
 
 // Latency of a language model was no reason to be late.
 TEST(ServiceCounts, ARequestIsLateOnceByItsFirstTokenOrItsEnd) {
-  ServedTenant tenant;
+  ServiceSettings tenant;
   tenant.of_language = true;
   const Targets targets{at(50), SimTime::never(), at(200)};
   const auto late_of = [&](const ServedTimes& times, bool with_first) {
@@ -205,7 +205,7 @@ TEST(ServiceCounts, ARequestIsLateOnceByItsFirstTokenOrItsEnd) {
 // Of models without tokens the whole time counts.
 TEST(ServiceCounts, OfSamplesAreLateByTheirWholeTime) {
   Service service;
-  const ServedTenant tenant;
+  const ServiceSettings tenant;
   const Targets targets{at(1), at(1), at(200)};
   serve(service, {at(0), at(200), 0}, 8, tenant, targets, true);
   serve(service, {at(0), at(201), 0}, 8, tenant, targets, true);
@@ -218,7 +218,7 @@ TEST(ServiceCounts, OfSamplesAreLateByTheirWholeTime) {
 TEST(ServiceCounts, AreTheSameAfterACheckpoint) {
   Service service;
   const Targets targets{at(5), at(5), at(5)};
-  ServedTenant tenant;
+  ServiceSettings tenant;
   tenant.of_language = true;
   service.again = 3;
   give_token(service, at(9), at(2), targets);
@@ -244,7 +244,7 @@ TEST(ServiceCounts, AreTheSameAfterACheckpoint) {
 
 // Whatever can be held against each other is, by kind of tenant.
 TEST(ServingBalances, HoldWhatCameAgainstWhatWasDone) {
-  ServedTenant tenant;
+  ServiceSettings tenant;
   tenant.name = "a";
   ServingCounts asked;
   serving::Request request;

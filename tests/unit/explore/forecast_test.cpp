@@ -4,9 +4,9 @@
 
 #include <array>
 
-#include "columns.hpp"
 #include "files.hpp"
 #include "search/simulator.hpp"
+#include "sweep/columns.hpp"
 #include "tessera/comm/communicator.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/sim/programs/replay.hpp"

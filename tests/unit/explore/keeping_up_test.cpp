@@ -1,5 +1,5 @@
 // Whether a service keeps up with its requests.
-#include "keeping_up.hpp"
+#include "capacity/keeping_up.hpp"
 
 #include <gtest/gtest.h>
 

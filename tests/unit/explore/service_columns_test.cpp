@@ -1,5 +1,5 @@
 // Numbers of services as columns of sweeps.
-#include "service_columns.hpp"
+#include "sweep/service_columns.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "columns.hpp"
 #include "files.hpp"
+#include "sweep/columns.hpp"
 #include "tessera/comm/communicator.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/explore/sweep.hpp"

@@ -220,7 +220,7 @@ inline Outcome run(const Described& described, const std::vector<Access>& access
       engine.set_boundaries(SimTime::from_ps(bin_ps), 1000);
       memory->report_bins(noted_in(bins));
     }
-    tessera::testing::run_over_a_cut(engine, communicator.rank() == 0, kept, from, [&] {
+    tessera::testing::run_over_a_pause(engine, communicator.rank() == 0, kept, from, [&] {
       const std::scoped_lock lock(mutex);
       kept->bins.insert(kept->bins.end(), bins.begin(), bins.end());
     });

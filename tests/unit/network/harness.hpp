@@ -203,7 +203,7 @@ inline Traffic carry(const Described& described, const std::vector<Send>& sends,
       engine.set_boundaries(SimTime::from_ps(settings.bin_ps), 1000);
       network->report_bins(noted_in(bins));
     }
-    tessera::testing::run_over_a_cut(engine, communicator.rank() == 0, kept, from, [&] {
+    tessera::testing::run_over_a_pause(engine, communicator.rank() == 0, kept, from, [&] {
       const std::scoped_lock lock(mutex);
       kept->bins.insert(kept->bins.end(), bins.begin(), bins.end());
     });

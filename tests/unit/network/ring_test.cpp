@@ -213,7 +213,7 @@ Outcome run(const Case& of, const std::string& topology, const std::string& keys
         described.network->build({described.machine, members, Driver::network_slot});
     engine.attach(driver);
     engine.attach(*network);
-    tessera::testing::run_over_a_cut(engine, communicator.rank() == 0, kept, from, [] {});
+    tessera::testing::run_over_a_pause(engine, communicator.rank() == 0, kept, from, [] {});
     std::vector<std::uint64_t> last{static_cast<std::uint64_t>(engine.last_event_time().ps())};
     communicator.reduce_max(last);
     const SimTime end = SimTime::from_ps(static_cast<std::int64_t>(last[0]));

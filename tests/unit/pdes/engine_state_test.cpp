@@ -71,12 +71,12 @@ struct Outcome {
   std::uint64_t handled = 0;
   std::uint64_t events = 0;
   SimTime last;
-  std::vector<std::int64_t> cuts;
+  std::vector<std::int64_t> pauses;
   std::vector<std::int64_t> boundaries;  // of the first rank
 };
 
-// On so many ranks, with a cut each `period`; goes on from `from`, and keeps the `wanted`-th cut in
-// `kept`.
+// On so many ranks, with a pause each `period`; goes on from `from`, and keeps the `wanted`-th
+// pause in `kept`.
 Outcome run(int ranks, SimTime period, const KeptRun* from = nullptr, int wanted = 0,
             KeptRun* kept = nullptr) {
   Outcome outcome;
@@ -88,20 +88,20 @@ Outcome run(int ranks, SimTime period, const KeptRun* from = nullptr, int wanted
     engine.attach(walker);
     engine.set_boundaries(SimTime::from_ps(20'000), 4);
     if (!period.is_never()) {
-      engine.set_cuts(period);
+      engine.set_pauses(period);
     }
     const bool is_first = communicator.rank() == 0;
     if (from != nullptr) {
       from->put_back(engine, is_first);
     }
-    int cuts = 0;
+    int pauses = 0;
     EngineHooks hooks;
-    hooks.on_cut = [&](SimTime cut) {
+    hooks.on_pause = [&](SimTime pause) {
       const std::scoped_lock lock(mutex);
       if (is_first) {
-        outcome.cuts.push_back(cut.ps());
+        outcome.pauses.push_back(pause.ps());
       }
-      if (kept != nullptr && ++cuts == wanted) {
+      if (kept != nullptr && ++pauses == wanted) {
         kept->keep(engine);
       }
     };
@@ -124,17 +124,17 @@ Outcome run(int ranks, SimTime period, const KeptRun* from = nullptr, int wanted
 
 TEST(EngineState, CutsAreWholeWindowsApart) {
   const Outcome undisturbed = run(1, SimTime::never());
-  EXPECT_TRUE(undisturbed.cuts.empty());
+  EXPECT_TRUE(undisturbed.pauses.empty());
   for (const int ranks : {1, 3}) {
-    const Outcome cut = run(ranks, SimTime::from_ps(49'001));
-    EXPECT_THAT(cut.cuts, ElementsAre(50'000, 100'000, 150'000, 200'000)) << ranks;
-    EXPECT_EQ(cut.hashes, undisturbed.hashes) << ranks;
-    EXPECT_EQ(cut.boundaries, undisturbed.boundaries) << ranks;
-    EXPECT_EQ(cut.events, undisturbed.events) << ranks;
+    const Outcome pause = run(ranks, SimTime::from_ps(49'001));
+    EXPECT_THAT(pause.pauses, ElementsAre(50'000, 100'000, 150'000, 200'000)) << ranks;
+    EXPECT_EQ(pause.hashes, undisturbed.hashes) << ranks;
+    EXPECT_EQ(pause.boundaries, undisturbed.boundaries) << ranks;
+    EXPECT_EQ(pause.events, undisturbed.events) << ranks;
   }
   // Less than a window is a window; more than the run has is none.
-  EXPECT_EQ(run(1, SimTime::from_ps(1)).cuts.front(), 1000);
-  EXPECT_TRUE(run(1, SimTime::from_ps(400'000)).cuts.empty());
+  EXPECT_EQ(run(1, SimTime::from_ps(1)).pauses.front(), 1000);
+  EXPECT_TRUE(run(1, SimTime::from_ps(400'000)).pauses.empty());
 }
 
 TEST(EngineState, GoesOnFromACutOnAnyNumberOfRanks) {
@@ -154,8 +154,8 @@ TEST(EngineState, GoesOnFromACutOnAnyNumberOfRanks) {
       EXPECT_EQ(outcome.handled, undisturbed.handled) << before << " to " << after;
       EXPECT_EQ(outcome.events, undisturbed.events) << before << " to " << after;
       EXPECT_EQ(outcome.last, undisturbed.last);
-      EXPECT_THAT(outcome.cuts, ElementsAre(120'000, 160'000, 200'000))
-          << "the cut that it goes on from is not made again";
+      EXPECT_THAT(outcome.pauses, ElementsAre(120'000, 160'000, 200'000))
+          << "the pause that it goes on from is not made again";
     }
   }
 }
@@ -176,13 +176,13 @@ TEST(EngineState, PassesEachBoundaryOnce) {
 TEST(EngineState, MakesACutThatOneRankAsksFor) {
   for (const int ranks : {2, 3}) {
     std::mutex mutex;
-    std::map<std::int64_t, int> cuts;
+    std::map<std::int64_t, int> pauses;
     comm::run_ranks_as_threads(ranks, [&](comm::Communicator& communicator) {
       Engine engine(communicator, regions_of(communicator, entities, blocks(entities), lookahead),
                     lookahead);
       Walker walker(engine);
       engine.attach(walker);
-      engine.set_cuts(SimTime::from_ps(120'000));
+      engine.set_pauses(SimTime::from_ps(120'000));
       bool asked = false;
       EngineHooks hooks;
       hooks.checkpoint_requested = [&] {
@@ -190,18 +190,18 @@ TEST(EngineState, MakesACutThatOneRankAsksFor) {
         asked = asked || asks;
         return asks;
       };
-      hooks.on_cut = [&](SimTime cut) {
+      hooks.on_pause = [&](SimTime pause) {
         const std::scoped_lock lock(mutex);
-        ++cuts[cut.ps()];
+        ++pauses[pause.ps()];
       };
       EXPECT_TRUE(engine.run(hooks));
     });
-    for (const auto& [cut, times] : cuts) {
-      EXPECT_EQ(times, ranks) << cut;
+    for (const auto& [pause, times] : pauses) {
+      EXPECT_EQ(times, ranks) << pause;
     }
-    EXPECT_EQ(cuts.count(120'000), 1U);
-    EXPECT_EQ(cuts.size(), 2U);
-    EXPECT_LT(cuts.begin()->first, 60'000);
+    EXPECT_EQ(pauses.count(120'000), 1U);
+    EXPECT_EQ(pauses.size(), 2U);
+    EXPECT_LT(pauses.begin()->first, 60'000);
   }
 }
 

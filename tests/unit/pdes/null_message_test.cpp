@@ -140,33 +140,33 @@ TEST(NullMessages, CutAtTheSameTimeOnAllRanks) {
   PholdSettings settings = null_messages(Reach::ring);
   const Outcome expected = run_phold(0, settings, blocks(settings.entities));
   std::mutex mutex;
-  std::map<std::int64_t, int> cuts;  // ranks that made each
+  std::map<std::int64_t, int> pauses;  // ranks that made each
   EngineHooks hooks;
-  hooks.on_cut = [&](SimTime cut) {
+  hooks.on_pause = [&](SimTime pause) {
     const std::scoped_lock lock(mutex);
-    ++cuts[cut.ps()];
+    ++pauses[pause.ps()];
   };
   std::atomic<int> questions = 0;
   hooks.checkpoint_requested = [&] { return ++questions % 400 == 0; };
   const Outcome outcome =
       run_phold(4, settings, blocks(settings.entities), hooks,
-                [](Engine& engine) { engine.set_cuts(SimTime::from_ps(50'000)); });
+                [](Engine& engine) { engine.set_pauses(SimTime::from_ps(50'000)); });
   EXPECT_TRUE(outcome == expected);
-  EXPECT_GE(cuts.size(), 6U);
+  EXPECT_GE(pauses.size(), 6U);
   for (const std::int64_t periodic : {50'000, 100'000, 150'000, 200'000, 250'000}) {
-    EXPECT_EQ(cuts.count(periodic), 1U) << periodic;
+    EXPECT_EQ(pauses.count(periodic), 1U) << periodic;
   }
-  for (const auto& [cut, ranks] : cuts) {
-    EXPECT_EQ(ranks, 4) << cut;
+  for (const auto& [pause, ranks] : pauses) {
+    EXPECT_EQ(ranks, 4) << pause;
   }
 }
 
-// What every rank has handled at a cut is all that comes before it, and nothing else.
+// What every rank has handled at a pause is all that comes before it, and nothing else.
 TEST(NullMessages, HaveNothingInFlightAtACut) {
   constexpr int rounds = 300;
   constexpr std::uint32_t ranks = 4;
   std::mutex mutex;
-  std::vector<std::int64_t> at_cuts;
+  std::vector<std::int64_t> at_pauses;
   comm::run_ranks_as_threads(ranks, [&](comm::Communicator& communicator) {
     Regions regions = regions_of(communicator, ranks, blocks(ranks), lookahead);
     std::vector<SimTime> ring = row(ranks, lookahead);
@@ -188,16 +188,16 @@ TEST(NullMessages, HaveNothingInFlightAtACut) {
       }
     };
     engine.attach(component);
-    engine.set_cuts(lookahead * 37);
+    engine.set_pauses(lookahead * 37);
     EngineHooks hooks;
-    hooks.on_cut = [&](SimTime cut) {
+    hooks.on_pause = [&](SimTime pause) {
       const std::scoped_lock lock(mutex);
-      at_cuts.push_back(handled - cut.ps() / lookahead.ps());
+      at_pauses.push_back(handled - pause.ps() / lookahead.ps());
     };
     EXPECT_TRUE(engine.run(hooks));
   });
-  EXPECT_EQ(at_cuts.size(), 8 * ranks);
-  EXPECT_THAT(at_cuts, ::testing::Each(-1));  // windows 1 to n - 1
+  EXPECT_EQ(at_pauses.size(), 8 * ranks);
+  EXPECT_THAT(at_pauses, ::testing::Each(-1));  // windows 1 to n - 1
 }
 
 TEST(NullMessages, WorkWhereLinksLeadOneWayOnly) {

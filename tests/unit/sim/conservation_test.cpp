@@ -1,6 +1,6 @@
 // Sums that must come out even at the end of a run: that they do, and that one that does not is an
 // error which names it.
-#include "conservation.hpp"
+#include "results/conservation.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -182,7 +182,8 @@ TEST(ServingOnTiles, SaysFlopsAndPeak) {
 TEST(ServingOnTiles, SaysWhatAnNpuKeeps) {
   const Experiment experiment = read(experiment_of(cut));
   const trace::Summary summary = run_on(1, experiment);
-  const std::vector<executor::ServedTenant>& tenants = served_by(*experiment.only_job())->tenants;
+  const std::vector<executor::ServiceSettings>& tenants =
+      served_by(*experiment.only_job())->tenants;
   ASSERT_EQ(summary.peak_memory.size(), tenants.size());
   for (std::size_t i = 0; i < tenants.size(); ++i) {
     const trace::PeakMemory& peak = summary.peak_memory[i];

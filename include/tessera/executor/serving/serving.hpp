@@ -75,7 +75,7 @@ struct ServedTier {
 };
 
 // One model on NPUs of its own; of a model with replicas each of them.
-struct ServedTenant {
+struct ServiceSettings {
   std::string name;
   // Of replicas: the number of the first one, by which requests come, and how many there are.
   std::uint32_t lead = 0;
@@ -133,7 +133,7 @@ struct ServingWork {
   npu::CoreConfig core;  // that the models refer to, of NPUs of cores
   std::vector<std::vector<EntityId>> npus;
   std::size_t idle_npus = 0;  // that no model runs on, those left out of `npus` too
-  std::vector<ServedTenant> tenants;
+  std::vector<ServiceSettings> tenants;
   serving::PolicyFactory policy;
   std::shared_ptr<const collective::Algorithm> all_reduce;
   std::shared_ptr<const collective::Algorithm> all_to_all;
@@ -148,7 +148,7 @@ struct ServingWork {
   }
   bool hands_over_layers() const {
     return std::any_of(tenants.begin(), tenants.end(),
-                       [](const ServedTenant& one) { return one.by_layers; });
+                       [](const ServiceSettings& one) { return one.by_layers; });
   }
   EntityId host() const { return npus.front().front(); }
   std::uint32_t cores() const { return static_cast<std::uint32_t>(npus.front().size()); }

@@ -11,7 +11,7 @@ namespace tessera::executor {
 namespace {
 
 // Of units that have sequences of their own these are dealt by number.
-bool has_cache_of(const ServedTenant& tenant, std::uint64_t request, std::size_t unit) {
+bool has_cache_of(const ServiceSettings& tenant, std::uint64_t request, std::size_t unit) {
   const std::uint32_t units = tenant.batching.units;
   return units == 1 || request % units == unit;
 }
@@ -20,7 +20,7 @@ bool has_cache_of(const ServedTenant& tenant, std::uint64_t request, std::size_t
 
 // Of those that generate, the one whose requests have the fewest tokens of prompts.
 std::uint32_t ServingHost::choose_generating(std::uint32_t lead) const {
-  const ServedTenant& tenant = work_.tenants[lead];
+  const ServiceSettings& tenant = work_.tenants[lead];
   const auto work = [this](std::uint32_t replica) {
     return std::pair(tenants_[replica].prompt_tokens, tenants_[replica].batcher->unfinished());
   };
@@ -34,7 +34,7 @@ std::uint32_t ServingHost::choose_generating(std::uint32_t lead) const {
 // Each unit sends what it has to its like.
 void ServingHost::begin_carry(pdes::Context& context, std::uint32_t from,
                               const serving::Carried& carried) {
-  const ServedTenant& tenant = work_.tenants[from];
+  const ServiceSettings& tenant = work_.tenants[from];
   if (tenant.by_layers) {
     know_computed(from, carried);
     return;
@@ -70,7 +70,7 @@ std::vector<std::uint32_t> ServingHost::begin_layers(pdes::Context& context, std
                                                      std::uint16_t slot,
                                                      const serving::StepSizes& sizes) {
   const std::uint32_t from = steps_.at(number).tenant;
-  const ServedTenant& tenant = work_.tenants[from];
+  const ServiceSettings& tenant = work_.tenants[from];
   if (!tenant.by_layers || !work_.prefills(from)) {
     return {};
   }
@@ -144,7 +144,7 @@ void ServingHost::hear_of_carry(pdes::Context& context, std::uint32_t number) {
 
 // Whether a replica has all requests that it will ever have.
 bool ServingHost::nothing_comes(std::uint32_t replica) const {
-  const ServedTenant& tenant = work_.tenants[replica];
+  const ServiceSettings& tenant = work_.tenants[replica];
   if (tenant.prefill == 0 || work_.prefills(replica)) {
     return true;
   }

@@ -22,7 +22,7 @@ ServingHost::ServingHost(const ServingSetup& setup)
       running_(work_.npus.size() * work_.tenants.size()),
       use_(work_),
       unserved_(work_.requests()) {
-  for (const ServedTenant& tenant : work_.tenants) {
+  for (const ServiceSettings& tenant : work_.tenants) {
     TenantState& state = tenants_.emplace_back();
     state.batcher = tenant.of_language
                         ? serving::make_sequence_batcher(tenant.batching, tenant.requests.get())
@@ -93,7 +93,7 @@ void ServingHost::begin_step(pdes::Context& context, std::uint32_t tenant, const
   for (std::uint32_t part = 0; part < step.parts.size(); ++part) {
     step.awaited.push_back(static_cast<std::uint32_t>(step.parts[part].after.size()));
   }
-  const ServedTenant& served = work_.tenants[tenant];
+  const ServiceSettings& served = work_.tenants[tenant];
   const SimTime host = served.host + served.draft * std::int64_t{batch.drafts};
   if (host > SimTime::zero()) {
     context.send_self(host, pdes::Port(setup_.slot, serving_call_kind), number,
@@ -213,7 +213,7 @@ bool ServingHost::begin_part(pdes::Context& context, const Ready& ready, const S
 void ServingHost::begin_walk(pdes::Context& context, const Ready& ready, const Start& start) {
   const StepState& step = steps_.at(ready.step);
   const StepPart& part = step.parts[ready.part];
-  const ServedTenant& tenant = tenant_of(step);
+  const ServiceSettings& tenant = tenant_of(step);
   const serving::TileModel& model = *tenant.model->on_tiles();
   const StepSizes sums = model.sizes_of(step.batch);
   const auto sizes = sums.words();
@@ -243,7 +243,7 @@ void ServingHost::begin_walk(pdes::Context& context, const Ready& ready, const S
 
 void ServingHost::begin_whole(pdes::Context& context, const Ready& ready) {
   const StepState& step = steps_.at(ready.step);
-  const ServedTenant& tenant = tenant_of(step);
+  const ServiceSettings& tenant = tenant_of(step);
   const WholeStep whole = whole_->of(step.tenant, tenant.model->on_tiles()->sizes_of(step.batch));
   SpentTime& spent = tenants_[step.tenant].spent;
   for (std::size_t unit = 0; unit < tenant.npus.size(); ++unit) {
@@ -263,7 +263,7 @@ void ServingHost::begin_whole(pdes::Context& context, const Ready& ready) {
 
 void ServingHost::tell_spent(pdes::Context& context, std::uint32_t tenant,
                              std::optional<std::uint32_t> step) {
-  const ServedTenant& lead = work_.tenants[work_.tenants[tenant].lead];
+  const ServiceSettings& lead = work_.tenants[work_.tenants[tenant].lead];
   const TenantState& state = tenants_[lead.lead];
   const bool is_closed = lead.requests->clients() > 0;
   if (!whole_ || may_ask(lead.lead) || (is_closed && state.asked > state.arrived)) {
@@ -280,7 +280,7 @@ void ServingHost::tell_spent(pdes::Context& context, std::uint32_t tenant,
 }
 
 void ServingHost::tell_spent_of(pdes::Context& context, std::uint32_t tenant) {
-  const ServedTenant& served = work_.tenants[tenant];
+  const ServiceSettings& served = work_.tenants[tenant];
   TenantState& state = tenants_[tenant];
   state.spent.is_told = true;
   for (std::size_t unit = 0; unit < served.npus.size(); ++unit) {
@@ -314,7 +314,7 @@ void ServingHost::count_running(SimTime now, const StepState& step, const StepPa
 void ServingHost::begin_exchange(pdes::Context& context, const Ready& ready) {
   const StepState& step = steps_.at(ready.step);
   const StepPart& part = step.parts[ready.part];
-  const ServedTenant& tenant = tenant_of(step);
+  const ServiceSettings& tenant = tenant_of(step);
   const serving::Exchange exchange = tenant.model->exchange(part.op, part.shape);
   const std::uint64_t number = OperatorName{step.tenant, part.op, part.shape}.code();
   const std::uint16_t slot = take_slot(ready);
@@ -351,7 +351,7 @@ std::uint16_t ServingHost::take_slot(const Ready& ready) {
   return slot;
 }
 
-void ServingHost::count_elsewhere(std::uint16_t slot, const ServedTenant& tenant) {
+void ServingHost::count_elsewhere(std::uint16_t slot, const ServiceSettings& tenant) {
   if (setup_.outlook.regions == nullptr) {
     return;
   }

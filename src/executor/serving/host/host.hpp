@@ -127,7 +127,9 @@ class ServingHost {
     std::optional<ReplicaScaling> scaling;  // of the lead
   };
 
-  const ServedTenant& tenant_of(const StepState& step) const { return work_.tenants[step.tenant]; }
+  const ServiceSettings& tenant_of(const StepState& step) const {
+    return work_.tenants[step.tenant];
+  }
   std::uint32_t npu_of(const StepState& step, const serving::StepPart& part) const {
     return tenant_of(step).npus[part.unit];
   }
@@ -208,7 +210,7 @@ class ServingHost {
            std::uint64_t word);
   std::uint16_t take_slot(const Ready& ready);
   // Units of the tenant that are on other ranks.
-  void count_elsewhere(std::uint16_t slot, const ServedTenant& tenant);
+  void count_elsewhere(std::uint16_t slot, const ServiceSettings& tenant);
   void end_part(pdes::Context& context, const Ready& ready);
   void end_step(pdes::Context& context, std::uint32_t number);
 

@@ -17,7 +17,7 @@ void ServingHost::let_begin(pdes::Context& context, std::uint32_t number) {
 // Both ways at the same time; each unit moves its part of every block and adapter.
 void ServingHost::begin_moves(pdes::Context& context, std::uint32_t number) {
   const StepState& step = steps_.at(number);
-  const ServedTenant& tenant = tenant_of(step);
+  const ServiceSettings& tenant = tenant_of(step);
   const std::uint64_t block = tenant.model->cache_block(tenant.batching.block).count();
   const std::uint16_t slot = take_slot({number, move_part});
   for (const bool out : {true, false}) {

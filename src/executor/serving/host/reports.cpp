@@ -38,7 +38,7 @@ std::vector<std::string> ServingHost::waiting(std::size_t most) const {
 }
 
 void ServingHost::put_price(std::uint32_t tenant, Service& service) const {
-  const ServedTenant& served = work_.tenants[tenant];
+  const ServiceSettings& served = work_.tenants[tenant];
   const double off_s = off_seconds(tenant);
   std::size_t alone = 0;
   double shares = 0;
@@ -73,7 +73,7 @@ std::vector<Service> ServingHost::services() const {
 std::vector<Service> ServingHost::service_totals() const {
   std::vector<Service> all;
   for (std::uint32_t tenant = 0; tenant < tenants_.size(); ++tenant) {
-    const ServedTenant& served = work_.tenants[tenant];
+    const ServiceSettings& served = work_.tenants[tenant];
     if (served.lead != tenant) {
       continue;
     }

@@ -94,7 +94,7 @@ class ServingHost::Listener final : public serving::BatchListener {
   ServingHost& host_;
   pdes::Context& context_;
   std::uint32_t tenant_;
-  const ServedTenant& served_;
+  const ServiceSettings& served_;
   TenantState& state_;
 };
 
@@ -107,7 +107,7 @@ void ServingHost::end_batch(pdes::Context& context, std::uint32_t tenant, std::u
 }
 
 void ServingHost::hold(pdes::Context& context, std::uint32_t tenant) {
-  const ServedTenant& served = work_.tenants[tenant];
+  const ServiceSettings& served = work_.tenants[tenant];
   const SimTime now = context.now() - begin_;
   advance_scaling(context, served.lead);
   const serving::BatchLoad load = tenants_[tenant].batcher->load();
@@ -143,7 +143,7 @@ void ServingHost::hold(pdes::Context& context, std::uint32_t tenant) {
 }
 
 std::uint32_t ServingHost::class_of(std::uint32_t tenant, std::uint64_t request) const {
-  const ServedTenant& served = work_.tenants[tenant];
+  const ServiceSettings& served = work_.tenants[tenant];
   return served.classes.empty() ? 0 : served.requests->class_of(request);
 }
 
@@ -166,7 +166,7 @@ void ServingHost::begin(pdes::Context& context) {
 }
 
 bool ServingHost::may_ask(std::uint32_t tenant) const {
-  const ServedTenant& asked = work_.tenants[tenant];
+  const ServiceSettings& asked = work_.tenants[tenant];
   const TenantState& state = tenants_[tenant];
   const auto count = asked.requests->count();
   const std::uint64_t so_far = asked.requests->clients() > 0 ? state.asked : state.arrived;
@@ -185,7 +185,7 @@ void ServingHost::ask(pdes::Context& context, std::uint32_t tenant) {
 }
 
 void ServingHost::take_request(pdes::Context& context, std::uint32_t tenant) {
-  const ServedTenant& lead = work_.tenants[tenant];
+  const ServiceSettings& lead = work_.tenants[tenant];
   const std::uint64_t number = tenants_[tenant].arrived++;
   Request request = lead.requests->request(number);
   request.arrival = context.now();
@@ -207,7 +207,7 @@ void ServingHost::take_request(pdes::Context& context, std::uint32_t tenant) {
 
 std::uint32_t ServingHost::choose_replica(std::uint32_t lead, std::uint64_t number,
                                           const Request& request) {
-  const ServedTenant& tenant = work_.tenants[lead];
+  const ServiceSettings& tenant = work_.tenants[lead];
   TenantState& state = tenants_[lead];
   const std::uint32_t replicas = tenant.prefill > 0 ? tenant.prefill : tenant.replicas;
   if (tenant.router == Router::round_robin) {
@@ -268,7 +268,7 @@ SimTime ServingHost::arrival_of(std::uint32_t tenant) const {
 SimTime ServingHost::last_arrival() const {
   SimTime first = SimTime::never();
   for (std::uint32_t tenant = 0; tenant < tenants_.size(); ++tenant) {
-    const ServedTenant& served = work_.tenants[tenant];
+    const ServiceSettings& served = work_.tenants[tenant];
     const auto count = served.requests->count();
     const bool comes = served.requests->clients() == 0 && count.value_or(0) > 0;
     if (served.lead == tenant) {

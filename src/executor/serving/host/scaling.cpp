@@ -20,7 +20,7 @@ void ServingHost::advance_scaling(pdes::Context& context, std::uint32_t lead) {
 }
 
 void ServingHost::scale(pdes::Context& context, std::uint32_t tenant) {
-  const ServedTenant& lead = work_.tenants[work_.tenants[tenant].lead];
+  const ServiceSettings& lead = work_.tenants[work_.tenants[tenant].lead];
   std::optional<ReplicaScaling>& scaling = tenants_[lead.lead].scaling;
   if (!scaling) {
     return;

@@ -95,7 +95,7 @@ std::vector<serving::RequestClass> read_classes(Section& tenant, bool of_languag
 }
 
 void read_class_settings(Section& tenant, const std::vector<serving::RequestClass>& classes,
-                         executor::ServedTenant& served) {
+                         executor::ServiceSettings& served) {
   if (served.of_language) {
     Section batching = tenant.section("batching");
     if (class_keys().order.read(batching)) {

@@ -19,6 +19,6 @@ std::vector<serving::RequestClass> read_classes(config::Section& tenant, bool of
 
 // Targets of its classes, once those of the tenant are known, and whether batches go by priority.
 void read_class_settings(config::Section& tenant, const std::vector<serving::RequestClass>& classes,
-                         executor::ServedTenant& served);
+                         executor::ServiceSettings& served);
 
 }  // namespace tessera::sim

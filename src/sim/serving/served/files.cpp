@@ -2,7 +2,7 @@
 #include <set>
 #include <string_view>
 
-#include "experiment_parts.hpp"
+#include "experiment/parts.hpp"
 #include "serving/experiment.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/serving/trace_time.hpp"

@@ -10,7 +10,7 @@ namespace tessera::sim {
 namespace {
 
 using config::Section;
-using executor::ServedTenant;
+using executor::ServiceSettings;
 using executor::ServingWork;
 
 std::set<std::uint32_t> channels_of(const machine::Machine& machine,
@@ -45,11 +45,11 @@ std::optional<Bytes> memory_of(const ServingMemory& memory,
   return channels.empty() ? std::nullopt : std::optional(sum);
 }
 
-bool runs_on(const ServedTenant& tenant, std::uint32_t npu) {
+bool runs_on(const ServiceSettings& tenant, std::uint32_t npu) {
   return std::find(tenant.npus.begin(), tenant.npus.end(), npu) != tenant.npus.end();
 }
 
-std::uint64_t bytes_of_block(const ServedTenant& tenant) {
+std::uint64_t bytes_of_block(const ServiceSettings& tenant) {
   return tenant.model->cache_block(tenant.batching.block).count();
 }
 
@@ -93,7 +93,7 @@ class Npus {
   }
   Bytes weights_on(std::uint32_t npu) const {
     Bytes sum;
-    for (const ServedTenant& tenant : work_.tenants) {
+    for (const ServiceSettings& tenant : work_.tenants) {
       sum += runs_on(tenant, npu) ? tenant.model->weights() : Bytes();
     }
     return sum;
@@ -101,7 +101,7 @@ class Npus {
   // As asked for; none: some are to take what is left.
   std::optional<Bytes> caches_on(std::uint32_t npu) const {
     Bytes sum;
-    for (const ServedTenant& tenant : work_.tenants) {
+    for (const ServiceSettings& tenant : work_.tenants) {
       if (runs_on(tenant, npu) && tenant.of_language) {
         if (!tenant.cache) {
           return std::nullopt;
@@ -139,7 +139,7 @@ void complain(Section& section, const char* key, const std::string& what, std::u
 }
 
 // What is left of an NPU's memory beside all weights, shared out evenly to its language models.
-std::optional<Bytes> room_for_cache(const Npus& npus, const ServedTenant& tenant,
+std::optional<Bytes> room_for_cache(const Npus& npus, const ServiceSettings& tenant,
                                     Section& section) {
   std::optional<Bytes> least;
   for (const std::uint32_t npu : tenant.npus) {
@@ -160,7 +160,7 @@ std::optional<Bytes> room_for_cache(const Npus& npus, const ServedTenant& tenant
 }
 
 // Of tiles: weights beside caches of sizes that were asked for.
-void check_given(const Npus& npus, const ServedTenant& tenant, Section& section) {
+void check_given(const Npus& npus, const ServiceSettings& tenant, Section& section) {
   for (const std::uint32_t npu : tenant.npus) {
     const Place place = npus.of_caches(npu);
     const std::optional<Bytes> own = npus.room(npu, place);
@@ -174,7 +174,7 @@ void check_given(const Npus& npus, const ServedTenant& tenant, Section& section)
 }
 
 // Of a model without a cache, where no language model says so.
-void check_weights(const Npus& npus, const ServedTenant& tenant, Section& section) {
+void check_weights(const Npus& npus, const ServiceSettings& tenant, Section& section) {
   for (const std::uint32_t npu : tenant.npus) {
     const std::optional<Bytes> own = npus.room(npu, npus.of_weights(npu));
     const Bytes weights = npus.weights_on(npu);
@@ -185,7 +185,7 @@ void check_weights(const Npus& npus, const ServedTenant& tenant, Section& sectio
   }
 }
 
-void note_streams(const Npus& npus, ServedTenant& tenant) {
+void note_streams(const Npus& npus, ServiceSettings& tenant) {
   for (const std::uint32_t npu : tenant.npus) {
     tenant.streams_weights = tenant.streams_weights || npus.streams(npu, npus.of_weights(npu));
     tenant.streams_cache =
@@ -209,7 +209,7 @@ std::vector<Bytes> bytes_in_channels(const machine::Machine& machine, const Serv
   const Npus npus(machine, memory, work);
   for (std::uint32_t npu = 0; !kept.empty() && npu < work.npus.size(); ++npu) {
     Bytes bytes;
-    for (const ServedTenant& tenant : work.tenants) {
+    for (const ServiceSettings& tenant : work.tenants) {
       if (runs_on(tenant, npu) && npus.of_weights(npu) == Place::channels) {
         bytes += tenant.model->weights();
       }
@@ -244,7 +244,7 @@ void fit_caches(const machine::Machine& machine, const ServingMemory& memory, Se
                 Section workload) {
   std::vector<Section> sections = workload.sections("tenants");
   const Npus npus(machine, memory, work);
-  for (ServedTenant& tenant : work.tenants) {
+  for (ServiceSettings& tenant : work.tenants) {
     note_streams(npus, tenant);
     if (work.whole_steps && (tenant.streams_weights || tenant.streams_cache)) {
       workload.error(

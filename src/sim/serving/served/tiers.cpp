@@ -13,7 +13,7 @@ namespace tessera::sim {
 namespace {
 
 using config::Section;
-using executor::ServedTenant;
+using executor::ServiceSettings;
 using executor::ServingWork;
 
 struct TierKeys {
@@ -49,7 +49,7 @@ std::vector<EntityId> memories_of(const Platform& platform, const ServingWork& w
   return remote_memories_of(platform.machine, tiles);
 }
 
-void settle_blocks(ServedTenant& tenant, Section& section, bool complains) {
+void settle_blocks(ServiceSettings& tenant, Section& section, bool complains) {
   const std::uint64_t block = tenant.model->cache_block(tenant.batching.block).count();
   tenant.batching.tier->blocks = tenant.tier->capacity.count() / block;
   const bool is_given = tenant.tier->capacity > Bytes();  // else that has been complained about
@@ -64,7 +64,7 @@ void settle_blocks(ServedTenant& tenant, Section& section, bool complains) {
 }
 
 // Beginnings of several kinds of layers that are told by blocks are several things in the cache.
-void refuse_kinds(const ServedTenant& tenant, Section& section) {
+void refuse_kinds(const ServiceSettings& tenant, Section& section) {
   if (!tenant.batching.layout.is_plain() && tenant.batching.tier->prefixes &&
       tenant.requests->piece_tokens() > 0) {
     section.section("batching")
@@ -78,7 +78,7 @@ void refuse_kinds(const ServedTenant& tenant, Section& section) {
 void check_hosts(const machine::Machine& machine, const ServingWork& work, Section& workload) {
   const std::vector<std::uint32_t> host_of = machine::hosts_of(machine);
   std::map<std::uint32_t, Bytes> kept;
-  for (const ServedTenant& tenant : work.tenants) {
+  for (const ServiceSettings& tenant : work.tenants) {
     for (const std::uint32_t npu : tenant.npus) {
       kept[host_of[work.npus[npu].front().value()]] +=
           tenant.tier ? tenant.tier->capacity : Bytes();
@@ -115,7 +115,7 @@ std::vector<ParameterInfo> tier_parameters() {
   return {keys.capacity, keys.swap, keys.prefixes};
 }
 
-void read_tier(Section batching, const ServingWork& work, ServedTenant& tenant) {
+void read_tier(Section batching, const ServingWork& work, ServiceSettings& tenant) {
   if (!batching.has("tier")) {
     return;
   }
@@ -133,7 +133,7 @@ void read_tier(Section batching, const ServingWork& work, ServedTenant& tenant) 
 
 namespace {
 
-bool is_behind(const ServedTenant& tenant, const ServingWork& work) {
+bool is_behind(const ServiceSettings& tenant, const ServingWork& work) {
   return work.on_tiles && (tenant.tier || tenant.batching.adapter_slots > 0);
 }
 
@@ -141,7 +141,7 @@ bool is_behind(const ServedTenant& tenant, const ServingWork& work) {
 
 bool has_memory_behind(const ServingWork& work) {
   return std::any_of(work.tenants.begin(), work.tenants.end(),
-                     [&](const ServedTenant& tenant) { return is_behind(tenant, work); });
+                     [&](const ServiceSettings& tenant) { return is_behind(tenant, work); });
 }
 
 bool settle_tiers(const Platform& platform, ServingWork& work, Section workload) {
@@ -151,7 +151,7 @@ bool settle_tiers(const Platform& platform, ServingWork& work, Section workload)
       memories.empty() && !platform.remote_memory && platform.machine.host.is_there();
   const bool is_there = is_host || !memories.empty() || platform.remote_memory;
   for (std::uint32_t number = 0; number < work.tenants.size(); ++number) {
-    ServedTenant& tenant = work.tenants[number];
+    ServiceSettings& tenant = work.tenants[number];
     if (!is_behind(tenant, work)) {
       continue;
     }
@@ -184,7 +184,7 @@ bool settle_tiers(const Platform& platform, ServingWork& work, Section workload)
 
 Job::BytesByNode kept_in_tiers(const ServingWork& work) {
   Job::BytesByNode kept;
-  for (const ServedTenant& tenant : work.tenants) {
+  for (const ServiceSettings& tenant : work.tenants) {
     for (std::size_t unit = 0; tenant.tier && unit < tenant.behind.size(); ++unit) {
       kept[tenant.behind[unit]] += tenant.tier->capacity;
     }

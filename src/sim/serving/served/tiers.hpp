@@ -17,7 +17,7 @@ std::vector<ParameterInfo> tier_parameters();
 
 // `batching.tier` of a tenant, if it has one; where the memory is, is settled later.
 void read_tier(config::Section batching, const executor::ServingWork& work,
-               executor::ServedTenant& tenant);
+               executor::ServiceSettings& tenant);
 
 // Which memory each unit has behind it, and how many blocks. Complains where there is none, or too
 // little. `workload` is the section that the work was read from. Returns whether it is the hosts'.

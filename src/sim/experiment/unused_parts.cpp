@@ -1,0 +1,72 @@
+#include "experiment/unused_parts.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "tessera/compute/compute.hpp"
+#include "tessera/config/without_effect.hpp"
+
+namespace tessera::sim {
+namespace {
+
+using config::Section;
+
+constexpr std::string_view messages_alone = "synthetic traffic, whose tiles send and do no more";
+
+bool takes_something(const machine::Framework& framework) {
+  return framework.context > Bytes() || framework.communicator > Bytes() ||
+         framework.block > Bytes() || framework.fragmentation.millionths() > 0 ||
+         framework.pools_apart;
+}
+
+bool has_keys(const std::string& compute_model) {
+  return std::ranges::any_of(compute::compute_models().infos(), [&](const PartInfo& info) {
+    return info.name == compute_model && !info.parameters.empty();
+  });
+}
+
+// A model without keys is the one that resolved configurations state where nobody chose.
+void note_compute(Section part) {
+  const config::Value compute = part.raw("compute");
+  const config::Value::Member* const model = compute.find("model");
+  if (model != nullptr && has_keys(model->value.text)) {
+    config::note_without_effect(part, "compute", messages_alone);
+  }
+}
+
+}  // namespace
+
+void note_unused_parts(Section machine_section, std::span<const std::string_view> parts) {
+  for (const std::string_view part : parts) {
+    config::note_without_effect(machine_section, part, messages_alone);
+  }
+}
+
+void note_parts_of_other_work(Section machine_section, const machine::Machine& machine) {
+  note_unused_parts(machine_section, std::array<std::string_view, 2>{"remote_memory", "coherence"});
+  if (!machine.channels.empty()) {
+    config::note_without_effect(machine_section, "dram", messages_alone);
+  }
+  if (takes_something(machine.framework)) {
+    config::note_without_effect(machine_section, "framework", messages_alone);
+  }
+  if (machine_section.has("faults")) {
+    Section faults = machine_section.section("faults");
+    for (const char* const slow : {"nodes", "random"}) {
+      config::note_without_effect(faults, slow, messages_alone);
+    }
+  }
+}
+
+void note_compute_of_other_work(Section machine_section) {
+  note_compute(machine_section);
+  if (machine_section.has("types")) {
+    Section types = machine_section.section("types");
+    for (const std::string& name : types.keys()) {
+      note_compute(types.section(name));
+    }
+  }
+}
+
+}  // namespace tessera::sim
