@@ -271,6 +271,11 @@ Bytes Cutter::whole_bytes(std::uint64_t elements) const {
          divided_up(elements * strategy_.micro_batch, strategy_.context * shards);
 }
 
+Bytes Cutter::gathered_context(const Operator& op) const {
+  const Bytes whole = tensor_bytes(op.context_elements) * strategy_.context;
+  return Bytes(divided_up(whole.count(), strategy_.degrees.tensor));
+}
+
 Bytes Cutter::sent(const std::optional<DataType>& type, std::uint64_t elements) const {
   return type ? workload_.sent_format(*type).bytes_of(elements)
               : element_size(workload_.data_type) * elements;

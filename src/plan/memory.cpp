@@ -19,6 +19,11 @@ Bytes gathered_inputs(const Cutter& cutter, const Strategy& strategy, const Oper
                                                                  : Bytes();
 }
 
+// Keys and values that come from other parts of the context.
+Bytes gathered_keys(const Cutter& cutter, const Strategy& strategy, const Operator& op) {
+  return strategy.context > 1 ? cutter.gathered_context(op) : Bytes();
+}
+
 Bytes working_forward(const Cutter& cutter, const Strategy& strategy, const Operator& op) {
   const Operands all = cutter.operands(op);
   if (op.kind == "loss") {  // the logits, which are neither kept nor an output
@@ -28,6 +33,7 @@ Bytes working_forward(const Cutter& cutter, const Strategy& strategy, const Oper
   // but where they are computed again.
   const bool recomputes = cutter.recomputes(op);
   return all.outputs - std::min(all.outputs, cutter.kept_results(op)) + cutter.passing_forward(op) +
+         gathered_keys(cutter, strategy, op) +
          (recomputes ? all.inputs : gathered_inputs(cutter, strategy, op));
 }
 
@@ -45,8 +51,10 @@ Bytes working_backward(const Cutter& cutter, const Strategy& strategy, const Ope
   // Made one by one, gradients of the gathered input are whole twice where they are added up.
   const bool is_added = strategy.software.keeps_gathered_inputs && op.parts > 1;
   const bool is_cut = is_loss && strategy.degrees.tensor > 1;
-  return gradients + (is_added ? all.inputs : Bytes()) + cutter.passing_backward(op) +
-         (is_cut ? cutter.passing_forward(op) : Bytes());
+  // Keys and values are gathered again, and whole gradients of them are there until they are
+  // scattered.
+  return gradients + gathered_keys(cutter, strategy, op) * 2 + (is_added ? all.inputs : Bytes()) +
+         cutter.passing_backward(op) + (is_cut ? cutter.passing_forward(op) : Bytes());
 }
 
 // Gathered and reduced operator by operator: those of one at a time. Weights that are computed with

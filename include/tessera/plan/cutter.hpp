@@ -122,6 +122,8 @@ class Cutter {
   Bytes tensor_bytes(std::uint64_t elements) const;
   // The same of what tensor parallelism leaves whole: its share where that is cut along tokens.
   Bytes whole_bytes(std::uint64_t elements) const;
+  // Keys and values of the whole sequence, as a context group gathers them for the operator.
+  Bytes gathered_context(const workload::Operator& op) const;
   // How explicit sharding cuts the operator; null where the default holds.
   const Cut* explicit_cut(const workload::Operator& op) const;
 

@@ -16,16 +16,21 @@ MISSING = (
     "ZeRO-3 (SC'21, table 2): 768 and 1536 GPUs took the same time with half of the work each. What DeepSpeed of that time "
     "does besides explains most of it: lists of a tensor for every rank in each collective, whose handling takes the host "
     "time in proportion to ranks; a collective for each parameter, and each waits for all before; weights gathered again "
-    "between recomputation and backward pass; biases and norms reduced one by one, and gathered and copied so after each "
-    "update; and NICs that carry half of their rate at that scale (section 5.9 of the paper). The model of 530 billion "
-    "parameters stays 13 to 16 % too fast at any number of GPUs, as if each gigabyte gathered took 5 ms more; 175 billion "
-    "on 1536 GPUs are 12 % too slow. Lists of gradients are made while the device computes, which is not modelled.",
+    "between recomputation and backward pass; norms of gathered weights for messages that nobody prints; biases and norms "
+    "reduced one by one, and gathered and copied so after each update; and NICs that carry half of their rate at that scale "
+    "(section 5.9 of the paper). The model of 530 billion "
+    "parameters stays 11 to 14 % too fast at any number of GPUs, as if each gigabyte gathered took 5 ms more; 175 billion "
+    "on 1536 GPUs are 13 % too slow. Three things are not modelled, and each would take time away, where it is missing: lists "
+    "of gradients are made while the device computes; copies out of a gather's buffer are issued while it is under way; and "
+    "the next parameter is gathered ahead where fewer than 10⁹ are there (`max_live_parameters`), which some of 175 billion "
+    "are and of 530 billion hardly any (with all gathered ahead the former are 9 to 22 % too fast, the latter 26 to 33 %).",
     "vTrain, one node: the 695 rows add up some 32 profiles of one layer (`training-clusters.md`, part `measured`), which "
     "scatter. Width 2048 with tensor degree 4 takes 2.99 ms with one sample and 2.75 with two, degree 2 as long as degree "
     "1 with two samples (4.63 and 4.76 ms): Each was profiled once. Five "
     "of nineteen layers take 0.6 to 0.9 ms longer than ours, two of width 2048 with tensor degree 4 take 0.5 and 1.1 ms less "
     "(`training-clusters.md`, part `measured`).",
-    "vTrain, several nodes: four rows took up to twice the time of their neighbours, which makes most of the error.",
+    "vTrain, several nodes: five rows took up to twice the time of their neighbours, which makes half of the error "
+    "(`training-clusters.md`, part `measured`).",
     "llm-foundry, A100: the model of 760 million with 512 and 1024 tokens reaches 45 and 48 % of the peak, and 57 % with "
     "2048. It is counted at 71.8 GB of 80, as are the rows of H100 that are far off: an allocator that frees what it has "
     "and asks again costs time, and how often it does hangs on the order of blocks, which is not modelled.",

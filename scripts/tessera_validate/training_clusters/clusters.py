@@ -34,10 +34,13 @@ TRITON = {"a100": "0.34", "h100": "0.19"}
 # (DeepSpeed issue 1069), less the 8 entries.
 ZERO_3_HOST = ("machine.network.collective_member_overhead=9 us", "machine.network.collective_overhead=308 us")
 # Defaults of deepspeed/runtime/zero/stage3.py: param_persistence_threshold 1e5, max_reuse_distance 1e9. A gather zeroes
-# its output and copies NCCL's buffer into it, a reduction copies its inputs into one (the functions above): 3 bytes a
-# byte; gradients are divided first (average_tensor): 2. What persists is reduced as all else, a tensor at a time, and
-# after each update gathered (_post_step) and copied a tensor and a rank at a time (_allgather_params).
-ZERO_3 = {"zero": 3, "gather": "operator", "keep_below": 100_000, "reuse_distance": 1_000_000_000, "list_copies": 3,
+# its output and copies NCCL's buffer into it (_allgather_param), and the norm of what came is computed for a message
+# that nobody prints (stage3.py: fetch_sub_module; taken out by DeepSpeed pull request 1188); a reduction copies its
+# inputs into a buffer of its own or divides that (reduce_independent_p_g_buckets_and_remove_grads, average_tensor), and
+# then into NCCL's: 4 bytes a byte; gradients are divided first (average_tensor): 2. What persists is reduced as all
+# else, a tensor at a time, and after each update gathered (_post_step) and copied a tensor and a rank at a time
+# (_allgather_params).
+ZERO_3 = {"zero": 3, "gather": "operator", "keep_below": 100_000, "reuse_distance": 1_000_000_000, "list_copies": 4,
           "keep_apart": True, "gradient_copies": 2, "prefetch": "none"}
 VOCABULARY = 51200  # Megatron's GPT-2 vocabulary, padded (arXiv:2104.04473, section 5)
 GPUS_A_NODE = 8

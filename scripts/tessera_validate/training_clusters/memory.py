@@ -153,9 +153,11 @@ def titan(report, program, folder, reduced):
                   "published [GiB]", "ours [GiB]", "error", "within 10 %", "ours, by part"], table)
     report.bound(held == len(table), f"torchtitan, peak memory: {held} of {len(table)} rows within 10 %")
     report.say(f"Within 10 %: {held} of {len(table)}. What is left out: temporaries of eager blocks beyond the largest "
-               "operator's, gathers in FP8, buffers of context parallelism. Table 6 holds equally many tokens a GPU in "
+               "operator's, gathers in FP8, sums in fp32 of its ring attention. Table 6 holds equally many tokens a GPU in "
                "each row, and table 5 as many with 1F1B: ours is the same for all of them, and what sets 82.5 and 84.9 GiB "
-               "apart from 75.3 to 77.1 is not published.")
+               "apart from 75.3 to 77.1 is not published. Keys and values of a whole sequence, which its ring attention can "
+               "gather, repeated for each head as its model has them, would be 2 GiB in the last row of table 6; but they "
+               "would be 4 GiB in that of table 2, which held 0.6 GiB more than without.")
     report.say()
 
 

@@ -14,9 +14,7 @@ using workload::Sharding;
 // Keys and values of the whole sequence (Llama 3, arXiv:2407.21783, section 3.3.2).
 void PieceWriter::gather_context(const Operator& op) {
   if (op.context_elements > 0) {
-    const Bytes whole = cutter_.tensor_bytes(op.context_elements) * strategy_.context;
-    collective(Action::collective, Kind::all_gather, Group::context,
-               Bytes(divided_up(whole.count(), strategy_.degrees.tensor)));
+    collective(Action::collective, Kind::all_gather, Group::context, cutter_.gathered_context(op));
   }
 }
 
@@ -56,9 +54,8 @@ void PieceWriter::sum_backward(const Operator& op, Action action) {
   collective(action, scattered ? Kind::reduce_scatter : Kind::all_reduce, Group::tensor,
              cutter_.partial_sums(op.backward_all_reduce_elements), tensor_slot);
   if (op.context_elements > 0) {
-    const Bytes whole = cutter_.tensor_bytes(op.context_elements) * strategy_.context;
     collective(Action::collective, Kind::reduce_scatter, Group::context,
-               Bytes(divided_up(whole.count(), strategy_.degrees.tensor)));
+               cutter_.gathered_context(op));
   }
 }
 

@@ -15,6 +15,7 @@ using ::testing::HasSubstr;
 using testing::machine_text;
 using testing::planned;
 using testing::Planned;
+using testing::workload_text;
 
 const std::string strategy = "pipeline: 8\n";
 const std::string dram = "at: each, bandwidth: 10 GB/s, latency: 10 ns";
@@ -67,6 +68,23 @@ TEST(StageMemory, ShardingTheOptimizerDividesItsState) {
 TEST(StageMemory, RecomputationKeepsTheLayersInputsOnly) {
   const Planned work = planned("pipeline: 8\nrecompute: full\n");
   EXPECT_EQ(work.plan.stages[3].memory.activations_per_micro_batch, Bytes(32 * 64 * 2));
+}
+
+// Each of four tiles has 8 of 32 tokens, of 64 numbers of 2 B. Attention works with keys and values
+// of all of them, and backward with gradients of these as well.
+TEST(LayerMemory, HoldsKeysAndValuesThatAContextGroupGathers) {
+  const std::string flash = workload_text() + "attention: flash\n";
+  const Planned work = planned("context: 4\n", machine_text(), flash);
+  const LayerMemory layer =
+      memory_of_layer(work.workload, work.plan.strategy, work.workload.layers[1]);
+  const std::uint64_t share = 8 * 64 * 2;
+  const std::uint64_t keys_and_values = 2 * 32 * 64 * 2;
+  EXPECT_EQ(layer.working_forward, Bytes(share + keys_and_values));
+  EXPECT_EQ(layer.working_backward, Bytes(4 * share + 2 * keys_and_values));
+  // Cut over a tensor group too, each has those of its heads.
+  const Planned cut = planned("context: 4\ntensor: 2\n", machine_text(), flash);
+  const LayerMemory half = memory_of_layer(cut.workload, cut.plan.strategy, cut.workload.layers[1]);
+  EXPECT_EQ(half.working_backward * 2, layer.working_backward);
 }
 
 std::string complaint_of(const std::string& text, const std::string& more = "") {
