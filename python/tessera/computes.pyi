@@ -73,14 +73,20 @@ class Gemm(Compute):
     """time of the host to issue an operation or a collective, while the device is at those before; time, at least 0 ps; default: 0 ps"""
     issue_pass: str | None
     """time of the host for each pass of a micro-batch through its stage beside issuing: the schedule, batches, losses and timers of a framework; time, at least 0 ps; default: 0 ps"""
+    unit_threads: int | None
+    """threads that a unit has room for, in blocks of `vector_block_threads` and so on; 0: rows of work without a product go side by side, however many; integer, 0 to 1048576; default: 0"""
     vector_memory_efficiency: float | str | None
     """share of that bandwidth which work without a product reaches: norms, activations, softmax; fraction, at least 1e-06; default: memory_efficiency"""
     vector_cache_bandwidth: str | None
-    """rate at which work without a product goes through what the cache (tile.sram, with operands in dram) holds: all of up to half its size, none from 1.5 times; 0 B/s: as the memory; bandwidth; default: 0 B/s"""
+    """rate at which work without a product goes through what the cache (tile.sram, with operands in dram) holds, which is half of its size at most; 0 B/s: as the memory; bandwidth; default: 0 B/s"""
     vector_launch_overhead: str | None
     """time before each of them; time, at least 0 ps; default: launch_overhead"""
     vector_row_bandwidth: str | None
-    """rate at which one unit goes through a row (token) of them, so far as rows are known (served models); 0 B/s: never the limit; bandwidth; default: 0 B/s"""
+    """rate at which one block of threads goes through a row (token) of them, so far as rows are known (served models); 0 B/s: never the limit; bandwidth; default: 0 B/s"""
+    vector_block_threads: int | None
+    """threads of such a block, at most: of so many blocks as unit_threads hold are waves; 0: all rows go side by side; integer, 0 to 1048576; default: 0"""
+    vector_thread_bytes: str | None
+    """bytes of a row that each of them moves at least, so that short rows have smaller blocks; 0 B: blocks are all alike; size; default: 0 B"""
     norm_memory_efficiency: float | str | None
     """the same of norms; fraction, at least 1e-06; default: vector_memory_efficiency"""
     norm_cache_bandwidth: str | None
@@ -88,7 +94,11 @@ class Gemm(Compute):
     norm_launch_overhead: str | None
     """time before each of them; time, at least 0 ps; default: vector_launch_overhead"""
     norm_row_bandwidth: str | None
-    """rate at which one unit goes through a row (token); bandwidth; default: vector_row_bandwidth"""
+    """rate at which one block of threads goes through a row (token); bandwidth; default: vector_row_bandwidth"""
+    norm_block_threads: int | None
+    """threads of such a block, at most; integer, 0 to 1048576; default: vector_block_threads"""
+    norm_thread_bytes: str | None
+    """bytes of a row that each of them moves at least; size; default: vector_thread_bytes"""
     activation_memory_efficiency: float | str | None
     """the same of activations; fraction, at least 1e-06; default: vector_memory_efficiency"""
     activation_cache_bandwidth: str | None
@@ -96,7 +106,11 @@ class Gemm(Compute):
     activation_launch_overhead: str | None
     """time before each of them; time, at least 0 ps; default: vector_launch_overhead"""
     activation_row_bandwidth: str | None
-    """rate at which one unit goes through a row (token); bandwidth; default: vector_row_bandwidth"""
+    """rate at which one block of threads goes through a row (token); bandwidth; default: vector_row_bandwidth"""
+    activation_block_threads: int | None
+    """threads of such a block, at most; integer, 0 to 1048576; default: vector_block_threads"""
+    activation_thread_bytes: str | None
+    """bytes of a row that each of them moves at least; size; default: vector_thread_bytes"""
     rotary_memory_efficiency: float | str | None
     """the same of rotary positions; fraction, at least 1e-06; default: activation_memory_efficiency"""
     rotary_cache_bandwidth: str | None
@@ -104,7 +118,11 @@ class Gemm(Compute):
     rotary_launch_overhead: str | None
     """time before each of them; time, at least 0 ps; default: activation_launch_overhead"""
     rotary_row_bandwidth: str | None
-    """rate at which one unit goes through a row (token); bandwidth; default: activation_row_bandwidth"""
+    """rate at which one block of threads goes through a row (token); bandwidth; default: activation_row_bandwidth"""
+    rotary_block_threads: int | None
+    """threads of such a block, at most; integer, 0 to 1048576; default: activation_block_threads"""
+    rotary_thread_bytes: str | None
+    """bytes of a row that each of them moves at least; size; default: activation_thread_bytes"""
     sum_memory_efficiency: float | str | None
     """the same of skip connections, dropout and the optimizer, which stream; fraction, at least 1e-06; default: vector_memory_efficiency"""
     sum_cache_bandwidth: str | None
@@ -112,7 +130,11 @@ class Gemm(Compute):
     sum_launch_overhead: str | None
     """time before each of them; time, at least 0 ps; default: vector_launch_overhead"""
     sum_row_bandwidth: str | None
-    """rate at which one unit goes through a row (token); bandwidth; default: vector_row_bandwidth"""
+    """rate at which one block of threads goes through a row (token); bandwidth; default: vector_row_bandwidth"""
+    sum_block_threads: int | None
+    """threads of such a block, at most; integer, 0 to 1048576; default: vector_block_threads"""
+    sum_thread_bytes: str | None
+    """bytes of a row that each of them moves at least; size; default: vector_thread_bytes"""
     def __init__(
         self,
         *,
@@ -143,26 +165,37 @@ class Gemm(Compute):
         kernel_gap: str | None = ...,
         issue: str | None = ...,
         issue_pass: str | None = ...,
+        unit_threads: int | None = ...,
         vector_memory_efficiency: float | str | None = ...,
         vector_cache_bandwidth: str | None = ...,
         vector_launch_overhead: str | None = ...,
         vector_row_bandwidth: str | None = ...,
+        vector_block_threads: int | None = ...,
+        vector_thread_bytes: str | None = ...,
         norm_memory_efficiency: float | str | None = ...,
         norm_cache_bandwidth: str | None = ...,
         norm_launch_overhead: str | None = ...,
         norm_row_bandwidth: str | None = ...,
+        norm_block_threads: int | None = ...,
+        norm_thread_bytes: str | None = ...,
         activation_memory_efficiency: float | str | None = ...,
         activation_cache_bandwidth: str | None = ...,
         activation_launch_overhead: str | None = ...,
         activation_row_bandwidth: str | None = ...,
+        activation_block_threads: int | None = ...,
+        activation_thread_bytes: str | None = ...,
         rotary_memory_efficiency: float | str | None = ...,
         rotary_cache_bandwidth: str | None = ...,
         rotary_launch_overhead: str | None = ...,
         rotary_row_bandwidth: str | None = ...,
+        rotary_block_threads: int | None = ...,
+        rotary_thread_bytes: str | None = ...,
         sum_memory_efficiency: float | str | None = ...,
         sum_cache_bandwidth: str | None = ...,
         sum_launch_overhead: str | None = ...,
         sum_row_bandwidth: str | None = ...,
+        sum_block_threads: int | None = ...,
+        sum_thread_bytes: str | None = ...,
     ) -> None: ...
 
 class Npu(Compute):

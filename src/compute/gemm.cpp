@@ -129,7 +129,8 @@ class GemmModel final : public ComputeModel {
     const VectorKernel& kernel = settings_.vectors.of(operation.kernel);
     return time_of(kernel, operation,
                    {vector_peak, reached(kernel.memory_efficiency),
-                    tile.operands_in_dram ? tile.sram : Bytes()}) +
+                    tile.operands_in_dram ? tile.sram : Bytes(), device.units,
+                    settings_.vectors.unit_threads()}) +
            after;
   }
 

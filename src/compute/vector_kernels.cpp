@@ -5,16 +5,19 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "operation_time.hpp"
 #include "tessera/config/key.hpp"
 #include "tessera/config/without_effect.hpp"
+#include "tessera/core/quotient.hpp"
 #include "tessera/core/wide.hpp"
 
 namespace tessera::compute {
 namespace {
 
 constexpr Fraction least = Fraction::millionths(1);
+constexpr std::uint64_t most_threads = 1 << 20;
 
 // The keys of a class.
 struct Keys {
@@ -22,12 +25,16 @@ struct Keys {
   config::DerivedKey<Bandwidth> cache_bandwidth;
   config::DerivedKey<SimTime> launch_overhead;
   config::DerivedKey<Bandwidth> row_bandwidth;
+  config::DerivedKey<std::uint64_t> block_threads;
+  config::DerivedKey<Bytes> thread_bytes;
 
   VectorKernel read(config::Section& section, const VectorKernel& usual) const {
     return {memory_efficiency.read(section, usual.memory_efficiency),
             cache_bandwidth.read(section, usual.cache_bandwidth),
             launch_overhead.read(section, usual.launch_overhead),
-            row_bandwidth.read(section, usual.row_bandwidth)};
+            row_bandwidth.read(section, usual.row_bandwidth),
+            block_threads.read(section, usual.block_threads),
+            thread_bytes.read(section, usual.thread_bytes)};
   }
 };
 
@@ -39,22 +46,38 @@ Keys keys_of(const std::string& name, const std::string& usual, const std::strin
       {name + "_launch_overhead", usual + "_launch_overhead", "time before each of them",
        config::at_least(SimTime::zero())},
       {name + "_row_bandwidth", usual + "_row_bandwidth",
-       "rate at which one unit goes through a row (token)"}};
+       "rate at which one block of threads goes through a row (token)"},
+      {name + "_block_threads", usual + "_block_threads", "threads of such a block, at most",
+       config::between<std::uint64_t>(0, most_threads)},
+      {name + "_thread_bytes", usual + "_thread_bytes",
+       "bytes of a row that each of them moves at least"}};
 }
 
 struct AllKeys {
+  config::Key<std::uint64_t> unit_threads{
+      "unit_threads", 0,
+      "threads that a unit has room for, in blocks of `vector_block_threads` and so on; 0: rows of "
+      "work without a product go side by side, however many",
+      config::between<std::uint64_t>(0, most_threads)};
   Keys vectors{
       {"vector_memory_efficiency", "memory_efficiency",
        "share of that bandwidth which work without a product reaches: norms, activations, softmax",
        config::at_least(least)},
       {"vector_cache_bandwidth", "0 B/s",
        "rate at which work without a product goes through what the cache (tile.sram, with operands "
-       "in dram) holds: all of up to half its size, none from 1.5 times; 0 B/s: as the memory"},
+       "in dram) holds, which is half of its size at most; 0 B/s: as the memory"},
       {"vector_launch_overhead", "launch_overhead", "time before each of them",
        config::at_least(SimTime::zero())},
       {"vector_row_bandwidth", "0 B/s",
-       "rate at which one unit goes through a row (token) of them, so far as rows are known "
-       "(served models); 0 B/s: never the limit"}};
+       "rate at which one block of threads goes through a row (token) of them, so far as rows are "
+       "known (served models); 0 B/s: never the limit"},
+      {"vector_block_threads", "0",
+       "threads of such a block, at most: of so many blocks as unit_threads hold are waves; 0: all "
+       "rows go side by side",
+       config::between<std::uint64_t>(0, most_threads)},
+      {"vector_thread_bytes", "0 B",
+       "bytes of a row that each of them moves at least, so that short rows have smaller blocks; "
+       "0 B: blocks are all alike"}};
   Keys norms = keys_of("norm", "vector", "the same of norms");
   Keys activations = keys_of("activation", "vector", "the same of activations");
   Keys rotations = keys_of("rotary", "activation", "the same of rotary positions");
@@ -86,8 +109,9 @@ VectorKernels VectorKernels::read(config::Section& section, Fraction memory_effi
                                   SimTime launch_overhead) {
   const AllKeys& keys = all_keys();
   VectorKernels kernels;
-  kernels.plain_ =
-      keys.vectors.read(section, {memory_efficiency, Bandwidth(), launch_overhead, Bandwidth()});
+  kernels.unit_threads_ = keys.unit_threads.read(section);
+  kernels.plain_ = keys.vectors.read(
+      section, {memory_efficiency, Bandwidth(), launch_overhead, Bandwidth(), 0, Bytes()});
   kernels.norm_ = keys.norms.read(section, kernels.plain_);
   kernels.activation_ = keys.activations.read(section, kernels.plain_);
   kernels.rotary_ = keys.rotations.read(section, kernels.activation_);
@@ -103,33 +127,34 @@ std::vector<const VectorKernel*> VectorKernels::all() const {
 namespace {
 
 using Kernels = std::vector<const VectorKernel*>;
-using Rate = Bandwidth VectorKernel::*;
 
-Bandwidth usual_rate(const Kernels& kernels, std::size_t of, Rate rate) {
-  return classes[of].usual == of ? Bandwidth() : kernels[classes[of].usual]->*rate;
+template <class T>
+T usual_value(const Kernels& kernels, std::size_t of, T VectorKernel::*member) {
+  return classes[of].usual == of ? T() : kernels[classes[of].usual]->*member;
 }
 
-// Whether the class has its rate from the other one, or is that.
-bool follows(const Kernels& kernels, std::size_t one, std::size_t other, Rate rate) {
+// Whether the class has its value from the other one, or is that.
+template <class T>
+bool follows(const Kernels& kernels, std::size_t one, std::size_t other, T VectorKernel::*member) {
   while (one != other && classes[one].usual != one &&
-         kernels[one]->*rate == usual_rate(kernels, one, rate)) {
+         kernels[one]->*member == usual_value(kernels, one, member)) {
     one = classes[one].usual;
   }
   return one == other;
 }
 
-// Classes whose rate is their own and changes nothing: neither it nor the one that they would have
+// Classes whose value is their own and changes nothing: neither it nor the one that they would have
 // without it counts for any that follows.
-std::vector<std::size_t> idle_classes(
-    const Kernels& kernels, Rate rate,
-    const std::function<bool(std::size_t of, Bandwidth value)>& counts) {
+template <class T>
+std::vector<std::size_t> idle_classes(const Kernels& kernels, T VectorKernel::*member,
+                                      const std::function<bool(std::size_t of, T value)>& counts) {
   std::vector<std::size_t> idle;
   for (std::size_t place = 0; place < classes.size(); ++place) {
-    const Bandwidth own = kernels[place]->*rate;
-    const Bandwidth usual = usual_rate(kernels, place, rate);
+    const T own = kernels[place]->*member;
+    const T usual = usual_value(kernels, place, member);
     bool is_idle = own != usual;
     for (std::size_t of = 0; of < classes.size() && is_idle; ++of) {
-      is_idle = !follows(kernels, of, place, rate) || (!counts(of, own) && !counts(of, usual));
+      is_idle = !follows(kernels, of, place, member) || (!counts(of, own) && !counts(of, usual));
     }
     if (is_idle) {
       idle.push_back(place);
@@ -154,19 +179,51 @@ void VectorKernels::note_without_effect(config::Section& section,
       return has_cache(memory) && cache > least;
     });
   };
-  for (const std::size_t idle : idle_classes(kernels, &VectorKernel::cache_bandwidth, is_faster)) {
+  for (const std::size_t idle :
+       idle_classes<Bandwidth>(kernels, &VectorKernel::cache_bandwidth, is_faster)) {
     config::note_without_effect(
         section, (keys.*classes[idle].keys).cache_bandwidth.key(),
         is_cached ? "a memory that is as fast" : "no cache (tile.sram, with operands: dram)");
   }
-  const auto is_of_rows = [&](std::size_t of, Bandwidth rate) {
+  note_rows(section, has_rows);
+}
+
+void VectorKernels::note_rows(config::Section& section, bool has_rows) const {
+  const Kernels kernels = all();
+  const auto has_rate = [&](std::size_t of, Bandwidth rate) {
     return has_rows && classes[of].may_have_rows && rate > Bandwidth();
   };
-  for (const std::size_t idle : idle_classes(kernels, &VectorKernel::row_bandwidth, is_of_rows)) {
-    config::note_without_effect(section, (keys.*classes[idle].keys).row_bandwidth.key(),
-                                has_rows ? "kernels whose rows are not known"
-                                         : "work whose rows are not known, as only those of "
-                                           "language models that tiles serve are");
+  const auto has_blocks = [&](std::size_t of, std::uint64_t threads) {
+    return has_rate(of, kernels[of]->row_bandwidth) && threads > 0 && unit_threads_ > 0;
+  };
+  const auto has_short_rows = [&](std::size_t of, Bytes moved) {
+    return has_blocks(of, kernels[of]->block_threads) && moved > Bytes();
+  };
+  const std::string_view no_rows =
+      has_rows
+          ? "kernels whose rows are not known"
+          : "work whose rows are not known, as only those of language models that tiles serve are";
+  const std::string_view no_blocks =
+      !has_rows            ? no_rows
+      : unit_threads_ == 0 ? "unit_threads: 0"
+                           : "kernels without a rate and blocks of rows that are known";
+  const auto note = [&](const auto& idle, auto key, std::string_view with) {
+    for (const std::size_t place : idle) {
+      config::note_without_effect(section, (all_keys().*classes[place].keys.*key).key(), with);
+    }
+  };
+  note(idle_classes<Bandwidth>(kernels, &VectorKernel::row_bandwidth, has_rate),
+       &Keys::row_bandwidth, no_rows);
+  note(idle_classes<std::uint64_t>(kernels, &VectorKernel::block_threads, has_blocks),
+       &Keys::block_threads, no_blocks);
+  note(idle_classes<Bytes>(kernels, &VectorKernel::thread_bytes, has_short_rows),
+       &Keys::thread_bytes, no_blocks);
+  bool has_waves = false;
+  for (std::size_t place = 0; place < classes.size(); ++place) {
+    has_waves = has_waves || has_blocks(place, kernels[place]->block_threads);
+  }
+  if (unit_threads_ > 0 && !has_waves) {
+    config::note_without_effect(section, all_keys().unit_threads.key(), no_blocks);
   }
 }
 
@@ -192,35 +249,58 @@ Fraction VectorKernels::most() const {
                    rotary_.memory_efficiency, sum_.memory_efficiency});
 }
 
+namespace {
+
+// A kernel's way through its rows: the time of all of them, and what units wait in the last wave.
+struct Waves {
+  SimTime through;
+  SimTime idle;
+};
+
+// Rows that are gone through side by side.
+std::uint64_t rows_of_wave(const VectorKernel& kernel, Bytes row, const VectorDevice& device) {
+  std::uint64_t threads = kernel.block_threads;
+  if (kernel.thread_bytes > Bytes()) {
+    threads = std::min(threads, quotient_up(row.count(), kernel.thread_bytes.count()));
+  }
+  return device.units * std::max<std::uint64_t>(device.unit_threads / threads, 1);
+}
+
+Waves waves_of(const VectorKernel& kernel, const workload::Operation& operation,
+               const VectorDevice& device) {
+  const SimTime block = traffic_time(operation.row, kernel.row_bandwidth);
+  if (block == SimTime::zero() || kernel.block_threads == 0 || device.unit_threads == 0) {
+    return {block, SimTime::zero()};
+  }
+  const std::uint64_t rows = quotient_up(operation.bytes.count(), operation.row.count());
+  const std::uint64_t of_wave = rows_of_wave(kernel, operation.row, device);
+  const SimTime all = block * static_cast<std::int64_t>(quotient_up(rows, of_wave));
+  const auto through = SimTime::from_ps(
+      static_cast<std::int64_t>(Wide{static_cast<std::uint64_t>(block.ps())} * rows / of_wave));
+  return {through, all - through};
+}
+
+}  // namespace
+
 SimTime time_of(const VectorKernel& kernel, const workload::Operation& operation,
                 const VectorDevice& device) {
   const bool faster = kernel.cache_bandwidth > device.memory;
-  const Bytes held = faster ? cached_bytes(operation.bytes, device.cache) : Bytes();
+  const Bytes held = faster ? std::min(operation.bytes, Bytes(device.cache.count() / 2)) : Bytes();
   const SimTime traffic = traffic_time(held, kernel.cache_bandwidth) +
                           traffic_time(operation.bytes - held, device.memory);
-  return kernel.launch_overhead + std::max({execution_time(operation.flops, device.peak), traffic,
-                                            traffic_time(operation.row, kernel.row_bandwidth)});
-}
-
-Bytes cached_bytes(Bytes bytes, Bytes cache) {
-  const std::uint64_t half = cache.count() / 2;
-  if (bytes.count() <= half) {
-    return bytes;
-  }
-  if (bytes.count() >= 3 * half) {
-    return Bytes();
-  }
-  const Wide held = Wide{bytes.count()} * (3 * half - bytes.count()) / (2 * half);
-  return Bytes(static_cast<std::uint64_t>(held));
+  const Waves waves = waves_of(kernel, operation, device);
+  return kernel.launch_overhead +
+         std::max({execution_time(operation.flops, device.peak), traffic, waves.through}) +
+         waves.idle;
 }
 
 std::vector<ParameterInfo> vector_parameters() {
   const AllKeys& keys = all_keys();
-  std::vector<ParameterInfo> all;
+  std::vector<ParameterInfo> all{keys.unit_threads};
   for (const Keys* of :
        {&keys.vectors, &keys.norms, &keys.activations, &keys.rotations, &keys.sums}) {
     all.insert(all.end(), {of->memory_efficiency, of->cache_bandwidth, of->launch_overhead,
-                           of->row_bandwidth});
+                           of->row_bandwidth, of->block_threads, of->thread_bytes});
   }
   return all;
 }

@@ -1,17 +1,25 @@
-// Kernels without a matrix product on a GPU, by class: what each takes to begin and to end, and the
-// rate at which it goes through its bytes, in the memory and in the cache before it.
+// Kernels without a matrix product on a GPU, by class: what each takes to begin and to end, the
+// rate at which it goes through its bytes, in the memory and in the cache before it, and the blocks
+// of threads that go through its rows.
 //
-// Method: time = launch_overhead + max(FLOPs / peak, cached / cache rate + others / memory rate,
-// row / row rate): a block of threads goes through a row (token), all rows side by side.
-// A chain of kernels finds in the cache what those before it left there: of a kernel that moves W
-// bytes, with a cache of C bytes, all where W is C / 2 at most, none from 1.5 C on, and between the
-// two a share that falls in a straight line. The two bounds are ours, of seven pairs that
-// were tried those that fit A100 and H100 best (results/operators.md, part vectors); caches of GPUs
-// are two halves, and of what lies in the far half a unit keeps a copy in its own. Deviation:
-// replacement goes by nothing else, and what a product leaves in the cache counts as any other
-// kernel's.
+// Method: a block of threads goes through a row (token), and takes row / row rate. A unit has room
+// for unit_threads / threads of a block of them at a time, one at least; so many on all units are a
+// wave. With w waves, of which the last is seldom full,
+//
+//   time = launch_overhead
+//          + max(FLOPs / peak, held / cache rate + others / memory rate, w * block time)
+//          + (ceil(w) - w) * block time
+//
+// so that what the last wave lacks is time in which units wait. Without threads of blocks all rows
+// go side by side, and the time is the longest of arithmetic, traffic and a row.
+// A chain of kernels finds in the cache what those before it left there, so far as that is half of
+// it: caches of GPUs are two halves, and of what lies in the far half a unit keeps a copy in its
+// own. Of more bytes than that, half of the cache is held all the same. Deviation: replacement
+// goes by nothing else, what a product leaves in the cache counts as any other kernel's, and where
+// an allocator puts buffers does not count (results/operators.md, part vectors).
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "tessera/config/document.hpp"
@@ -26,7 +34,9 @@ struct VectorKernel {
   Fraction memory_efficiency;  // of the memory's bandwidth
   Bandwidth cache_bandwidth;   // of what the cache holds; less than the memory's: as the memory
   SimTime launch_overhead;
-  Bandwidth row_bandwidth;  // of one row, by the one unit that goes through it; 0: never the limit
+  Bandwidth row_bandwidth;  // of one row, by the one block that goes through it; 0: never the limit
+  std::uint64_t block_threads = 0;  // of a block, at most; 0: all rows side by side
+  Bytes thread_bytes;  // of a row, that each of them moves at least; 0: rows fill all blocks
 };
 
 // What kernels find on a tile.
@@ -43,7 +53,8 @@ class VectorKernels {
                             SimTime launch_overhead);
 
   const VectorKernel& of(workload::Kernel kernel) const;
-  // Notes rates of the section it was read from that are never the limit on such tiles; whether
+  std::uint64_t unit_threads() const { return unit_threads_; }
+  // Notes keys of the section it was read from that change nothing on such tiles; whether
   // operations say what belongs to a row (Operation::row).
   void note_without_effect(config::Section& section, const std::vector<VectorMemory>& memories,
                            bool has_rows) const;
@@ -52,7 +63,9 @@ class VectorKernels {
 
  private:
   std::vector<const VectorKernel*> all() const;
+  void note_rows(config::Section& section, bool has_rows) const;
 
+  std::uint64_t unit_threads_ = 0;
   VectorKernel plain_;
   VectorKernel norm_;
   VectorKernel activation_;
@@ -65,13 +78,12 @@ struct VectorDevice {
   FlopRate peak;
   Bandwidth memory;  // that the kernel reaches
   Bytes cache;
+  std::uint64_t units = 1;
+  std::uint64_t unit_threads = 0;  // that a unit has room for; 0: all rows side by side
 };
 
 SimTime time_of(const VectorKernel& kernel, const workload::Operation& operation,
                 const VectorDevice& device);
-
-// Of `bytes` that a kernel moves, those that a cache of that size holds.
-Bytes cached_bytes(Bytes bytes, Bytes cache);
 
 std::vector<ParameterInfo> vector_parameters();
 

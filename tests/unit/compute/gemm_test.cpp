@@ -83,6 +83,24 @@ TEST(Gemm, SaysWhichRatesOfVectorWorkAreNeverTheLimit) {
   EXPECT_THAT(notes_of("attention_efficiency: 0.5, attention_rows: 64", true), IsEmpty());
 }
 
+TEST(Gemm, SaysWhichBlocksOfRowsHaveNoEffect) {
+  const std::string rate = "norm_row_bandwidth: 1 GB/s";
+  const std::string blocks = rate + ", norm_block_threads: 256, norm_thread_bytes: 8 B";
+  EXPECT_THAT(notes_of(blocks + ", unit_threads: 1536", true), IsEmpty());
+  const std::string none = " has no effect with unit_threads: 0";
+  EXPECT_THAT(notes_of(blocks, true),
+              ElementsAre("compute.norm_block_threads" + none, "compute.norm_thread_bytes" + none));
+  const std::string unknown =
+      " has no effect with kernels without a rate and blocks of rows that are known";
+  EXPECT_THAT(notes_of(rate + ", unit_threads: 1536", true),
+              ElementsAre("compute.unit_threads" + unknown));
+  EXPECT_THAT(notes_of(rate + ", sum_block_threads: 128, unit_threads: 1536", true),
+              ElementsAre("compute.sum_block_threads" + unknown, "compute.unit_threads" + unknown));
+  EXPECT_THAT(notes_of(rate + ", norm_thread_bytes: 8 B, unit_threads: 1536", true),
+              ElementsAre("compute.norm_thread_bytes" + unknown, "compute.unit_threads" + unknown));
+  EXPECT_THAT(notes_of(blocks + ", unit_threads: 1536", false), ::testing::SizeIs(4));
+}
+
 // A wave of 16 x 16 tiles of depth 10 takes 4 * 2 * 16 * 16 * 10 ps.
 constexpr std::int64_t wave_ps = 20'480;
 

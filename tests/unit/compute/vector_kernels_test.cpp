@@ -20,27 +20,27 @@ constexpr VectorDevice device{FlopRate::flops_per_second(byte_in_a_picosecond),
                               Bandwidth::bytes_per_second(byte_in_a_picosecond), Bytes(1000)};
 
 VectorKernel kernel() {
-  return {Fraction(), Bandwidth::bytes_per_second(4 * byte_in_a_picosecond), SimTime::from_ps(10),
-          Bandwidth()};
+  return {Fraction(),
+          Bandwidth::bytes_per_second(4 * byte_in_a_picosecond),
+          SimTime::from_ps(10),
+          Bandwidth(),
+          0,
+          Bytes()};
 }
 
 std::int64_t time(const VectorKernel& kernel, const workload::Operation& operation) {
   return time_of(kernel, operation, device).ps();
 }
 
-TEST(VectorKernels, TheCacheHoldsHalfOfItsSizeAndNothingOfMuchMore) {
-  EXPECT_EQ(cached_bytes(Bytes(0), Bytes(1000)), Bytes(0));
-  EXPECT_EQ(cached_bytes(Bytes(500), Bytes(1000)), Bytes(500));
-  EXPECT_EQ(cached_bytes(Bytes(1000), Bytes(1000)), Bytes(500));
-  EXPECT_EQ(cached_bytes(Bytes(1400), Bytes(1000)), Bytes(140));
-  EXPECT_EQ(cached_bytes(Bytes(1500), Bytes(1000)), Bytes(0));
-  EXPECT_EQ(cached_bytes(Bytes(400), Bytes(0)), Bytes(0));
-}
-
-TEST(VectorKernels, WhatIsCachedGoesAtItsRate) {
+TEST(VectorKernels, TheCacheHoldsHalfOfItsSize) {
+  EXPECT_EQ(time(kernel(), vector_work(0, 0)), 10);
   EXPECT_EQ(time(kernel(), vector_work(0, 400)), 10 + 100);
-  EXPECT_EQ(time(kernel(), vector_work(0, 1400)), 10 + 35 + 1260);
-  EXPECT_EQ(time(kernel(), vector_work(0, 2000)), 10 + 2000);
+  EXPECT_EQ(time(kernel(), vector_work(0, 500)), 10 + 125);
+  EXPECT_EQ(time(kernel(), vector_work(0, 600)), 10 + 125 + 100);
+  EXPECT_EQ(time(kernel(), vector_work(0, 2000)), 10 + 125 + 1500);
+  VectorDevice bare = device;
+  bare.cache = Bytes();
+  EXPECT_EQ(time_of(kernel(), vector_work(0, 400), bare).ps(), 10 + 400);
 }
 
 TEST(VectorKernels, MoreBytesNeverTakeLess) {
@@ -69,6 +69,79 @@ TEST(VectorKernels, ARowTakesAsLongAsItsUnit) {
   EXPECT_EQ(time(by_rows, operation), 10 + 400);
 }
 
+// Four units have room for two blocks each, and a row takes 100 ps: eight rows are a wave.
+constexpr VectorDevice units_of_blocks{device.peak, device.memory, device.cache, 4, 2048};
+
+VectorKernel in_blocks() {
+  VectorKernel by_rows = kernel();
+  by_rows.row_bandwidth = Bandwidth::bytes_per_second(byte_in_a_picosecond);
+  by_rows.block_threads = 1024;
+  return by_rows;
+}
+
+workload::Operation rows_of(std::uint64_t rows, std::uint64_t row) {
+  workload::Operation operation = vector_work(0, rows * row);
+  operation.row = Bytes(row);
+  return operation;
+}
+
+TEST(VectorKernels, BlocksGoInWaves) {
+  VectorDevice cached = units_of_blocks;
+  cached.cache = Bytes(1'000'000);
+  VectorKernel fast = in_blocks();
+  fast.cache_bandwidth = Bandwidth::bytes_per_second(1000 * byte_in_a_picosecond);
+  for (std::uint64_t rows = 1; rows <= 40; ++rows) {
+    const auto waves = static_cast<std::int64_t>((rows + 7) / 8);
+    EXPECT_EQ(time_of(fast, rows_of(rows, 100), cached).ps(), 10 + 100 * waves) << rows;
+  }
+}
+
+// What the last wave lacks is added to traffic that takes longer than blocks.
+TEST(VectorKernels, UnitsWaitInTheLastWave) {
+  VectorKernel streams = in_blocks();
+  streams.cache_bandwidth = Bandwidth();
+  const auto of = [&](std::uint64_t rows) {
+    return time_of(streams, rows_of(rows, 100), units_of_blocks).ps();
+  };
+  EXPECT_EQ(of(8), 10 + 800);
+  EXPECT_EQ(of(9), 10 + 900 + 88);  // seven of eight rows are not there
+  EXPECT_EQ(of(12), 10 + 1200 + 50);
+  EXPECT_EQ(of(16), 10 + 1600);
+  std::int64_t last = 0;
+  for (std::uint64_t rows = 1; rows <= 100; ++rows) {
+    EXPECT_GE(of(rows), last) << rows;
+    last = of(rows);
+  }
+}
+
+TEST(VectorKernels, BlocksOfShortRowsAreSmaller) {
+  VectorKernel kernel = in_blocks();
+  kernel.cache_bandwidth = Bandwidth::bytes_per_second(1000 * byte_in_a_picosecond);
+  VectorDevice wide = units_of_blocks;
+  wide.cache = Bytes(1'000'000'000);
+  const auto of = [&](std::uint64_t rows, std::uint64_t row) {
+    return time_of(kernel, rows_of(rows, row), wide).ps() - 10;
+  };
+  kernel.thread_bytes = Bytes(10);
+  EXPECT_EQ(of(8, 20'000), 20'000);  // blocks of 1024 threads, two a unit
+  EXPECT_EQ(of(9, 20'000), 40'000);
+  EXPECT_EQ(of(16, 5120), 5120);  // of 512, four
+  EXPECT_EQ(of(17, 5120), 10'240);
+  kernel.block_threads = 4096;
+  kernel.thread_bytes = Bytes();
+  EXPECT_EQ(of(4, 5120), 5120);  // one at least
+  EXPECT_EQ(of(5, 5120), 10'240);
+}
+
+TEST(VectorKernels, WithoutThreadsAllRowsGoSideBySide) {
+  VectorKernel kernel = in_blocks();
+  VectorDevice plain = units_of_blocks;
+  plain.unit_threads = 0;
+  EXPECT_EQ(time_of(kernel, rows_of(20, 20), plain).ps(), 10 + 100);
+  kernel.block_threads = 0;
+  EXPECT_EQ(time_of(kernel, rows_of(20, 20), units_of_blocks).ps(), 10 + 100);
+}
+
 TEST(VectorKernels, ArithmeticMayBeLonger) {
   EXPECT_EQ(time(kernel(), vector_work(700, 400)), 10 + 700);
 }
@@ -91,6 +164,23 @@ TEST(VectorKernels, ClassesStateWhatDiffers) {
   EXPECT_EQ(of(Kernel::activation), 103 + 2000);
   EXPECT_EQ(of(Kernel::rotary), 103 + 2000);
   EXPECT_EQ(gemm.time_of(vector_work(0, 0)), 0);  // nothing to launch
+}
+
+// Rotary positions have blocks as activations do, norms as all else.
+TEST(VectorKernels, ClassesHaveBlocksOfTheirOwn) {
+  using workload::Kernel;
+  const Described gemm = described(
+      "peak: {fp16: 1 TFLOP/s}, sram_bandwidth: 1 TB/s",
+      "model: gemm, units: 4, tiles: [16x16], unit_threads: 2048, vector_row_bandwidth: 1 TB/s, "
+      "vector_block_threads: 1024, activation_block_threads: 512, rotary_thread_bytes: 1 B");
+  const auto of = [&](Kernel kernel) {
+    workload::Operation operation = rows_of(9, 100);
+    operation.kernel = kernel;
+    return gemm.time_of(operation);
+  };
+  EXPECT_EQ(of(Kernel::norm), 900 + 88);        // of waves of 8
+  EXPECT_EQ(of(Kernel::activation), 900 + 44);  // of 16
+  EXPECT_EQ(of(Kernel::rotary), 900 + 89);      // of 80, with blocks of 100 threads
 }
 
 }  // namespace
