@@ -51,19 +51,32 @@ class LeavingReplies {
     }
   }
 
-  // A request of `requester` is on its way to the channel at `channel`, `messages` of it.
-  void expect(EntityId channel, EntityId requester, std::uint64_t messages) {
-    if (const pdes::Exit exit = exit_of_(channel, requester); exit.leaves()) {
-      Region& region = regions_[exit.region];
-      region.under_way += messages;
-      region.least_reply = std::min(region.least_reply, exit.latency);
+  // A request of `requester` is on its way to the channel at `channel`, and not there before
+  // `earliest`.
+  void expect(EntityId channel, EntityId requester, SimTime earliest = SimTime::zero()) {
+    const pdes::Exit exit = exit_of_(channel, requester);
+    if (!exit.leaves()) {
+      return;
+    }
+    Region& region = regions_[exit.region];
+    region.least_reply = std::min(region.least_reply, exit.latency);
+    const std::uint32_t number = asked(region, channel);
+    Asked& of = region.asked[number];
+    ++of.under_way;
+    of.exit = std::min(of.exit, exit.latency);
+    if (earliest > handled_) {
+      ++of.to_come;
+      region.coming.push_back({earliest, number});
+      std::push_heap(region.coming.begin(), region.coming.end(), Later());
     }
   }
   // One of them has come.
   void take(EntityId channel, EntityId requester) {
     if (const pdes::Exit exit = exit_of_(channel, requester); exit.leaves()) {
-      ensure(regions_[exit.region].under_way > 0, "a request that was not expected");
-      --regions_[exit.region].under_way;
+      Region& region = regions_[exit.region];
+      Asked& of = region.asked[asked(region, channel)];
+      ensure(of.under_way > 0, "a request that was not expected");
+      --of.under_way;
     }
   }
   // An event at `now` is handled: events run in windows of a link's latency at most, in any order.
@@ -92,13 +105,18 @@ class LeavingReplies {
   bool leaves(EntityId from, EntityId to) const { return exit_of_(from, to).leaves(); }
 
   pdes::Outlook outlook(std::uint32_t rank, SimTime next) {
+    return outlook(rank, next, [](EntityId /*channel*/) { return SimTime::zero(); });
+  }
+  // `free_at(channel)`: when it will have served what has come; it serves in order of arrival.
+  template <class FreeAt>
+  pdes::Outlook outlook(std::uint32_t rank, SimTime next, const FreeAt& free_at) {
     Region& region = regions_[rank];
     pdes::Outlook outlook;
     outlook.at = region.pending.earliest(next);
+    add_requests(region, next, free_at, outlook);
     // A device may answer at once, but the reply has its way before it.
     const SimTime least_answer =
         region.least_reply.is_never() ? SimTime::never() : least_latency_ + region.least_reply;
-    outlook.after_next = region.under_way > 0 ? least_answer : SimTime::never();
     if (region.held > 0) {
       outlook.after_next = std::min(outlook.after_next, region.least_exit);
     }
@@ -107,14 +125,69 @@ class LeavingReplies {
   }
 
  private:
+  // Of a channel here whose replies go to a region.
+  struct Asked {
+    EntityId channel;
+    SimTime exit = SimTime::never();  // least latency of a reply
+    std::uint64_t under_way = 0;      // requests to it
+    std::uint64_t to_come = 0;        // of those, at times that are not over
+  };
+  struct Coming {
+    SimTime earliest;
+    std::uint32_t asked = 0;  // number
+  };
+  // Of requests that are to come; of more, the first one stands for all.
+  static constexpr std::size_t most_looked_at = 64;
+  struct Later {
+    bool operator()(const Coming& a, const Coming& b) const { return a.earliest > b.earliest; }
+  };
   struct Region {
     pdes::PendingCrossings pending;
-    std::uint64_t under_way = 0;  // messages to channels here whose replies go there
+    std::vector<Asked> asked;    // few: those with requesters there
+    std::vector<Coming> coming;  // a heap
     std::uint64_t held = 0;
     SimTime least_exit = SimTime::never();   // of what was ever held
     SimTime least_reply = SimTime::never();  // from a channel here, of those whose replies go there
     bool serves = false;                     // requests come in whose replies go there
   };
+
+  static std::uint32_t asked(Region& region, EntityId channel) {
+    const auto found = std::ranges::find(region.asked, channel, &Asked::channel);
+    if (found == region.asked.end()) {
+      region.asked.push_back({.channel = channel});
+      return static_cast<std::uint32_t>(region.asked.size() - 1);
+    }
+    return static_cast<std::uint32_t>(found - region.asked.begin());
+  }
+
+  // A request whose time has come may be there at the next event; what is there before is served
+  // before. One that was taken had come, so that no other is missed.
+  template <class FreeAt>
+  void add_requests(Region& region, SimTime next, const FreeAt& free_at, pdes::Outlook& outlook) {
+    while (!region.coming.empty() && region.coming.front().earliest < next) {
+      --region.asked[region.coming.front().asked].to_come;
+      std::pop_heap(region.coming.begin(), region.coming.end(), Later());
+      region.coming.pop_back();
+    }
+    for (const Asked& of : region.asked) {
+      if (of.under_way > of.to_come) {
+        const SimTime free = free_at(of.channel);
+        SimTime& bound = free > next ? outlook.at : outlook.after_next;
+        bound = std::min(bound, (free > next ? free : SimTime::zero()) + least_latency_ + of.exit);
+      }
+    }
+    if (region.coming.size() > most_looked_at) {
+      const SimTime earliest = region.coming.front().earliest;
+      outlook.at = std::min(outlook.at, earliest + least_latency_ + region.least_reply);
+      return;
+    }
+    for (const Coming& request : region.coming) {
+      const Asked& of = region.asked[request.asked];
+      const SimTime served = std::max(request.earliest, free_at(of.channel));
+      outlook.at = std::min(outlook.at, served + least_latency_ + of.exit);
+    }
+  }
+
   std::function<pdes::Exit(EntityId, EntityId)> exit_of_;
   SimTime window_;
   SimTime handled_;              // events before it

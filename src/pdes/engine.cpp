@@ -17,8 +17,8 @@ constexpr std::size_t state_in_cache = std::size_t{16} << 20;
 // An event sent for one of so many windows after the next one finds its state called for at once:
 // so long it stays in cache.
 constexpr std::int64_t soon_windows = 2;
-// From one look for news from other ranks to the next: some microseconds of work.
-constexpr std::uint64_t events_between_looks = 64;
+// From one look for news from other ranks to the next: ten microseconds of work or so.
+constexpr std::uint64_t events_between_looks = 128;
 
 // What a rank brings into a round. Once agreed on, a request is not made again: ranks would meet
 // for it until its pause is reached.
@@ -88,7 +88,6 @@ void Engine::set_pauses(SimTime period) {
 Event& Engine::enqueue_remote(std::size_t rank, EntityId target, SimTime time) {
   Outbox& outbox = outboxes_[rank];
   outbox.earliest = std::min(outbox.earliest, time);
-  is_urgent_ = is_urgent_ || outbox.is_urgent;
   ++statistics_.remote_events;
   Event& event = outbox.events.emplace_back();
   event.target = target.value();
@@ -240,9 +239,8 @@ bool Engine::run(const EngineHooks& hooks) {
 // distance between regions is below the lookahead.
 void Engine::run_windows(SimTime bound) {
   const WindowNumber end = bound.is_never() ? no_window : calendar_.window_of(bound);
-  const std::uint64_t pause = statistics_.events + policy_->stretch();
+  const std::uint64_t stretch_end = statistics_.events + policy_->stretch();
   std::uint64_t look = statistics_.events + events_between_looks;
-  is_urgent_ = false;
   for (WindowNumber window = calendar_.next_window(); window < end && window != no_window;
        window = calendar_.next_window()) {
     try {
@@ -250,7 +248,7 @@ void Engine::run_windows(SimTime bound) {
     } catch (const ModelError& error) {
       throw error.placed(context_.now_, context_.self_);
     }
-    if (statistics_.events >= pause || is_urgent_) {
+    if (statistics_.events >= stretch_end) {
       break;
     }
     if (statistics_.events >= look) {

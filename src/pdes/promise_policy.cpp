@@ -265,9 +265,6 @@ class PromisePolicy final : public SyncPolicy {
     someone_waits_ = false;
     for (std::size_t place = 1; place < others_.size(); ++place) {
       const bool is_waiting = waits(place);
-      if (others_[place].neighbour != Statements::none) {
-        site.outboxes()[statements_.rank_of(place)].is_urgent = is_waiting;
-      }
       someone_waits_ = someone_waits_ || is_waiting;
       has_to_tell = has_to_tell || is_waiting || has_events(site, place) ||
                     others_[place].looks + 1 >= looks_between_statements;
@@ -373,8 +370,8 @@ class PromisePolicy final : public SyncPolicy {
 
   void send_mark(std::size_t rank, const Event& record) { send(rank, std::span(&record, 1), true); }
 
-  // Nothing is left to do, and nothing can come in, before the cut or the end. The first rank calls
-  // the global round when that is so of all.
+  // Nothing is left to do, and nothing can come in, before the pause or the end. The first rank
+  // calls the global round when that is so of all.
   void arrive_at_limit() {
     if (!told_arrival_) {
       told_arrival_ = true;
@@ -472,7 +469,7 @@ class PromisePolicy final : public SyncPolicy {
   std::uint64_t met_ = 0;                   // global rounds so far
   std::uint64_t called_ = 0;                // number of the last one called
   std::uint64_t fruitless_ = 0;             // batches that came since this rank began to wait
-  std::size_t arrived_ = 0;                 // ranks at the cut or the end, at the first rank
+  std::size_t arrived_ = 0;                 // ranks at the pause or the end, at the first rank
   bool told_arrival_ = false;
   bool is_stated_ = false;  // nothing has changed since the last statement
   bool someone_waits_ = false;

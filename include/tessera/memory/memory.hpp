@@ -16,6 +16,7 @@
 #include "tessera/core/units.hpp"
 #include "tessera/machine/arbitration.hpp"
 #include "tessera/machine/machine.hpp"
+#include "tessera/network/messages.hpp"
 #include "tessera/pdes/component.hpp"
 #include "tessera/pdes/outlook.hpp"
 
@@ -67,9 +68,8 @@ class Memory : public pdes::Component {
   // Of all accesses, as they were asked for on this rank so far; none, on every rank: they are not
   // counted.
   virtual std::optional<AskedBytes> asked() const { return std::nullopt; }
-  // A message from `source` to this port of this component at `target` has come in from another
-  // rank, or out of a checkpoint.
-  virtual void expect(EntityId /*source*/, EntityId /*target*/, pdes::Port /*deliver*/) {}
+  // A message to this component has come in from another rank, or out of a checkpoint.
+  virtual void expect(const network::Progress& /*message*/) {}
   // From now on calls `incoming` for each reply to a tile here that has come in from another rank,
   // or out of a checkpoint, with the time at which it is at the tile; and `booked` for each access,
   // of any tile, that a channel here will have served at `at`.
@@ -117,6 +117,9 @@ class MemoryModel {
   virtual bool goes_by_channels() const { return true; }
   // Whether no key of machine.memory is other than by default.
   virtual bool is_usual() const { return false; }
+  // Notes keys of its `section` about what crosses the network, where nothing does; `with` says
+  // why.
+  virtual void note_keys_of_messages(config::Section& /*section*/, const char* /*with*/) const {}
   // What it leaves out on this machine; for users.
   virtual std::vector<std::string> notes(const machine::Machine&) const { return {}; }
   using EventVisit = std::function<void(EntityId node, std::uint64_t events)>;

@@ -248,7 +248,6 @@ class Engine {
   std::vector<std::uint16_t> slots_;  // of a hash table: first event of an entity, from 1
   SelfQueue self_events_;             // of the entity to itself in this window
   WindowNumber window_ = 0;           // being run
-  bool is_urgent_ = false;            // something was sent to a rank that waits
   SimTime window_end_;
   bool is_large_ = false;  // state fits no cache
   SimTime soon_;           // events before it find their state called for when they are sent

@@ -9,33 +9,55 @@
 
 namespace tessera::pdes {
 
+// Of an event that is pending, what its model may look at again: nothing.
+struct NothingMore {};
+
 // Earliest times at which something under way reaches another region. An entry stands for an event
 // that is pending, and is forgotten once that has been handled.
-class PendingCrossings {
+template <class More>
+class CrossingsWith {
  public:
   // The event at `time` will cross at `crossing` or later.
-  void add(SimTime time, SimTime crossing) {
+  void add(SimTime time, SimTime crossing, const More& more = {}) {
     if (entries_.size() >= room_) {
       drop_handled();
     }
-    entries_.push_back({crossing, time});
+    entries_.push_back({crossing, time, more});
     std::push_heap(entries_.begin(), entries_.end(), Later());
   }
   // All events before `time` have been handled.
   void reached(SimTime time) { handled_ = std::max(handled_, time); }
   // Earliest of those whose events are not before `next`.
   SimTime earliest(SimTime next) {
-    while (!entries_.empty() && entries_.front().time < next) {
+    return earliest(next, [](SimTime /*time*/, const More& /*more*/) { return SimTime::zero(); });
+  }
+  // `look_again(time, more)`: from when on an event at that time crosses, as far as is known by
+  // now. Asked of those that come first.
+  template <class LookAgain>
+  SimTime earliest(SimTime next, const LookAgain& look_again) {
+    while (!entries_.empty()) {
+      const Entry first = entries_.front();
+      const bool is_handled = first.time < next;
+      const SimTime crossing = is_handled ? SimTime::zero() : look_again(first.time, first.more);
+      if (!is_handled && crossing <= first.crossing) {
+        return first.crossing;
+      }
       std::pop_heap(entries_.begin(), entries_.end(), Later());
-      entries_.pop_back();
+      if (is_handled) {
+        entries_.pop_back();
+      } else {
+        entries_.back().crossing = crossing;
+        std::push_heap(entries_.begin(), entries_.end(), Later());
+      }
     }
-    return entries_.empty() ? SimTime::never() : entries_.front().crossing;
+    return SimTime::never();
   }
 
  private:
   struct Entry {
     SimTime crossing;
     SimTime time;
+    [[no_unique_address]] More more;
   };
   struct Later {
     bool operator()(const Entry& a, const Entry& b) const { return a.crossing > b.crossing; }
@@ -54,5 +76,7 @@ class PendingCrossings {
   SimTime handled_;
   std::size_t room_ = least_room;
 };
+
+using PendingCrossings = CrossingsWith<NothingMore>;
 
 }  // namespace tessera::pdes

@@ -27,7 +27,6 @@ namespace tessera::pdes {
 struct Outbox {
   std::vector<Event> events;
   SimTime earliest = SimTime::never();
-  bool is_urgent = false;  // the other rank waits: the policy wants to be asked at once
 };
 
 // Counters summed over all ranks in the round's own reduction.
@@ -56,7 +55,7 @@ class Site {
   virtual SimTime next() const = 0;
   // Of a window.
   virtual SimTime width() const = 0;
-  // Nothing from here on is handled before a cut is made; never: no cut is due.
+  // Nothing from here on is handled before a pause is made; never: no pause is due.
   virtual SimTime limit() const = 0;
   // By rank. The policy sends and empties them.
   virtual std::vector<Outbox>& outboxes() = 0;
@@ -130,7 +129,7 @@ std::unique_ptr<SyncPolicy> make_null_message_policy(comm::Communicator& communi
 // may now go on, and when the rank itself has to wait; those that sleep wake only when they can go
 // on. Nobody stops for others while it has work below its bound. Global rounds, of all ranks, are
 // called by a rank that has a request, by the first rank ten times a second to tell of progress,
-// and when all ranks have come to a cut or to the end.
+// and when all ranks have come to a pause or to the end.
 //
 // A statement that does not hold is a defect: InternalError that names the model, the entity and
 // both times, at the sender or at the receiver.

@@ -119,11 +119,16 @@ class ChannelMemory final : public Memory {
   const char* name() const override { return "memory channel"; }
 
   std::optional<pdes::Outlook> outlook(std::uint32_t rank, const pdes::Moment& moment) override {
-    return replies_ ? std::optional(replies_->outlook(rank, moment.next)) : std::nullopt;
+    if (!replies_) {
+      return std::nullopt;
+    }
+    return replies_->outlook(rank, moment.next, [this](EntityId node) {
+      return states_[channel_at_[node.value()]].free_at;
+    });
   }
-  void expect(EntityId source, EntityId target, pdes::Port deliver) override {
-    if (replies_ && deliver.kind() != burst_reply_kind) {
-      replies_->expect(target, source, 1);
+  void expect(const network::Progress& message) override {
+    if (replies_ && is_answered(message.deliver.kind(), message.word)) {
+      replies_->expect(message.target, message.source, message.earliest);
     }
   }
   void take_in(pdes::Event& event) override {
@@ -134,7 +139,10 @@ class ChannelMemory final : public Memory {
     if (event.port.kind() == burst_ready_kind) {
       replies_->answer_at(event.time, here, event.as<Burst>().requester);
     } else if (event.port.kind() == read_request_kind || event.port.kind() == write_data_kind) {
-      replies_->expect(here, event.as<network::Arrival>().source, 1);
+      const auto arrival = event.as<network::Arrival>();
+      if (is_answered(event.port.kind(), arrival.word)) {
+        replies_->expect(here, arrival.source, event.time);
+      }
     } else if (event.port.kind() == burst_reply_kind && reply_sink_) {
       reply_sink_(here, event.tag, event.time);
     }
@@ -157,7 +165,9 @@ class ChannelMemory final : public Memory {
       }
       case write_data_kind: {
         const auto arrival = event.as<network::Arrival>();
-        note_request(context.self(), arrival.source);
+        if (is_answered(write_data_kind, arrival.word)) {
+          note_request(context.self(), arrival.source);
+        }
         serve(context,
               {arrival.source, static_cast<std::uint32_t>(arrival.word & 1), arrival.word / 2, 1},
               event.tag);
@@ -271,6 +281,12 @@ class ChannelMemory final : public Memory {
     std::uint32_t channel;
   };
 
+  // Whether a message with this word is, alone or by the last of several: of data to write the
+  // last.
+  static bool is_answered(unsigned kind, std::uint64_t word) {
+    return kind == read_request_kind || (kind == write_data_kind && (word & 1) != 0);
+  }
+
   // The channel at an entity of this rank, or none.
   std::uint32_t channel_of_index(std::uint32_t index) const {
     const auto found = std::lower_bound(
@@ -305,8 +321,7 @@ class ChannelMemory final : public Memory {
     remember(context.index(), event.tag, request.done);
     const EntityId node = machine_.channels[machine_.channel_of[context.self().value()]].node;
     if (replies_ && !replies_->leaves(context.self(), node)) {
-      replies_->expect(node, context.self(),
-                       request.write ? parameters_.bursts_of(request.bytes) : 1);
+      replies_->expect(node, context.self());
     }
     if (!request.write) {
       network::send(context, network_slot_, node, parameters_.request,

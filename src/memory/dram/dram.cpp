@@ -108,14 +108,14 @@ class DramMemory final : public Memory {
   std::optional<pdes::Outlook> outlook(std::uint32_t rank, const pdes::Moment& moment) override {
     return replies_ ? std::optional(replies_->outlook(rank, moment.next)) : std::nullopt;
   }
-  void expect(EntityId source, EntityId target, pdes::Port deliver) override {
-    if (replies_ && deliver.kind() == dram_piece_kind) {
-      replies_->expect(target, source, 1);
+  void expect(const network::Progress& message) override {
+    if (replies_ && message.deliver.kind() == dram_piece_kind) {
+      replies_->expect(message.target, message.source, message.earliest);
     }
   }
   void take_in(pdes::Event& event) override {
     if (replies_ && event.port.kind() == dram_piece_kind) {
-      replies_->expect(EntityId(event.target), event.as<network::Arrival>().source, 1);
+      replies_->expect(EntityId(event.target), event.as<network::Arrival>().source, event.time);
     }
   }
 
@@ -282,7 +282,7 @@ class DramMemory final : public Memory {
           piece_word(map_.local_address(access.address), bytes, access.write != 0);
       const EntityId node = machine_.channels[memory].node;
       if (replies_ && !replies_->leaves(context.self(), node)) {
-        replies_->expect(node, context.self(), 1);
+        replies_->expect(node, context.self());
       }
       network::send(context, network_slot_, node,
                     access.write != 0 ? Bytes(bytes) : parameters_.request,

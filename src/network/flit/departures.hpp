@@ -98,8 +98,8 @@ class FlitDepartures {
   // The node at the other end of the link by which a flit comes in through `port`.
   EntityId neighbour(EntityId here, unsigned port) const { return topology_.link(here, port).to; }
 
-  pdes::Outlook outlook(std::uint32_t rank, SimTime next) {
-    pdes::Outlook outlook = crossings_.outlook(rank, next);
+  pdes::Outlook outlook(std::uint32_t rank) {
+    pdes::Outlook outlook = crossings_.outlook(rank);
     const Region& region = regions_there_[rank];
     outlook.after_input = std::min(outlook.after_input, region.credit);
     if (!region.ways.empty()) {

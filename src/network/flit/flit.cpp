@@ -64,9 +64,10 @@ class FlitNetwork final : public Network {
 
   const char* name() const override { return "network flit"; }
 
-  std::optional<pdes::Outlook> outlook(std::uint32_t rank, const pdes::Moment& moment) override {
+  std::optional<pdes::Outlook> outlook(std::uint32_t rank,
+                                       const pdes::Moment& /*moment*/) override {
     auto& departures = routers_.departures();
-    return departures ? std::optional(departures->outlook(rank, moment.next)) : std::nullopt;
+    return departures ? std::optional(departures->outlook(rank)) : std::nullopt;
   }
 
   // Counts what will leave again, and tells of messages that come to an entity here.
@@ -333,6 +334,7 @@ class FlitModel final : public NetworkModel {
   }
 
   bool sends_along_links() const override { return true; }
+  bool carries_to_itself() const override { return setup_.settings.loopback; }
   // Where packets choose their way as they go, it is not known where they leave a region.
   bool promises() const override { return !is_adaptive(); }
   // While flits go over a border, no further than a link.
@@ -444,7 +446,9 @@ void check_links(config::Section& section, const machine::Topology& topology,
                  const FlitSettings& settings) {
   const unsigned most =
       0xffff / std::max({settings.vcs, settings.input_speedup, settings.output_speedup}) - 1;
-  for (std::uint32_t n = 0; n < topology.nodes(); ++n) {
+  // Nodes of a grid that follows from arithmetic are alike, and its links lead both ways.
+  const std::uint32_t looked_at = topology.has_even_axes() ? 1 : topology.nodes();
+  for (std::uint32_t n = 0; n < looked_at; ++n) {
     const EntityId node(n);
     if (topology.ports(node) > most) {
       section.error("model", "'flit' has routers of up to " + std::to_string(most) +

@@ -97,17 +97,27 @@ class Crossings {
 
   // An event at `now` is handled: events run in windows of a link's latency at most, in any order.
   void reached(SimTime now) { handled_ = std::max(handled_, now - topology_.smallest_latency()); }
-  // The event of a packet at `time` at `node`, which is here, on its way to `to` elsewhere.
-  void add(SimTime time, EntityId node, EntityId to) {
+  // The event of a packet at `time` at `node`, which is here, on its way to `to` elsewhere; whether
+  // it is the last one of its message.
+  void add(SimTime time, EntityId node, EntityId to, bool is_last) {
     const pdes::Exit way = exit_of(node, to);
     if (way.leaves()) {
       pending_[way.region].reached(handled_);
-      pending_[way.region].add(time, time + way.latency);
+      pending_[way.region].add(time, time + way.latency, {node, to, way.latency, is_last});
     }
   }
 
-  pdes::Outlook outlook(std::uint32_t rank, SimTime next) {
-    return {pending_[rank].earliest(next), SimTime::never(), through_[rank]};
+  // `free_at(node, port)`: when a link from here will have carried all that was given to it.
+  template <class FreeAt>
+  pdes::Outlook outlook(std::uint32_t rank, SimTime next, const FreeAt& free_at) {
+    const SimTime at = pending_[rank].earliest(next, [&](SimTime time, const Leaving& packet) {
+      return crossing_of(packet, time, free_at);
+    });
+    return {at, SimTime::never(), through_[rank]};
+  }
+  // Of a network that does not add what is under way.
+  pdes::Outlook outlook(std::uint32_t rank) {
+    return {SimTime::never(), SimTime::never(), through_[rank]};
   }
 
   // Of messages that come from elsewhere and go elsewhere, the least time they take through here.
@@ -229,6 +239,31 @@ class Crossings {
       node = node_after(way.links());
     }
     return {};
+  }
+
+  // A packet whose event is pending.
+  struct Leaving {
+    EntityId node;
+    EntityId to;
+    SimTime way;  // least latency from the node to the first one elsewhere
+    bool is_last = false;
+  };
+  // Links at most at which it is looked when they are free.
+  static constexpr int most_links = 16;
+
+  // Links carry packets in order of arrival: what was given to one before goes first. Of the
+  // packets of a message only the last one is an event at the target.
+  template <class FreeAt>
+  SimTime crossing_of(const Leaving& packet, SimTime time, const FreeAt& free_at) const {
+    SimTime left = packet.way;
+    EntityId node = packet.node;
+    for (int link = 0; link < most_links && is_here(node); ++link) {
+      const unsigned port = fabric_.next_port(node, packet.to);
+      time = std::max(time, free_at(node, port)) + latency(node, port);
+      left -= latency(node, port);
+      node = fabric_.neighbour(node, port);
+    }
+    return node == packet.to && !packet.is_last ? SimTime::never() : time + left;
   }
 
   // The longest run of rows, or of columns, in which all that lies in the box is of this region.
@@ -364,10 +399,10 @@ class Crossings {
   const Fabric& fabric_;
   const machine::Topology& topology_;
   const pdes::RegionView& regions_;
-  std::vector<SimTime> hops_;                    // by class of link
-  std::vector<pdes::PendingCrossings> pending_;  // [ranks]
-  std::vector<SimTime> through_;                 // [ranks]
-  SimTime handled_;                              // events before it
+  std::vector<SimTime> hops_;                          // by class of link
+  std::vector<pdes::CrossingsWith<Leaving>> pending_;  // [ranks]
+  std::vector<SimTime> through_;                       // [ranks]
+  SimTime handled_;                                    // events before it
   std::vector<Known> known_;
   std::vector<Line> lines_ = std::vector<Line>(known_routes);
   std::optional<machine::Grid> straight_;  // whose routes are straight

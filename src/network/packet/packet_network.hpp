@@ -71,6 +71,10 @@ class PacketNetwork final : public CountedNetwork {
     const machine::Topology& topology = *setup.machine.topology;
     if (setup.regions != nullptr) {
       crossings_.emplace(fabric_, topology, *setup.regions);
+      index_of_.resize(topology.nodes());
+      for (std::uint32_t index = 0; index < setup.members.size(); ++index) {
+        index_of_[setup.members[index].value()] = index;
+      }
     }
     if (cutting_.arbitration != machine::Arbitration::first_come) {
       queues_.emplace(links_.size(),
@@ -94,7 +98,12 @@ class PacketNetwork final : public CountedNetwork {
   const char* name() const override { return "network packet"; }
 
   std::optional<pdes::Outlook> outlook(std::uint32_t rank, const pdes::Moment& moment) override {
-    return crossings_ ? std::optional(crossings_->outlook(rank, moment.next)) : std::nullopt;
+    if (!crossings_) {
+      return std::nullopt;
+    }
+    return crossings_->outlook(rank, moment.next, [this](EntityId node, unsigned port) {
+      return links_.state(links_.number(index_of_[node.value()], port)).free_at;
+    });
   }
 
   // Marks packets that will leave again, and tells of messages that come to an entity here.
@@ -111,12 +120,12 @@ class PacketNetwork final : public CountedNetwork {
     const bool leaves = packet.target != here && crossings_->exit_of(here, packet.target).leaves();
     if (leaves) {
       event.port = leaving_port_;
-      crossings_->add(event.time, here, packet.target);
+      crossings_->add(event.time, here, packet.target, (event.flags & last_packet_flag) != 0);
     }
     if (incoming_sink_ && !leaves && (event.flags & last_packet_flag) != 0 &&
         crossings_->is_here(packet.target) &&
         incoming_sink_({packet.source, packet.target, deliver_port(event.flags), event.tag,
-                        packet.word, tail_at(packet, event.time)})) {
+                        packet.word, arrival_of(packet, here, event.time)})) {
       event.port = followed_port_;
     }
   }
@@ -262,27 +271,27 @@ class PacketNetwork final : public CountedNetwork {
     }
     if (on == followed_port_) {
       progress_sink_({packet.source, packet.target, deliver_port(flags), tag, packet.word,
-                      tail_at(packet, hop.then)});
+                      arrival_of(packet, next, hop.then)});
       return;
     }
     crossings_->reached(hop.now);
     if (crossings_->is_here(next)) {
-      crossings_->add(hop.then, next, packet.target);
+      crossings_->add(hop.then, next, packet.target, (flags & last_packet_flag) != 0);
     }
   }
 
-  // When its head is somewhere at `time`.
-  static SimTime tail_at(const Packet& packet, SimTime time) {
-    return time + SimTime::from_ps(packet.tail_lag_ps);
+  // Of its tail at its target, at least, when its head is at `node` at `time`.
+  SimTime arrival_of(const Packet& packet, EntityId node, SimTime time) {
+    return time + SimTime::from_ps(packet.tail_lag_ps) +
+           crossings_->least_time(node, packet.target, Bytes(0));
   }
 
   void inject(pdes::Context& context, const pdes::Event& event) {
     const auto request = event.as<SendRequest>();
-    carried_.take(request.bytes);
-    if (deliver_to_self(context, request, event.tag)) {
-      carried_.deliver(request.bytes);
+    if (deliver_to_self(context, request, event.tag, carried_)) {
       return;
     }
+    carried_.take(request.bytes);
     const unsigned port = fabric_.next_port(context.self(), request.target);
     const bool leaves = crossings_ && crossings_->exit_of(context.self(), request.target).leaves();
     const bool answers = queues_ && (event.flags & answer_flag) != 0;
@@ -323,6 +332,7 @@ class PacketNetwork final : public CountedNetwork {
   Links links_;
   std::optional<Queues> queues_;                // of links, where they are shared evenly
   std::optional<Crossings<Fabric>> crossings_;  // of a run on several ranks
+  std::vector<std::uint32_t> index_of_;         // [nodes] of those here, for crossings
   IncomingSink incoming_sink_;
   ProgressSink progress_sink_;
   bool knows_routes_;  // of all pairs

@@ -59,10 +59,11 @@ std::function<SimTime(Bytes)> least_access(const Experiment& experiment) {
   if (experiment.machine.channels.empty()) {
     return [](Bytes) { return SimTime::zero(); };
   }
-  machine::MemoryChannel best = experiment.machine.channels.front();
-  for (const machine::MemoryChannel& channel : experiment.machine.channels) {
-    best.bandwidth = std::max(best.bandwidth, channel.bandwidth);
-    best.latency = std::min(best.latency, channel.latency);
+  const machine::MemoryChannels& channels = experiment.machine.channels;
+  machine::MemoryChannel best = channels.front();
+  for (std::size_t kind = 0; kind < channels.kinds(); ++kind) {
+    best.bandwidth = std::max(best.bandwidth, channels[kind].bandwidth);
+    best.latency = std::min(best.latency, channels[kind].latency);
   }
   return [&experiment, best](Bytes bytes) { return experiment.memory->least_time(best, bytes); };
 }
@@ -128,10 +129,10 @@ RankModels::RankModels(const Experiment& the_experiment, comm::Communicator& the
       communicator(the_communicator),
       cut(choice != nullptr ? *choice : cut_for(experiment, communicator.size())),
       partition(cut.partition),
-      members(partition.members[static_cast<std::size_t>(communicator.rank())]),
-      regions{partition.owner, static_cast<std::uint32_t>(communicator.rank())},
-      engine(communicator,
-             {partition.owner, members, delays_of(experiment, partition, communicator.rank())},
+      owner(cut.partition.owner.spell_out()),
+      members(cut.partition.members[static_cast<std::size_t>(communicator.rank())].spell_out()),
+      regions{owner, static_cast<std::uint32_t>(communicator.rank())},
+      engine(communicator, {owner, members, delays_of(experiment, partition, communicator.rank())},
              experiment.lookahead, make_policy(experiment, communicator, partition)),
       work(work_of(experiment)),
       tenants(tenant_numbers(experiment)),
@@ -166,7 +167,7 @@ void RankModels::learn_routes() {
   network->report_progress(
       [this](const network::Progress& message) {
         if (message.deliver.component() == memory_slot) {
-          memory->expect(message.source, message.target, message.deliver);
+          memory->expect(message);
         }
         return executor->expect(message);
       },

@@ -81,6 +81,32 @@ TEST(Crossings, SayWhereARouteFirstLeavesTheRegion) {
   }
 }
 
+// A packet goes on no sooner than the links on its way are free, and only the last one of a message
+// is an event at its target.
+TEST(Crossings, WaitForTheLinksOnTheWay) {
+  const testing::Described network =
+      testing::network_of(testing::mesh(1, 4, "10 GB/s", "2 ns", "mesh"));
+  const machine::Topology& topology = *network.machine.topology;
+  const GridFabric fabric(topology, "xy");
+  const std::vector<std::uint32_t> owner{0, 0, 1, 1};
+  Crossings<GridFabric> crossings(fabric, topology, {owner, 0});
+  const auto ps = [](std::int64_t count) { return SimTime::from_ps(count); };
+  SimTime free;
+  const auto free_at = [&](EntityId node, unsigned /*port*/) {
+    return node == EntityId(1) ? free : SimTime::zero();
+  };
+  const auto promised = [&] { return crossings.outlook(1, ps(1000), free_at).at; };
+  crossings.add(ps(1000), EntityId(0), EntityId(2), false);
+  EXPECT_TRUE(promised().is_never()) << "nothing is raised at the target";
+  crossings.add(ps(1000), EntityId(0), EntityId(2), true);
+  EXPECT_EQ(promised(), ps(5000)) << "two links";
+  free = ps(9000);
+  EXPECT_EQ(promised(), ps(11000)) << "the second one is in use";
+  crossings.add(ps(1000), EntityId(0), EntityId(3), false);
+  EXPECT_EQ(promised(), ps(11000)) << "it goes on beyond the border";
+  EXPECT_TRUE(crossings.outlook(1, ps(1001), free_at).at.is_never());
+}
+
 TEST(Crossings, SayTheLeastTimeOfAMessage) {
   constexpr std::uint32_t rows = 5;
   constexpr std::uint32_t columns = 6;

@@ -59,6 +59,24 @@ TEST(PendingCrossings, ForgetOnlyWhatWasHandled) {
   }
 }
 
+// Of those that come first it is asked what is known by now, which may be later.
+TEST(PendingCrossings, LookAgainAtTheFirst) {
+  CrossingsWith<int> crossings;
+  crossings.add(at(10), at(20), 1);
+  crossings.add(at(10), at(40), 2);
+  crossings.add(at(10), at(90), 3);
+  SimTime of_first = at(30);
+  const auto look_again = [&](SimTime time, int which) {
+    EXPECT_EQ(time, at(10));
+    EXPECT_NE(which, 3) << "it is not among the first";
+    return which == 1 ? of_first : at(45);
+  };
+  EXPECT_EQ(crossings.earliest(at(10), look_again), at(30));
+  of_first = SimTime::never();
+  EXPECT_EQ(crossings.earliest(at(10), look_again), at(45));
+  EXPECT_TRUE(crossings.earliest(at(11), look_again).is_never()) << "all events were handled";
+}
+
 TEST(Outlook, OfTwoIsTheEarlierInEachPart) {
   Outlook outlook{at(10), at(200), at(30)};
   outlook.add({at(20), at(100), at(40)});
