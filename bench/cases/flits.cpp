@@ -54,7 +54,8 @@ Measurement run_here(const Scenario& scenario, const Setting& setting,
   diagnostics.throw_if_any();
   machine::Partition partition =
       machine::partitioners().at("blocks")(*machine->topology, communicator.size(), {});
-  const auto& members = partition.members[static_cast<std::size_t>(communicator.rank())];
+  const std::vector<EntityId>& members =
+      partition.members[static_cast<std::size_t>(communicator.rank())].spell_out();
   const SimTime lookahead = model->least_delay(*machine);
   RegionDelays delays = machine::region_delays(*machine->topology, partition, communicator.rank());
   for (std::vector<SimTime>* all : {&delays.to, &delays.from}) {
@@ -62,7 +63,7 @@ Measurement run_here(const Scenario& scenario, const Setting& setting,
       delay = std::max(delay, lookahead);
     }
   }
-  pdes::Engine engine(communicator, {partition.owner, members, delays}, lookahead);
+  pdes::Engine engine(communicator, {partition.owner.listed(), members, delays}, lookahead);
   network::TrafficSource source(
       {*machine->topology, members, setting.seed, cycle, flit, source_slot, network_slot}, *pattern,
       *process);

@@ -87,12 +87,12 @@ Fields weigh(std::uint32_t side, comm::Communicator& communicator) {
   const Described described = read(text_of(side));
   const machine::Machine& machine = described.machine;
   machine::Partition partition = machine::partitioners().at("blocks")(*machine.topology, 1, {});
-  const std::vector<EntityId>& members = partition.members[0];
+  const std::vector<EntityId>& members = partition.members[0].spell_out();
   const std::uint64_t with_description = present_memory_bytes();
 
   pdes::Engine engine(
       communicator,
-      {partition.owner, members, machine::region_delays(*machine.topology, partition, 0)},
+      {partition.owner.listed(), members, machine::region_delays(*machine.topology, partition, 0)},
       machine.topology->smallest_latency());
   const auto network = described.network->build({machine, members, network_slot});
   const auto memory =

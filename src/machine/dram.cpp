@@ -32,7 +32,7 @@ const config::OtherKey memories_key{
     "for each: bandwidth and latency of a channel at each node of kind memory as well"};
 const ChannelKeys channel_keys;
 
-Nodes read_edges(config::Section& dram, const Topology& topology) {
+std::optional<EdgeChannels> read_edges(config::Section& dram, const Topology& topology) {
   const auto given = read_list<std::string>(dram, edges_key.key());
   const std::vector<std::string> sides = given.value_or(std::vector<std::string>());
   const std::vector<std::string> known{"west", "east", "north", "south"};
@@ -44,7 +44,7 @@ Nodes read_edges(config::Section& dram, const Topology& topology) {
   const std::optional<Grid> grid = topology.grid();
   if (!grid) {
     dram.error("at", "'edge' needs a grid (mesh, torus, wafer)");
-    return {};
+    return std::nullopt;
   }
   if (given && sides.empty()) {
     dram.error("edges", "must name at least one of " + join(known));
@@ -52,20 +52,7 @@ Nodes read_edges(config::Section& dram, const Topology& topology) {
   const auto named = [&](const char* side) {
     return std::find(sides.begin(), sides.end(), side) != sides.end();
   };
-  const bool at_west = named("west");
-  const bool at_east = named("east");
-  const bool at_north = named("north");
-  const bool at_south = named("south");
-  Nodes nodes;
-  for (std::uint32_t row = 0; row < grid->rows; ++row) {
-    const bool whole_row = (at_north && row == 0) || (at_south && row + 1 == grid->rows);
-    for (std::uint32_t column = 0; column < grid->columns; ++column) {
-      if (whole_row || (at_west && column == 0) || (at_east && column + 1 == grid->columns)) {
-        nodes.push_back(grid->node(row, column));
-      }
-    }
-  }
-  return nodes;
+  return EdgeChannels{*grid, named("west"), named("east"), named("north"), named("south")};
 }
 
 Nodes memory_nodes(config::Section& dram, const Topology& topology) {
@@ -82,9 +69,6 @@ Nodes memory_nodes(config::Section& dram, const Topology& topology) {
 // Channels of memories beside those of tiles.
 void add_memories(config::Section& dram, const Topology& topology,
                   std::vector<MemoryChannel>& channels) {
-  if (!dram.has(memories_key.key())) {
-    return;
-  }
   config::Section section = dram.section(memories_key.key());
   MemoryChannel channel;
   channel.bandwidth = channel_keys.bandwidth.read(section);
@@ -127,7 +111,7 @@ std::vector<ParameterInfo> dram_parameters() {
           of_memories.latency};
 }
 
-std::vector<MemoryChannel> read_channels(config::Section& machine, const Topology& topology) {
+PlacedChannels read_channels(config::Section& machine, const Topology& topology) {
   if (!machine.has("dram")) {
     return {};
   }
@@ -139,9 +123,11 @@ std::vector<MemoryChannel> read_channels(config::Section& machine, const Topolog
     }
     return {};
   }
-  Nodes nodes;
+  std::optional<EdgeChannels> edges;
+  NodeOrder nodes;
   if (at == "edge") {
-    nodes = read_edges(dram, topology);
+    edges = read_edges(dram, topology);
+    nodes = edges ? edges->nodes() : Nodes();
   } else {
     refuse(dram, edges_key, "edge");
     nodes = at == "nodes"      ? read_listed_nodes(dram, topology)
@@ -164,6 +150,10 @@ std::vector<MemoryChannel> read_channels(config::Section& machine, const Topolog
   } else if (at != "memories") {
     channel.capacity = channel_keys.capacity.read(dram);
   }
+  const bool adds_memories = at == "each" && dram.has(memories_key.key());
+  if (at == "each" && topology.first_tiles() && !adds_memories) {
+    return {MemoryChannels::alike(channel, *topology.first_tiles()), std::nullopt};
+  }
   std::vector<MemoryChannel> channels;
   channels.reserve(nodes.size());
   for (const EntityId node : nodes) {
@@ -174,19 +164,26 @@ std::vector<MemoryChannel> read_channels(config::Section& machine, const Topolog
     for (std::size_t i = 0; i < channels.size(); ++i) {
       channels[i].capacity = topology.memory_nodes()[i].capacity;
     }
-  } else if (at == "each") {
+  } else if (adds_memories) {
     add_memories(dram, topology, channels);
   }
-  return channels;
+  return {MemoryChannels(std::move(channels)), edges};
 }
 
-std::vector<std::uint32_t> nearest_channels(const Topology& topology,
-                                            const std::vector<MemoryChannel>& channels) {
+ChannelOfNodes nearest_channels(const Topology& topology, const PlacedChannels& placed) {
+  const MemoryChannels& channels = placed.channels;
   if (channels.empty()) {
     return {};
   }
+  const bool are_whole = !topology.has_dead_links();
+  if (channels.are_alike() && (are_whole || channels.size() == topology.nodes())) {
+    return ChannelOfNodes::own(topology, static_cast<std::uint32_t>(channels.size()));
+  }
+  if (placed.edges && are_whole) {
+    return ChannelOfNodes::along(*placed.edges);
+  }
   const std::optional<Grid> grid = topology.grid();
-  if (grid && !topology.has_dead_links()) {
+  if (grid && are_whole) {
     return nearest_on_grid(*grid, channels);
   }
   constexpr std::uint32_t unknown = std::numeric_limits<std::uint32_t>::max();

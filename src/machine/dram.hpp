@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,12 +20,16 @@ struct ChannelKeys {
   config::Key<Bytes> capacity;
 };
 
+struct PlacedChannels {
+  MemoryChannels channels;
+  std::optional<EdgeChannels> edges;  // where they lie along these
+};
+
 // Reads the `dram` mapping; without one, no channels. Leaves complaints in the section.
-std::vector<MemoryChannel> read_channels(config::Section& machine, const Topology& topology);
+PlacedChannels read_channels(config::Section& machine, const Topology& topology);
 
 // For every node the channel that is fewest hops away, the lowest on ties; empty without channels.
-// O(links).
-std::vector<std::uint32_t> nearest_channels(const Topology& topology,
-                                            const std::vector<MemoryChannel>& channels);
+// O(links), unless they follow from arithmetic.
+ChannelOfNodes nearest_channels(const Topology& topology, const PlacedChannels& placed);
 
 }  // namespace tessera::machine

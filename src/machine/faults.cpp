@@ -34,6 +34,9 @@ class FaultyTopology final : public Topology {
   Position position(EntityId node) const override { return sound_->position(node); }
   std::string node_name(EntityId node) const override { return sound_->node_name(node); }
   bool computes(EntityId node) const override { return sound_->computes(node); }
+  std::optional<std::uint32_t> first_tiles() const override { return sound_->first_tiles(); }
+  EntityId nearest_tile(EntityId node) const override { return sound_->nearest_tile(node); }
+  std::uint64_t links() const override { return sound_->links() - dead_links_; }
   NodeRole role(EntityId node) const override { return sound_->role(node); }
   std::vector<TileTypeName> tile_types() const override { return sound_->tile_types(); }
   std::uint16_t tile_type(EntityId node) const override { return sound_->tile_type(node); }
@@ -65,7 +68,9 @@ class FaultyTopology final : public Topology {
   }
 
   void kill(EntityId node, unsigned port) {
-    faulty_[key(node, port)] = Link{};
+    Link& link = faulty_.try_emplace(key(node, port), sound_->link(node, port)).first->second;
+    dead_links_ += link.to.valid() ? 1 : 0;
+    link = Link{};
     dead_ = true;
   }
   void slow(EntityId node, unsigned port, Fraction share) {
@@ -96,6 +101,7 @@ class FaultyTopology final : public Topology {
   std::unordered_map<std::uint64_t, Link> faulty_;
   std::map<std::pair<std::uint16_t, Fraction>, std::uint16_t> slower_;
   bool dead_ = false;
+  std::uint64_t dead_links_ = 0;  // that led somewhere
 };
 
 using config::RequiredKey;

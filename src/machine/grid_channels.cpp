@@ -11,7 +11,7 @@ constexpr std::uint32_t unknown = std::numeric_limits<std::uint32_t>::max();
 
 class Sweeps {
  public:
-  Sweeps(const Grid& grid, const std::vector<MemoryChannel>& channels)
+  Sweeps(const Grid& grid, const MemoryChannels& channels)
       : grid_(grid),
         hops_(std::size_t{grid.rows} * grid.columns, unknown),
         channel_(hops_.size(), unknown) {
@@ -78,8 +78,7 @@ class Sweeps {
 
 }  // namespace
 
-std::vector<std::uint32_t> nearest_on_grid(const Grid& grid,
-                                           const std::vector<MemoryChannel>& channels) {
+std::vector<std::uint32_t> nearest_on_grid(const Grid& grid, const MemoryChannels& channels) {
   return Sweeps(grid, channels).run();
 }
 

@@ -12,7 +12,6 @@ namespace tessera::machine {
 // every column, a node takes over what its neighbour has, one hop further (the distance transform
 // of Rosenfeld and Pfaltz, Pattern Recognition 1 (1968), in both dimensions one after the other).
 // Memory is passed through in order, a few times.
-std::vector<std::uint32_t> nearest_on_grid(const Grid& grid,
-                                           const std::vector<MemoryChannel>& channels);
+std::vector<std::uint32_t> nearest_on_grid(const Grid& grid, const MemoryChannels& channels);
 
 }  // namespace tessera::machine

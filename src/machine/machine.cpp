@@ -46,8 +46,7 @@ Bandwidth Machine::operand_bandwidth(const Tile& of) const {
 
 std::size_t Machine::resident_bytes() const {
   return sizeof(*this) + name.capacity() + (topology ? topology->resident_bytes() : 0) +
-         channels.capacity() * sizeof(MemoryChannel) +
-         channel_of.capacity() * sizeof(std::uint32_t) + types.capacity() * sizeof(Tile) +
+         channels.resident_bytes() + channel_of.resident_bytes() + types.capacity() * sizeof(Tile) +
          type_of.capacity() * sizeof(std::uint16_t);
 }
 

@@ -17,7 +17,7 @@ const config::Key<std::string> name_key{"name", "machine", "title"};
 
 std::unique_ptr<Topology> read_topology(config::Section& machine) {
   config::Section section = machine.section("topology");
-  const std::string kind = section.get_name("kind", topologies().names());
+  const std::string kind = topology_kind_key().read(section);
   if (!topologies().contains(kind)) {
     // Already complained about; nobody can say which of the other keys are right.
     for (const std::string& key : section.keys()) {
@@ -42,6 +42,10 @@ void check_operands(const Machine& machine, config::Section& section) {
                               [](const Tile& tile) { return tile.operands_in_dram; })) {
     return;  // the former has been complained about there
   }
+  if (machine.channels.size() == machine.topology->computing_nodes() &&
+      machine.channels.are_alike()) {
+    return;  // each has its own
+  }
   for (std::uint32_t n = 0; n < machine.topology->nodes(); ++n) {
     const EntityId node(n);
     const Tile& tile = machine.tile_of(node);
@@ -56,13 +60,14 @@ void check_operands(const Machine& machine, config::Section& section) {
   }
 }
 
-// Whether its description alone has room in this computer's memory. As measured on meshes (9.5 GB
-// for 16383 x 16383; with a channel at each node 2.1 GB for 5000 x 5000), rounded down.
+// Whether its description alone has room in this computer's memory. What follows from arithmetic
+// takes none; types of tiles and channels at listed nodes have an entry a node.
 bool has_room(config::Section& section, const Topology& topology) {
-  constexpr std::uint64_t bytes_a_node = 32;
-  constexpr std::uint64_t bytes_a_channel = 40;
-  const bool channels = section.has("dram") && section.section("dram").raw("at").text == "each";
-  const std::uint64_t bytes = topology.nodes() * (bytes_a_node + (channels ? bytes_a_channel : 0));
+  constexpr std::uint64_t bytes_of_types = 4;
+  constexpr std::uint64_t bytes_of_channels = 8;
+  const bool lists_channels = section.has("dram") && section.section("dram").has("nodes");
+  const std::uint64_t bytes = topology.nodes() * ((section.has("types") ? bytes_of_types : 0) +
+                                                  (lists_channels ? bytes_of_channels : 0));
   const MemoryThere there = memory_there();
   if (there.most == 0 || bytes <= there.most) {
     return true;
@@ -74,6 +79,12 @@ bool has_room(config::Section& section, const Topology& topology) {
 }
 
 }  // namespace
+
+const config::NameKey& topology_kind_key() {
+  static const config::NameKey key{"topology.kind", [] { return topologies().names(); }, "",
+                                   "nodes and links"};
+  return key;
+}
 
 std::vector<ParameterInfo> machine_parameters() {
   return {name_key};
@@ -101,8 +112,9 @@ std::optional<Machine> read_machine(config::Section& section) {
   }
   machine.topology = apply_faults(section, std::move(machine.topology), machine.speeds);
   assign_types(section, types, machine);
-  machine.channels = read_channels(section, *machine.topology);
-  machine.channel_of = nearest_channels(*machine.topology, machine.channels);
+  PlacedChannels placed = read_channels(section, *machine.topology);
+  machine.channel_of = nearest_channels(*machine.topology, placed);
+  machine.channels = std::move(placed.channels);
   adjust_channels(section, machine);
   check_operands(machine, section);
   return machine;

@@ -181,6 +181,9 @@ void assign_types(config::Section& section, const std::vector<Tile>& types, Mach
       return;
     }
   }
+  if (types.empty() && places.empty()) {
+    return;  // all are as `tile` says
+  }
   const std::vector<std::uint16_t> listed = listed_types(section, types, topology);
   const bool some_have_none = section.has("types") && !section.has("tile");
   std::map<std::uint16_t, std::uint16_t> numbers;  // by place in `types`, as first met
@@ -233,6 +236,32 @@ void state_usual_channel(Machine& machine) {
   machine.tile.channel = machine.tile.channel.value_or(usual);
 }
 
+// Those of types at their tiles; the types that have some.
+std::set<std::string> set_channels_of_types(Machine& machine) {
+  if (machine.types.empty() && machine.channels.are_alike()) {
+    if (machine.tile.channel) {
+      machine.channels.become(*machine.tile.channel);
+    }
+    return machine.channels.empty() ? std::set<std::string>() : std::set{machine.tile.name};
+  }
+  std::set<std::string> at_types;
+  std::vector<MemoryChannel> channels = machine.channels.listed();
+  for (MemoryChannel& channel : channels) {
+    if (!machine.topology->computes(channel.node)) {
+      continue;
+    }
+    const Tile& tile = machine.tile_of(channel.node);
+    at_types.insert(tile.name);
+    if (tile.channel) {
+      const EntityId node = channel.node;
+      channel = *tile.channel;
+      channel.node = node;
+    }
+  }
+  machine.channels = MemoryChannels(std::move(channels));
+  return at_types;
+}
+
 // Of types with tiles; `at_types`: of those that have some channel at a tile.
 void note_unused_channels(config::Section& section, const Machine& machine,
                           const std::set<std::string>& at_types) {
@@ -250,26 +279,13 @@ void note_unused_channels(config::Section& section, const Machine& machine,
 
 void adjust_channels(config::Section& section, Machine& machine) {
   state_usual_channel(machine);
-  std::set<std::string> at_types;
-  for (MemoryChannel& channel : machine.channels) {
-    if (!machine.topology->computes(channel.node)) {
-      continue;
-    }
-    const Tile& tile = machine.tile_of(channel.node);
-    at_types.insert(tile.name);
-    if (tile.channel) {
-      const EntityId node = channel.node;
-      channel = *tile.channel;
-      channel.node = node;
-    }
-  }
-  note_unused_channels(section, machine, at_types);
+  note_unused_channels(section, machine, set_channels_of_types(machine));
   if (section.has("dram") && section.section("dram").raw("at").text == "memories") {
     // Channels are in the order of the memories.
     const std::vector<MemoryNode>& memories = machine.topology->memory_nodes();
     for (std::size_t channel = memories.size(); channel-- > 0;) {
       for (const EntityId owner : memories[channel].owners) {
-        machine.channel_of[owner.value()] = static_cast<std::uint32_t>(channel);
+        machine.channel_of.set(owner, static_cast<std::uint32_t>(channel));
       }
     }
   }

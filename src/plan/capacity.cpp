@@ -1,6 +1,7 @@
 #include "capacity.hpp"
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,13 +21,13 @@ MemoryUse StageMemory::state(std::uint32_t micro_batches) const {
 }
 
 StageMemory decide_memory(const machine::Tile& tile, bool has_dram,
-                          const workload::Workload& workload, const Cutter& cutter,
+                          const workload::Workload& workload, const Sharder& sharder,
                           const std::vector<LayerRange>& chunks, std::uint32_t in_flight) {
-  const Offload offload = workload.training ? cutter.strategy().offload : Offload{};
+  const Offload offload = workload.training ? sharder.strategy().offload : Offload{};
   StageMemory memory;
   for (const LayerRange& layers : chunks) {
     for (std::size_t layer = layers.first; layer < layers.end; ++layer) {
-      const LayerBytes bytes = cutter.bytes_of(workload.layers[layer]);
+      const LayerBytes bytes = sharder.bytes_of(workload.layers[layer]);
       memory.weights += bytes.weights;
       memory.gradients += bytes.gradients;
       memory.optimizer += bytes.optimizer;
@@ -147,8 +148,8 @@ void refuse_without_dram(const machine::Machine& machine, const Plan& plan) {
 
 }  // namespace
 
-std::vector<Bytes> bytes_in_channels(const machine::Machine& machine, const Plan& plan) {
-  std::vector<Bytes> kept(machine.channels.size());
+BytesByChannel bytes_in_channels(const machine::Machine& machine, const Plan& plan) {
+  BytesByChannel kept;
   if (!machine.channels.empty()) {
     visit_kept(machine, plan,
                [&](std::uint32_t, std::uint32_t channel, Bytes bytes) { kept[channel] += bytes; });
@@ -189,21 +190,20 @@ void check_capacity(const machine::Machine& machine, const Plan& plan) {
     refuse_without_dram(machine, plan);
     return;
   }
-  const std::vector<Bytes> asked = bytes_in_channels(machine, plan);
-  std::vector<std::uint32_t> worst_stage(machine.channels.size());
+  const BytesByChannel asked = bytes_in_channels(machine, plan);
+  std::map<std::uint32_t, std::uint32_t> worst_stage;
   visit_kept(machine, plan, [&](std::uint32_t stage, std::uint32_t channel, Bytes) {
     worst_stage[channel] = stage;
   });
-  for (std::size_t channel = 0; channel < asked.size(); ++channel) {
+  for (const auto& [channel, bytes] : asked) {
     const Bytes capacity = machine.channels[channel].capacity;
-    if (capacity > Bytes(0) && asked[channel] > capacity) {
-      throw ConfigError("DRAM channel " + std::to_string(channel) + " at " +
-                        machine.topology->node_name(machine.channels[channel].node) +
-                        " would hold " + to_short_string(asked[channel]) + ", " +
-                        to_short_string(asked[channel] - capacity) + " more than its " +
-                        to_short_string(capacity) + " (tiles of stage " +
-                        std::to_string(worst_stage[channel]) +
-                        " among others; capacity: ignore runs it all the same)");
+    if (capacity > Bytes(0) && bytes > capacity) {
+      throw ConfigError(
+          "DRAM channel " + std::to_string(channel) + " at " +
+          machine.topology->node_name(machine.channels[channel].node) + " would hold " +
+          to_short_string(bytes) + ", " + to_short_string(bytes - capacity) + " more than its " +
+          to_short_string(capacity) + " (tiles of stage " + std::to_string(worst_stage[channel]) +
+          " among others; capacity: ignore runs it all the same)");
     }
   }
 }
@@ -214,8 +214,8 @@ std::string note_of_peaks(const machine::Machine& machine, const Plan& plan) {
     Bytes sram;
     std::uint32_t stage = 0;
   };
-  std::vector<Use> uses(machine.channels.size());
-  if (uses.empty() || !plan.strategy.check_capacity) {
+  std::map<std::uint32_t, Use> uses;  // by channel
+  if (machine.channels.empty() || !plan.strategy.check_capacity) {
     return "";
   }
   for (std::uint32_t number = 0; number < plan.strategy.degrees.tiles(); ++number) {
@@ -230,8 +230,7 @@ std::string note_of_peaks(const machine::Machine& machine, const Plan& plan) {
     use.sram += tile.sram;
     use.stage = role.stage;
   }
-  for (std::size_t channel = 0; channel < uses.size(); ++channel) {
-    const Use& use = uses[channel];
+  for (const auto& [channel, use] : uses) {
     const Bytes capacity = machine.channels[channel].capacity;
     if (capacity > Bytes(0) && use.asked > capacity + use.sram) {
       return "DRAM channel " + std::to_string(channel) + " at " +

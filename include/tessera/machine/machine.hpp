@@ -10,20 +10,13 @@
 
 #include "tessera/config/document.hpp"
 #include "tessera/core/data_type.hpp"
+#include "tessera/machine/channels.hpp"
 #include "tessera/machine/framework.hpp"
 #include "tessera/machine/host.hpp"
 #include "tessera/machine/power.hpp"
 #include "tessera/machine/topology/topology.hpp"
 
 namespace tessera::machine {
-
-// One DRAM channel (or memory stack, or off-wafer port), attached to the router of a node.
-struct MemoryChannel {
-  EntityId node;
-  Bandwidth bandwidth;  // peak, shared by reads and writes
-  SimTime latency;      // response time of an idle channel
-  Bytes capacity;       // 0: not stated
-};
 
 // What a computing node can do. Without a `tile` section in the file there is no peak at all, which
 // is enough for a machine that only carries traffic.
@@ -56,15 +49,13 @@ struct Machine {
   std::unique_ptr<Topology> topology;
   // Of all nodes; where there are types, of the first node that computes.
   Tile tile;
-  std::vector<Tile> types;              // empty where all nodes are alike
-  std::vector<std::uint16_t> type_of;   // [nodes] index in types; empty with them
-  std::vector<MemoryChannel> channels;  // empty: no DRAM at all
-  // [nodes] index of the channel that serves a node: the nearest by hops, the lowest on ties;
-  // empty when there are no channels.
-  std::vector<std::uint32_t> channel_of;
-  Framework framework;         // of every device
-  Host host;                   // likewise
-  std::optional<Power> power;  // likewise
+  std::vector<Tile> types;             // empty where all nodes are alike
+  std::vector<std::uint16_t> type_of;  // [nodes] index in types; empty with them
+  MemoryChannels channels;             // empty: no DRAM at all
+  ChannelOfNodes channel_of;           // [nodes]; empty when there are no channels
+  Framework framework;                 // of every device
+  Host host;                           // likewise
+  std::optional<Power> power;          // likewise
   // Of nodes that are slower than the others, as a share of their speed.
   std::map<EntityId, Fraction> speeds;
 

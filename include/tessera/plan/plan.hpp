@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -215,9 +216,12 @@ SimTime ideal_time(const machine::Machine& machine, const Plan& plan,
 MemoryWalk::Peak peak_over(const machine::Machine& machine, const Plan& plan, std::uint32_t stage,
                            const std::vector<Pass>& passes);
 
-// [channels] what tiles keep in each: when they hold most, where operands are there; else, of what
-// stays from pass to pass, what SRAM does not hold.
-std::vector<Bytes> bytes_in_channels(const machine::Machine& machine, const Plan& plan);
+// What tiles keep in channels of the machine, by number.
+using BytesByChannel = std::map<std::uint32_t, Bytes>;
+
+// When they hold most, where operands are there; else, of what stays from pass to pass, what SRAM
+// does not hold.
+BytesByChannel bytes_in_channels(const machine::Machine& machine, const Plan& plan);
 
 // What is to be said where tiles whose operands are in SRAM would hold more than that and their
 // channel have, when they hold most, which the check of capacity lets pass; "" where none do.

@@ -45,7 +45,7 @@ std::vector<ParameterInfo> tenant_parameters();
 // A job in its place: on some tiles, from some time on.
 struct PlacedJob {
   std::string name;  // empty: it has the machine alone
-  std::vector<EntityId> tiles;
+  machine::NodeOrder tiles;
   SimTime start;
   std::unique_ptr<Job> job;
 };

@@ -38,19 +38,29 @@ class Work;
 struct PlannedWork {
   workload::Workload workload;
   plan::Plan plan;
-  std::vector<Bytes> in_channels;  // [channels] that programs keep there, or empty
+  plan::BytesByChannel in_channels{};  // that programs keep there
   // What else than whole runs its placement was compared with others by; "": nothing.
   std::string placed_by{};
 };
 
 // Memory that those who serve requests divide among themselves, by channel of the machine. A
 // channel belongs to the NPUs that have cores which it serves, in even parts.
-struct ServingMemory {
-  std::vector<std::optional<Bytes>> free;  // [channels] none: not stated
-  std::vector<std::uint32_t> npus;         // [channels]
+class ServingMemory {
+ public:
+  // All of the machine, which must outlive it, for nobody yet.
+  explicit ServingMemory(const machine::Machine& machine) : channels_(&machine.channels) {}
 
-  // All of the machine, for nobody yet.
-  explicit ServingMemory(const machine::Machine& machine);
+  // None: not stated.
+  std::optional<Bytes> free(std::uint32_t channel) const;
+  // Not more than is free.
+  void take(std::uint32_t channel, Bytes bytes) { taken_[channel] += bytes; }
+  std::uint32_t npus(std::uint32_t channel) const { return npus_.at(channel); }
+  void add_npu(std::uint32_t channel) { ++npus_[channel]; }
+
+ private:
+  const machine::MemoryChannels* channels_;
+  std::map<std::uint32_t, Bytes> taken_;         // by channel
+  std::map<std::uint32_t, std::uint32_t> npus_;  // the same
 };
 
 // Where the numbers and addresses of the next job begin, of several on one machine.
@@ -148,8 +158,8 @@ class Job {
 
 // Nodes that a job may use.
 struct JobTiles {
-  std::vector<EntityId> nodes;  // in the order of its NPUs, cores and roles
-  bool are_all = true;          // that compute
+  machine::NodeOrder nodes;  // in the order of its NPUs, cores and roles
+  bool are_all = true;       // that compute
 };
 
 // What a job is read from. All but the machine's section outlives the job's reader.
@@ -192,7 +202,7 @@ class JobReader {
 // One of a list of jobs, as far as the list knows it.
 struct JobEntry {
   std::string name;  // empty: it has the machine alone
-  std::vector<EntityId> tiles;
+  machine::NodeOrder tiles;
   SimTime start;
   std::optional<std::uint32_t> iterations;  // none: as often as the run says
   config::Section section;                  // has `workload`, and what it needs beside

@@ -170,6 +170,9 @@ Partition cut_blocks(const Topology& topology, int ranks, const Weights& weights
   if (!grid) {
     throw ConfigError("partitioner 'blocks' needs a grid (mesh, torus, wafer); use 'metis'");
   }
+  if (ranks == 1) {
+    return partition_of_one(topology);
+  }
   const Loads loads(*grid, weights);
   const auto all = candidates(*grid, loads, static_cast<std::uint32_t>(ranks));
   std::uint64_t lightest = all.front().heaviest;

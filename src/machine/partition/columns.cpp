@@ -13,6 +13,9 @@ Partition cut_columns(const Topology& topology, int ranks, const Weights& weight
   if (!grid) {
     throw ConfigError("partitioner 'columns' needs a grid (mesh, torus, wafer); use 'metis'");
   }
+  if (ranks == 1) {
+    return partition_of_one(topology);
+  }
   const auto node_at = [&](std::uint32_t place) {
     return grid->node(place % grid->rows, place / grid->rows).value();
   };

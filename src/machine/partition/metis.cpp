@@ -40,13 +40,13 @@ WeightedGraph graph_of(const Topology& topology) {
 
 Partition cut(const Topology& topology, int ranks, const Weights& weights) {
   check_request(topology, ranks, weights);
-  std::vector<std::uint32_t> owner(topology.nodes(), 0);
-  if (ranks > 1) {
-    WeightedGraph graph = graph_of(topology);
-    graph.vertex_weights.assign(weights.begin(), weights.end());
-    owner = cut_graph(graph, static_cast<std::uint32_t>(ranks));
+  if (ranks == 1) {
+    return partition_of_one(topology);
   }
-  return partition_from(topology, ranks, std::move(owner), weights);
+  WeightedGraph graph = graph_of(topology);
+  graph.vertex_weights.assign(weights.begin(), weights.end());
+  return partition_from(topology, ranks, cut_graph(graph, static_cast<std::uint32_t>(ranks)),
+                        weights);
 }
 
 const Registration metis_registration(

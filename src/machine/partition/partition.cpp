@@ -8,32 +8,13 @@
 namespace tessera::machine {
 namespace {
 
-// Calls visit(node) for all nodes: on a grid in small blocks, so that neighbours lie close together
-// in a rank's arrays; otherwise in order of numbers.
-template <class Visit>
-void for_each_in_storage_order(const Topology& topology, const Visit& visit) {
-  constexpr std::uint32_t block = 16;
+// On a grid in small blocks, otherwise in order of numbers.
+NodeOrder storage_order(const Topology& topology) {
   const std::optional<Grid> grid = topology.grid();
-  if (!grid) {
-    for (std::uint32_t node = 0; node < topology.nodes(); ++node) {
-      visit(EntityId(node));
-    }
-    return;
-  }
-  for (std::uint32_t top = 0; top < grid->rows; top += block) {
-    const std::uint32_t bottom = std::min(top + block, grid->rows);
-    for (std::uint32_t left = 0; left < grid->columns; left += block) {
-      const std::uint32_t right = std::min(left + block, grid->columns);
-      for (std::uint32_t row = top; row < bottom; ++row) {
-        for (std::uint32_t column = left; column < right; ++column) {
-          visit(grid->node(row, column));
-        }
-      }
-    }
-  }
+  return grid ? NodeOrder::in_blocks(*grid) : NodeOrder::up_to(topology.nodes());
 }
 
-std::uint64_t count_cut_links(const Topology& topology, const std::vector<std::uint32_t>& owner) {
+std::uint64_t count_cut_links(const Topology& topology, const Owners& owner) {
   std::uint64_t cut = 0;
   for (std::uint32_t n = 0; n < topology.nodes(); ++n) {
     const EntityId node(n);
@@ -83,24 +64,35 @@ std::vector<std::uint32_t> even_cuts(const std::vector<std::uint64_t>& loads, st
   return cuts;
 }
 
+Partition partition_of_one(const Topology& topology) {
+  Partition partition;
+  partition.owner = Owners::one(topology.nodes());
+  partition.members.push_back(storage_order(topology));
+  return partition;
+}
+
 Partition partition_from(const Topology& topology, int ranks, std::vector<std::uint32_t> owner,
                          const Weights& weights) {
+  if (ranks == 1) {
+    return partition_of_one(topology);
+  }
+  std::vector<std::vector<EntityId>> members(static_cast<std::size_t>(ranks));
+  std::vector<std::uint64_t> loads(members.size());
+  for (std::uint32_t node = 0; node < topology.nodes(); ++node) {
+    loads[owner[node]] += weights.empty() ? 1 : weights[node];
+  }
+  for (const EntityId node : storage_order(topology)) {
+    members[owner[node.value()]].push_back(node);
+  }
   Partition partition;
   partition.ranks = ranks;
-  partition.owner = std::move(owner);
-  partition.members.resize(static_cast<std::size_t>(ranks));
-  std::vector<std::uint64_t> loads(partition.members.size());
-  for (std::uint32_t node = 0; node < topology.nodes(); ++node) {
-    loads[partition.owner[node]] += weights.empty() ? 1 : weights[node];
+  for (std::vector<EntityId>& own : members) {
+    ensure(!own.empty(), "a partition left a rank without nodes");
+    own.shrink_to_fit();
+    partition.members.emplace_back(std::move(own));
   }
-  for_each_in_storage_order(topology, [&](EntityId node) {
-    partition.members[partition.owner[node.value()]].push_back(node);
-  });
-  for (std::vector<EntityId>& members : partition.members) {
-    ensure(!members.empty(), "a partition left a rank without nodes");
-    members.shrink_to_fit();
-  }
-  partition.cut_links = ranks == 1 ? 0 : count_cut_links(topology, partition.owner);
+  partition.owner = Owners(std::move(owner));
+  partition.cut_links = count_cut_links(topology, partition.owner);
   double total = 0;
   for (const std::uint64_t load : loads) {
     total += static_cast<double>(load);

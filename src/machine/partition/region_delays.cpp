@@ -133,6 +133,9 @@ std::vector<SimTime> delays_from(std::uint32_t source, const Borders& borders) {
 }  // namespace
 
 RegionDelays region_delays(const Topology& topology, const Partition& partition, int self) {
+  if (partition.ranks == 1) {
+    return {{SimTime::never()}, {SimTime::never()}, {}};
+  }
   const auto source = static_cast<std::uint32_t>(self);
   const Borders borders = borders_of(topology, partition);
   RegionDelays delays;

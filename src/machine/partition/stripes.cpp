@@ -6,6 +6,9 @@ namespace {
 
 Partition cut_stripes(const Topology& topology, int ranks, const Weights& weights) {
   check_request(topology, ranks, weights);
+  if (ranks == 1) {
+    return partition_of_one(topology);
+  }
   std::vector<std::uint64_t> loads(weights.begin(), weights.end());
   loads.resize(topology.nodes(), 1);
   const auto cuts = even_cuts(loads, static_cast<std::uint32_t>(ranks));

@@ -53,6 +53,9 @@ Partition cut_by_servers(const Topology& topology, int ranks, const Weights& wei
                       " accelerators over " + std::to_string(ranks) +
                       " ranks; use fewer ranks or 'stripes'");
   }
+  if (ranks == 1) {
+    return partition_of_one(topology);
+  }
   // Servers stay whole while there is one for each rank.
   const std::uint32_t item = parts <= cluster->servers ? cluster->accelerators : 1;
   std::vector<std::uint64_t> loads(accelerators / item);

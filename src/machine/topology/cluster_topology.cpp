@@ -30,6 +30,10 @@ class ClusterTopology final : public Topology {
   Position position(EntityId node) const override;
   std::string node_name(EntityId node) const override;
   bool computes(EntityId node) const override { return node.value() < cluster_.first_hub(); }
+  std::optional<std::uint32_t> first_tiles() const override { return cluster_.first_hub(); }
+  EntityId nearest_tile(EntityId node) const override;
+  SimTime smallest_latency() const override;
+  std::uint64_t links() const override;
   std::optional<Cluster> cluster() const override { return cluster_; }
   std::uint32_t domain(EntityId node) const override { return cluster_.place(node).server; }
   std::string default_routing() const override { return "cluster"; }
@@ -87,6 +91,38 @@ Link ClusterTopology::link(EntityId node, unsigned port) const {
     default:
       return {cluster_.leaf(port), fabric_class};
   }
+}
+
+EntityId ClusterTopology::nearest_tile(EntityId node) const {
+  const ClusterPlace place = cluster_.place(node);
+  const auto first_of_nic = [&](std::uint32_t nic) { return nic * cluster_.share(); };
+  switch (place.kind) {
+    case Kind::accelerator:
+      return node;
+    case Kind::hub:
+      return cluster_.accelerator(place.server, 0);
+    case Kind::nic:
+      return cluster_.accelerator(place.server, first_of_nic(place.index));
+    case Kind::leaf:
+      return cluster_.accelerator(
+          place.index / cluster_.group_leaves() * cluster_.leaf_servers,
+          first_of_nic(cluster_.rails ? place.index % cluster_.group_leaves() : 0));
+    default:
+      return cluster_.accelerator(0, 0);
+  }
+}
+
+SimTime ClusterTopology::smallest_latency() const {
+  std::vector<bool> used(classes_.size(), true);
+  used.back() = classes_.size() <= fabric_class || cluster_.spines > 0;
+  return smallest_latency_of(used);
+}
+
+std::uint64_t ClusterTopology::links() const {
+  const std::uint64_t accelerators = cluster_.first_hub();  // to hub and NIC
+  const std::uint64_t nics = std::uint64_t{cluster_.servers} * cluster_.nics;
+  const std::uint64_t fabric = std::uint64_t{cluster_.leaves()} * cluster_.spines;
+  return 2 * (2 * accelerators + nics + fabric);  // both ways
 }
 
 // A row a server: accelerators, hub, NICs; to the right the leaves beside their first server, and

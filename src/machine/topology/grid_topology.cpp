@@ -54,6 +54,24 @@ std::string GridTopology::node_name(EntityId node) const {
          pair_text(row / grid_.block_rows, column / grid_.block_columns);
 }
 
+SimTime GridTopology::smallest_latency() const {
+  const auto is_inside = [](std::uint32_t size, std::uint32_t block) {
+    return size > 1 && block > 1;
+  };
+  const bool inside =
+      is_inside(grid_.rows, grid_.block_rows) || is_inside(grid_.columns, grid_.block_columns);
+  const bool between = grid_.rows > grid_.block_rows || grid_.columns > grid_.block_columns;
+  return smallest_latency_of(two_level() ? std::vector<bool>{inside, between}
+                                         : std::vector<bool>{inside || between});
+}
+
+std::uint64_t GridTopology::links() const {
+  const auto along = [&](std::uint64_t size) {
+    return grid_.wraps && size > 1 ? 2 * size : 2 * (size - 1);
+  };
+  return grid_.rows * along(grid_.columns) + grid_.columns * along(grid_.rows);
+}
+
 std::size_t GridTopology::resident_bytes() const {
   return Topology::resident_bytes() - sizeof(Topology) + sizeof(*this);
 }

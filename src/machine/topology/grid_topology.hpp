@@ -21,6 +21,10 @@ class GridTopology final : public Topology {
   Position position(EntityId node) const override;
   std::string node_name(EntityId node) const override;
   std::optional<Grid> grid() const override { return grid_; }
+  std::optional<std::uint32_t> first_tiles() const override { return nodes(); }
+  bool has_even_axes() const override { return true; }
+  SimTime smallest_latency() const override;
+  std::uint64_t links() const override;
   std::string default_routing() const override { return "xy"; }
   std::size_t resident_bytes() const override;
 

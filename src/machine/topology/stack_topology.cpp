@@ -33,6 +33,13 @@ class StackTopology final : public Topology {
   Position position(EntityId node) const override;
   std::string node_name(EntityId node) const override;
   bool computes(EntityId node) const override { return node.value() < stack_.npus(); }
+  std::optional<std::uint32_t> first_tiles() const override { return stack_.npus(); }
+  EntityId nearest_tile(EntityId node) const override {
+    const StackPlace place = stack_.place(node);
+    return place.is_npu ? node : EntityId(stack_.member(place, 0));
+  }
+  SimTime smallest_latency() const override;
+  std::uint64_t links() const override;
   const Stack* stack() const override { return &stack_; }
   std::string default_routing() const override { return "stack"; }
   std::size_t resident_bytes() const override {
@@ -69,6 +76,23 @@ Link StackTopology::link(EntityId node, unsigned port) const {
     default:
       return {stack_.switch_of(place.index, dimension), link_class};
   }
+}
+
+SimTime StackTopology::smallest_latency() const {
+  std::vector<bool> used;
+  for (const StackDimension& dimension : stack_.dimensions()) {
+    used.push_back(dimension.size > 1);
+  }
+  return smallest_latency_of(used);
+}
+
+std::uint64_t StackTopology::links() const {
+  const std::uint64_t npus = stack_.npus();
+  std::uint64_t back = 0;  // of switches, one to each member
+  for (const StackDimension& dimension : stack_.dimensions()) {
+    back += dimension.block == Block::switched && dimension.size > 1 ? npus : 0;
+  }
+  return npus * stack_.npu_ports() + back;
 }
 
 // Even dimensions go to the right, odd ones down; switches stand below and to the right of all.

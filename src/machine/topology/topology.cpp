@@ -26,6 +26,14 @@ SimTime Topology::smallest_latency() const {
   return smallest;
 }
 
+SimTime Topology::smallest_latency_of(const std::vector<bool>& used) const {
+  SimTime smallest = SimTime::never();
+  for (std::size_t number = 0; number < used.size(); ++number) {
+    smallest = used[number] ? std::min(smallest, classes_[number].latency) : smallest;
+  }
+  return smallest;
+}
+
 const std::vector<MemoryNode>& Topology::memory_nodes() const {
   static const std::vector<MemoryNode> none;
   return none;
@@ -36,12 +44,6 @@ std::size_t Topology::resident_bytes() const {
 }
 
 std::uint64_t Topology::links() const {
-  if (const std::optional<Grid> whole = grid(); whole && !has_dead_links()) {
-    const auto along = [&](std::uint64_t size) {
-      return whole->wraps && size > 1 ? 2 * size : 2 * (size - 1);
-    };
-    return whole->rows * along(whole->columns) + whole->columns * along(whole->rows);
-  }
   std::uint64_t count = 0;
   for (std::uint32_t n = 0; n < nodes(); ++n) {
     const EntityId node(n);
@@ -52,7 +54,10 @@ std::uint64_t Topology::links() const {
   return count;
 }
 
-std::vector<EntityId> Topology::computing_node_ids() const {
+NodeOrder Topology::computing_node_ids() const {
+  if (const std::optional<std::uint32_t> first = first_tiles()) {
+    return NodeOrder::up_to(*first);
+  }
   std::vector<EntityId> ids;
   for (std::uint32_t node = 0; node < nodes(); ++node) {
     if (computes(EntityId(node))) {
@@ -63,6 +68,9 @@ std::vector<EntityId> Topology::computing_node_ids() const {
 }
 
 std::uint32_t Topology::computing_nodes() const {
+  if (const std::optional<std::uint32_t> first = first_tiles()) {
+    return *first;
+  }
   std::uint32_t count = 0;
   for (std::uint32_t n = 0; n < nodes(); ++n) {
     count += computes(EntityId(n)) ? 1 : 0;

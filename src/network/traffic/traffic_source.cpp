@@ -38,7 +38,7 @@ TrafficSource::TrafficSource(const TrafficSetup& setup, const TrafficPattern& pa
 }
 
 std::size_t TrafficSource::resident_bytes() const {
-  return nodes_.capacity() * sizeof(EntityId) + number_of_.capacity() * sizeof(std::uint32_t) +
+  return nodes_.resident_bytes() + number_of_.capacity() * sizeof(std::uint32_t) +
          states_.capacity() * sizeof(InjectionState);
 }
 

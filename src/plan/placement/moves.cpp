@@ -16,7 +16,7 @@ PlacementMoves::PlacementMoves(const machine::Machine& machine, const PlacementR
       degrees_(request.degrees),
       cost_(&cost),
       random_(&random),
-      usable_(usable_nodes(*topology_, request)),
+      usable_(usable_nodes(*topology_, request).listed()),
       is_usable_(topology_->nodes()) {
   for (const EntityId node : usable_) {
     is_usable_[node.value()] = true;

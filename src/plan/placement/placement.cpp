@@ -8,16 +8,14 @@ namespace {
 Placement place_linear(const machine::Machine& machine, const PlacementRequest& request,
                        const TrafficSource&) {
   const machine::Topology& topology = *machine.topology;
-  std::vector<EntityId> tiles = usable_nodes(topology, request);
+  const machine::NodeOrder usable = usable_nodes(topology, request);
   const std::uint64_t wanted = request.degrees.tiles();
-  if (tiles.size() < wanted) {
+  if (usable.size() < wanted) {
     throw ConfigError("pipeline * data * tensor = " + std::to_string(wanted) + " tiles, but " +
                       (request.nodes.empty() ? "the machine has " : "there are ") +
-                      std::to_string(tiles.size()));
+                      std::to_string(usable.size()));
   }
-  tiles.resize(wanted);
-  tiles.shrink_to_fit();
-  return Placement(request.degrees, std::move(tiles), topology.nodes());
+  return Placement(request.degrees, usable.first(wanted), topology.nodes());
 }
 
 Placement place_as_given(const machine::Machine& machine, const PlacementRequest& request,
@@ -39,9 +37,9 @@ Registry<Placer>& placements() {
   return registry;
 }
 
-std::vector<EntityId> usable_nodes(const machine::Topology& topology,
-                                   const PlacementRequest& request) {
-  return request.nodes.empty() ? topology.computing_node_ids() : request.nodes;
+machine::NodeOrder usable_nodes(const machine::Topology& topology,
+                                const PlacementRequest& request) {
+  return request.nodes.empty() ? topology.computing_node_ids() : machine::NodeOrder(request.nodes);
 }
 
 Placement::Placement(const Degrees& degrees, std::vector<EntityId> tiles, std::uint32_t nodes)
@@ -53,14 +51,14 @@ Placement::Placement(const Degrees& degrees, std::vector<EntityId> tiles, std::u
       role_of_(nodes, unused) {
   ensure(tiles_.size() == degrees_.tiles(), "a tile for each role");
   for (std::uint32_t number = 0; number < tiles_.size(); ++number) {
-    std::uint32_t& role = role_of_[tiles_[number].value()];
-    ensure(role == unused, "a tile plays one role");
-    role = number;
+    const std::uint32_t node = tiles_[number].value();
+    ensure(role_of_[node] == unused, "a tile plays one role");
+    role_of_.set(node, number);
   }
 }
 
 std::size_t Placement::resident_bytes() const {
-  return tiles_.capacity() * sizeof(EntityId) + role_of_.capacity() * sizeof(std::uint32_t);
+  return tiles_.capacity() * sizeof(EntityId) + role_of_.resident_bytes();
 }
 
 }  // namespace tessera::plan

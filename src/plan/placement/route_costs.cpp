@@ -56,15 +56,13 @@ bool RouteCosts::try_axes(const machine::Grid& grid) {
                   [&](std::uint32_t at) { return grid.node(0, at); });
   rows_ = sums(grid.rows, machine::south, machine::north,
                [&](std::uint32_t at) { return grid.node(at, 0); });
-  for (std::uint32_t node = 0; node < topology_->nodes(); ++node) {
+  columns_a_row_ = Divisor(grid.columns);
+  for (std::uint32_t node = 0; !topology_->has_even_axes() && node < topology_->nodes(); ++node) {
     const EntityId here(node);
-    const std::uint32_t row = grid.row_of(here);
-    const std::uint32_t column = grid.column_of(here);
-    cells_.push_back({row, column});
+    const auto [row, column] = cell_of(here);
     if (link_cost(here, machine::east) != columns_.up[column + 1] - columns_.up[column] ||
         link_cost(here, machine::south) != rows_.up[row + 1] - rows_.up[row]) {
       rows_ = {};
-      cells_.clear();
       return false;
     }
   }

@@ -9,6 +9,7 @@
 #include "tessera/core/quotient.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/npu/core/cores.hpp"
+#include "tessera/workload/keys.hpp"
 
 namespace tessera::sim {
 namespace {
@@ -80,14 +81,14 @@ class ChipReader final : public JobReader {
   std::unique_ptr<Job> read() override {
     Section workload = setup_.section.section("workload");
     refuse_cutting(setup_.section, "its operators are shared by the cores of the machine");
-    const std::string name =
-        workload.get_or<std::string>("name", workload.get<std::string>("kind"));
+    const std::string name = workload::read_title(workload);
     const Platform& platform = setup_.platform;
     if (!platform.compute || !platform.memory) {
       return nullptr;  // it has been complained about
     }
-    ChipStart start = begin_chip(workload, platform.machine, setup_.tiles.nodes, *platform.compute,
-                                 setup_.machine, setup_.tiles.are_all ? nullptr : &setup_.section);
+    ChipStart start =
+        begin_chip(workload, platform.machine, setup_.tiles.nodes.listed(), *platform.compute,
+                   setup_.machine, setup_.tiles.are_all ? nullptr : &setup_.section);
     if (start.is_complete && start.work->core.operands == npu::Operands::sram) {
       workload.tell(
           "cores take operands to be in SRAM, and access no memory (machine.compute.operands)");
@@ -114,8 +115,7 @@ class ChipReader final : public JobReader {
 
 // A list, each of a kind of operator that cores know.
 SectionInfo describe_operators(const PartInfo& kind) {
-  SectionInfo operators =
-      section_of_parts("operators", "each a mapping", "kind", "", npu::operators().infos());
+  SectionInfo operators = section_of_parts(chip_keys().kind, npu::operators().infos());
   operators.shape = SectionInfo::Shape::list;
   operators.is_required = true;
   for (ParameterInfo own :

@@ -41,10 +41,8 @@ std::string rounded(double value) {
 }
 
 CutChoice all_on_one(const Experiment& experiment, std::string reason) {
-  const machine::Topology& topology = *experiment.machine.topology;
   CutChoice choice;
-  choice.partition =
-      machine::partition_from(topology, 1, std::vector<std::uint32_t>(topology.nodes(), 0), {});
+  choice.partition = machine::partition_of_one(*experiment.machine.topology);
   choice.reason = std::move(reason);
   return choice;
 }
@@ -143,7 +141,8 @@ class Judge {
     const machine::Topology& topology = *experiment_.machine.topology;
     const std::string name = machine::default_partitioner(topology);
     try {
-      return PlanCuts::Cut{name, machine::partitioners().at(name)(topology, ranks, weights_).owner};
+      return PlanCuts::Cut{
+          name, machine::partitioners().at(name)(topology, ranks, weights_).owner.listed()};
     } catch (const ConfigError&) {
       return std::nullopt;
     }

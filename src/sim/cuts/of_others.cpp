@@ -58,11 +58,11 @@ Cutter cutter(const Objection& objection, Cut cut) {
             if (const std::string fault = objection(experiment); !fault.empty()) {
               throw ConfigError("partition " + fault);
             }
-            Owners owner(topology.nodes(), 0);
-            if (ranks > 1) {
-              owner = cut(experiment, ranks, weights);
-              give_idle_nodes(topology, owner);
+            if (ranks == 1) {
+              return machine::partition_of_one(topology);
             }
+            Owners owner = cut(experiment, ranks, weights);
+            give_idle_nodes(topology, owner);
             return machine::partition_from(topology, ranks, std::move(owner), weights);
           }};
 }

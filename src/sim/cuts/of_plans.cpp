@@ -24,8 +24,7 @@ machine::Partition cut(const std::string& name, const Experiment& experiment, in
     throw ConfigError("partition " + objection);
   }
   if (ranks == 1) {
-    return machine::partition_from(topology, 1, std::vector<std::uint32_t>(topology.nodes(), 0),
-                                   weights);
+    return machine::partition_of_one(topology);
   }
   const PlanCuts cuts(experiment, weights);
   std::vector<PlanCuts::Cut> ways = cuts.ways(name, ranks);

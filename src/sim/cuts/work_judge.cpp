@@ -123,7 +123,7 @@ std::vector<WorkJudge::Judged> WorkJudge::all(int ranks) const {
   std::vector<Judged> judged;
   for (const std::string& name : names) {
     if (std::optional<CutChoice> choice = cut(name, ranks)) {
-      const Replay replay = predict(choice->partition.owner, ranks);
+      const Replay replay = predict(choice->partition.owner.listed(), ranks);
       choice->predicted_speed_up = replay.speed_up();
       judged.push_back({std::move(*choice), replay});
     }

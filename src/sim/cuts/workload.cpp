@@ -32,7 +32,7 @@ bool is_whole_machine(const std::vector<JobEntry>& entries, config::Section& wor
                                "own");
     return false;
   }
-  const std::size_t all = platform.machine.topology->computing_node_ids().size();
+  const std::size_t all = platform.machine.topology->computing_nodes();
   config::Section section = entries.front().section;
   if (entries.front().tiles.size() < all) {
     section.error("tiles", "a strategy is searched for a whole machine, and these are " +
@@ -75,7 +75,7 @@ std::size_t tiles_of_single_job(config::Section experiment, const Platform& plat
     kind->list(experiment, platform, entries);
   }
   return entries.size() == 1 ? entries.front().tiles.size()
-                             : platform.machine.topology->computing_node_ids().size();
+                             : platform.machine.topology->computing_nodes();
 }
 
 std::optional<workload::Workload> read_cut_workload(config::Section& workload) {

@@ -12,6 +12,9 @@ using config::Section;
 // Nodes that are memory and have a channel.
 std::set<EntityId> memories_with_channels(const machine::Machine& machine) {
   std::set<EntityId> nodes;
+  if (machine.topology->memory_nodes().empty()) {
+    return nodes;
+  }
   for (const machine::MemoryChannel& channel : machine.channels) {
     if (machine.topology->role(channel.node) == machine::NodeRole::memory) {
       nodes.insert(channel.node);

@@ -37,8 +37,8 @@ class GraphsReader final : public JobReader {
                            "they run");
     }
     Section execution = setup_.section.section("execution");
-    auto graph =
-        read_execution(execution, setup_.platform.machine, setup_.tiles.nodes, {}, setup_.load);
+    auto graph = read_execution(execution, setup_.platform.machine, setup_.tiles.nodes.listed(), {},
+                                setup_.load);
     const MemoryParts parts = memory_parts(setup_.platform);
     const std::uint64_t samples = workload::samples_of_graphs().read(workload);
     std::unique_ptr<workload::GraphSource> source =
@@ -54,7 +54,7 @@ class GraphsReader final : public JobReader {
       check_remote_access(*graph, execution.section("remote"));
     }
     auto job = std::make_unique<GraphsJob>(std::move(graph), samples);
-    job->name = workload::title_key().read(workload, workload.get<std::string>("kind"));
+    job->name = workload::read_title(workload);
     return job;
   }
   bool uses_coherence() const override { return uses_coherence_; }

@@ -23,7 +23,7 @@ class GraphsJob final : public Job {
 
   executor::GraphWork& graph() { return *graph_; }
   // [channels] beside tensors.
-  void keep_in_channels(std::vector<Bytes> bytes) { in_channels_ = std::move(bytes); }
+  void keep_in_channels(plan::BytesByChannel bytes) { in_channels_ = std::move(bytes); }
   // Of the stages of the plan that the graphs are, in a run and for `tessera check`.
   void keep_peaks(std::vector<StagePeak> peaks, std::vector<JobDescription::Peak> described) {
     peaks_ = std::move(peaks);
@@ -63,7 +63,7 @@ class GraphsJob final : public Job {
   std::uint64_t samples_;
   std::uint64_t tokens_ = 0;
   std::optional<double> flops_;
-  std::vector<Bytes> in_channels_;
+  plan::BytesByChannel in_channels_;
   std::vector<StagePeak> peaks_;
   std::vector<JobDescription::Peak> described_peaks_;
   std::vector<std::string> plan_notes_;

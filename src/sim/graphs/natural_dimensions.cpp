@@ -39,7 +39,7 @@ std::vector<NaturalDimension> natural_dimensions(const machine::Topology& topolo
     return dimensions;
   }
   std::vector<NaturalDimension> one{{static_cast<std::uint32_t>(npus.size()), "ring"}};
-  const std::vector<EntityId> all = topology.computing_node_ids();
+  const machine::NodeOrder all = topology.computing_node_ids();
   std::vector<std::uint32_t> numbers;
   for (const EntityId node : npus) {
     const auto found = std::lower_bound(all.begin(), all.end(), node);

@@ -15,10 +15,12 @@ void add(std::vector<PartInfo> some, std::vector<PartInfo>& all) {
 
 }  // namespace
 
-ServingMemory::ServingMemory(const machine::Machine& machine) : npus(machine.channels.size()) {
-  for (const machine::MemoryChannel& channel : machine.channels) {
-    free.push_back(channel.capacity == Bytes() ? std::nullopt : std::optional(channel.capacity));
-  }
+std::optional<Bytes> ServingMemory::free(std::uint32_t channel) const {
+  const Bytes capacity = (*channels_)[channel].capacity;
+  const auto taken = taken_.find(channel);
+  return capacity == Bytes()
+             ? std::nullopt
+             : std::optional(taken == taken_.end() ? capacity : capacity - taken->second);
 }
 
 std::shared_ptr<const workload::GraphSource> Job::graphs(const Platform& /*platform*/) const {

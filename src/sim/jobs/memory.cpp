@@ -71,10 +71,14 @@ bool check_sums(const Experiment& experiment, const std::vector<Kept>& kept,
 
 // From what there is for those who serve.
 void take(const machine::Machine& machine, const Kept& kept, ServingMemory& memory) {
-  for (std::size_t channel = 0; channel < memory.free.size(); ++channel) {
-    const auto found = kept.find(machine.channels[channel].node);
-    if (std::optional<Bytes>& free = memory.free[channel]; free && found != kept.end()) {
-      free = *free - std::min(*free, found->second);
+  if (machine.channels.empty()) {
+    return;
+  }
+  for (const auto& [node, bytes] : kept) {
+    const std::uint32_t channel = machine.channel_of[node.value()];
+    const std::optional<Bytes> free = memory.free(channel);
+    if (free && machine.channels[channel].node == node) {
+      memory.take(channel, std::min(*free, bytes));
     }
   }
 }

@@ -29,9 +29,9 @@ bool remote_in_channels(const MemoryParts& parts) {
   const machine::Machine& machine = parts.machine;
   const bool coherent = parts.coherent && !machine.topology->memory_nodes().empty();
   return parts.remote == nullptr && !coherent && !machine.channels.empty() &&
-         std::none_of(machine.channels.begin(), machine.channels.end(), [&](const auto& channel) {
-           return machine.topology->computes(channel.node);
-         });
+         std::none_of(
+             machine.channels.begin(), machine.channels.begin() + machine.channels.kinds(),
+             [&](const auto& channel) { return machine.topology->computes(channel.node); });
 }
 
 std::vector<EntityId> remote_memories_of(const machine::Machine& machine,
@@ -94,6 +94,19 @@ std::map<EntityId, Bytes> memory_capacities(const MemoryParts& parts) {
 
 bool has_own_channel(const machine::Machine& machine, EntityId npu) {
   return !machine.channels.empty() && machine.channels[machine.channel_of[npu.value()]].node == npu;
+}
+
+bool each_has_own_channel(const machine::Machine& machine) {
+  const machine::Topology& topology = *machine.topology;
+  if (machine.channels.are_alike() && machine.channels.size() == topology.computing_nodes()) {
+    return true;
+  }
+  for (std::uint32_t node = 0; node < topology.nodes(); ++node) {
+    if (topology.computes(EntityId(node)) && !has_own_channel(machine, EntityId(node))) {
+      return false;
+    }
+  }
+  return true;
 }
 
 workload::NpuMemories npu_memories(const MemoryParts& parts, const std::vector<EntityId>& npus) {

@@ -3,9 +3,10 @@
 #include "tessera/core/error.hpp"
 
 namespace tessera::sim {
+namespace {
 
-std::vector<const machine::Tile*> kinds_of(const machine::Machine& machine,
-                                           const std::vector<EntityId>& nodes) {
+template <class Nodes>
+std::vector<const machine::Tile*> kinds_among(const machine::Machine& machine, const Nodes& nodes) {
   std::vector<const machine::Tile*> kinds;
   if (machine.types.empty()) {
     return {&machine.tile};
@@ -22,6 +23,18 @@ std::vector<const machine::Tile*> kinds_of(const machine::Machine& machine,
   return kinds;
 }
 
+}  // namespace
+
+std::vector<const machine::Tile*> kinds_of(const machine::Machine& machine,
+                                           const machine::NodeOrder& nodes) {
+  return kinds_among(machine, nodes);
+}
+
+std::vector<const machine::Tile*> kinds_of(const machine::Machine& machine,
+                                           const std::vector<EntityId>& nodes) {
+  return kinds_among(machine, nodes);
+}
+
 void refuse_too_many_ranks(const std::string& cutter, std::size_t parts, const std::string& what,
                            int ranks) {
   if (parts < static_cast<std::size_t>(ranks)) {
@@ -31,11 +44,11 @@ void refuse_too_many_ranks(const std::string& cutter, std::size_t parts, const s
   }
 }
 
-Job::BytesByNode bytes_by_node(const machine::Machine& machine, const std::vector<Bytes>& bytes) {
+Job::BytesByNode bytes_by_node(const machine::Machine& machine, const plan::BytesByChannel& bytes) {
   Job::BytesByNode sums;
-  for (std::size_t channel = 0; channel < bytes.size(); ++channel) {
-    if (bytes[channel] > Bytes()) {  // of many machines most hold nothing
-      sums[machine.channels[channel].node] += bytes[channel];
+  for (const auto& [channel, kept] : bytes) {
+    if (kept > Bytes()) {
+      sums[machine.channels[channel].node] += kept;
     }
   }
   return sums;

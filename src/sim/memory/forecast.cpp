@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -25,27 +26,23 @@ constexpr std::size_t events_a_tile = 2;
 // Where many are pending in few windows (results/engine.md).
 constexpr std::size_t bytes_an_event = 64;
 
-// Of the rank with most, where messages are of many packets: each node has one under way, that with
-// most packets.
+// Of the rank with most, where messages are of many packets: each node that sends has one under
+// way, that with most packets.
 std::size_t bytes_under_way(const Experiment& experiment, const Work& work,
                             const machine::Partition& partition) {
-  std::vector<std::uint32_t> packets(experiment.machine.topology->nodes());
+  std::unordered_map<std::uint32_t, std::uint32_t> packets;  // by node
   work.visit_messages([&](EntityId from, EntityId to, Bytes bytes) {
     const std::uint64_t events =
         experiment.network->events_of_message(experiment.machine, from, to, bytes) - 1;
-    packets[from.value()] =
-        std::max(packets[from.value()],
-                 static_cast<std::uint32_t>(std::min<std::uint64_t>(events, ~std::uint32_t{0})));
+    std::uint32_t& most = packets[from.value()];
+    most = std::max(most,
+                    static_cast<std::uint32_t>(std::min<std::uint64_t>(events, ~std::uint32_t{0})));
   });
-  std::size_t most = 0;
-  for (const auto& members : partition.members) {
-    std::size_t sum = 0;
-    for (const EntityId member : members) {
-      sum += packets[member.value()];
-    }
-    most = std::max(most, sum);
+  std::vector<std::size_t> sums(partition.members.size());
+  for (const auto& [node, most] : packets) {
+    sums[partition.owner[node]] += most;
   }
-  return most * bytes_an_event;
+  return *std::max_element(sums.begin(), sums.end()) * bytes_an_event;
 }
 
 // Of one rank's file, and the mark of each node whose operators are written.

@@ -180,7 +180,7 @@ class ProgramsReader final : public JobReader {
   void check_peaks(const workload::Workload& workload);
   void note_algorithms_of_graphs(Section& strategy);
   void note_unused_sram(Section& strategy);
-  void use_graphs(GraphsJob& job, plan::Plan plan, std::vector<Bytes> in_channels);
+  void use_graphs(GraphsJob& job, plan::Plan plan, plan::BytesByChannel in_channels);
   ConfigError placed(const ConfigError& error);
 
   JobSetup setup_;
@@ -201,9 +201,9 @@ std::unique_ptr<Job> ProgramsReader::read() {
   workload_ = std::move(*workload);
   const Platform& platform = setup_.platform;
   Section strategy_section = setup_.section.section("strategy");
-  strategy_ =
-      plan::read_strategy(strategy_section, workload_, *platform.machine.topology,
-                          setup_.tiles.are_all ? std::vector<EntityId>{} : setup_.tiles.nodes);
+  strategy_ = plan::read_strategy(
+      strategy_section, workload_, *platform.machine.topology,
+      setup_.tiles.are_all ? std::vector<EntityId>{} : setup_.tiles.nodes.listed());
   if (strategy_->aggregation != plan::Aggregation::none && setup_.machine.has("faults") &&
       setup_.machine.section("faults").has("links")) {
     strategy_section.error("aggregation",
@@ -230,8 +230,8 @@ std::unique_ptr<Job> ProgramsReader::read() {
     usual.data_type = workload_.data_type;
     usual.slots[static_cast<std::size_t>(executor::Lane::memory)] = 0;  // programs wait by slot
     Section execution = setup_.section.section("execution");
-    auto graph =
-        read_execution(execution, platform.machine, setup_.tiles.nodes, usual, setup_.load);
+    auto graph = read_execution(execution, platform.machine, setup_.tiles.nodes.listed(), usual,
+                                setup_.load);
     traits_.product_types->insert(graph->options.data_type);
     note_algorithms_of_graphs(strategy_section);
     auto graphs =
@@ -315,7 +315,7 @@ void ProgramsReader::plan(Job& job) {
     plan::Plan plan = plan_of(platform, workload_, *strategy_);
     job.ideal_time =
         plan::ideal_time(platform.machine, plan, operation_time_of(platform), job.iterations);
-    std::vector<Bytes> in_channels;
+    plan::BytesByChannel in_channels;
     if (strategy_->check_capacity) {
       in_channels = plan::bytes_in_channels(platform.machine, plan);
     }
@@ -351,7 +351,7 @@ std::vector<JobDescription::Peak> described_peaks(const plan::Plan& plan) {
   return peaks;
 }
 
-void ProgramsReader::use_graphs(GraphsJob& job, plan::Plan plan, std::vector<Bytes> in_channels) {
+void ProgramsReader::use_graphs(GraphsJob& job, plan::Plan plan, plan::BytesByChannel in_channels) {
   job.keep_peaks(peaks_of(setup_.platform.machine, plan), described_peaks(plan));
   job.keep_in_channels(std::move(in_channels));
   job.keep_plan_notes({note_of_placement(placed_by_),
@@ -442,7 +442,7 @@ std::string ProgramsJob::brief() const {
 std::shared_ptr<const workload::GraphSource> ProgramsJob::graphs(const Platform&) const {
   // Not owned: who asks keeps the job.
   return plan::make_graph_source(
-      std::shared_ptr<const plan::Plan>(std::shared_ptr<void>(), &planned_.plan), nodes_);
+      std::shared_ptr<const plan::Plan>(std::shared_ptr<void>(), &planned_.plan), nodes_.listed());
 }
 
 void ProgramsJob::number(NextNumbers& next) {

@@ -17,7 +17,7 @@ namespace tessera::sim {
 class ProgramsJob final : public Job {
  public:
   // On these nodes, in the order of its NPUs.
-  explicit ProgramsJob(std::vector<EntityId> nodes) : nodes_(std::move(nodes)) {}
+  explicit ProgramsJob(machine::NodeOrder nodes) : nodes_(std::move(nodes)) {}
 
   std::unique_ptr<Work> work(const Platform& platform) const override;
   JobDescription describe(const Platform& platform) const override;
@@ -34,7 +34,7 @@ class ProgramsJob final : public Job {
   BytesByNode kept(const Platform& platform, const ServingMemory& memory) const override;
 
  private:
-  std::vector<EntityId> nodes_;
+  machine::NodeOrder nodes_;
   PlannedWork planned_;
 };
 

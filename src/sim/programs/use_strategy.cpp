@@ -22,7 +22,7 @@ void use_strategy(Experiment& experiment, const plan::Strategy& strategy) {
       },
       job.iterations);
   planned.in_channels = strategy.check_capacity ? plan::bytes_in_channels(experiment.machine, plan)
-                                                : std::vector<Bytes>{};
+                                                : plan::BytesByChannel{};
   planned.plan = std::move(plan);
   settle_placement(experiment, experiment.jobs.front());
   number_jobs(experiment);

@@ -8,7 +8,7 @@ namespace tessera::sim {
 namespace {
 
 bool accesses_cross(const Platform& platform) {
-  const std::vector<EntityId> tiles = platform.machine.topology->computing_node_ids();
+  const machine::NodeOrder tiles = platform.machine.topology->computing_node_ids();
   return !platform.machine.channels.empty() &&
          std::any_of(tiles.begin(), tiles.end(), [&platform](EntityId tile) {
            bool cross = false;

@@ -28,6 +28,7 @@ struct RankModels {
   comm::Communicator& communicator;
   CutChoice cut;
   const machine::Partition& partition;
+  const std::vector<std::uint32_t>& owner;
   const std::vector<EntityId>& members;
   pdes::RegionView regions;
   pdes::Engine engine;

@@ -176,8 +176,8 @@ class ScalingRun {
     machine::Partition partition = cut_as_a_run(ranks, weights);
     WatchedCut cut;
     cut.ranks = partition.ranks;
-    cut.owner = partition.owner;
-    const SimTime latency = smallest_cut_latency(*experiment_.machine.topology, partition.owner);
+    cut.owner = partition.owner.listed();
+    const SimTime latency = smallest_cut_latency(*experiment_.machine.topology, cut.owner);
     if (!latency.is_never()) {
       cut.round_width = std::max<std::int64_t>(1, latency.ps() / experiment_.lookahead.ps());
     }

@@ -16,6 +16,7 @@
 #include "tessera/serving/policy.hpp"
 #include "tessera/serving/request.hpp"
 #include "tessera/sim/serving/serving.hpp"
+#include "tessera/workload/keys.hpp"
 
 namespace tessera::sim {
 namespace {
@@ -70,13 +71,13 @@ class ServingReader final : public JobReader {
     refuse_cutting(setup_.section,
                    "the workload is requests to models, which are cut by their own keys (tensor, "
                    "pipeline, expert)");
-    const std::string name =
-        workload.get_or<std::string>("name", workload.get<std::string>("kind"));
+    const std::string name = workload::read_title(workload);
     const Platform& platform = setup_.platform;
-    auto serving = platform.compute ? read_serving(workload, platform.machine, setup_.tiles.nodes,
-                                                   *platform.compute, setup_.machine,
-                                                   setup_.tiles.are_all ? nullptr : &setup_.section)
-                                    : nullptr;
+    auto serving = platform.compute
+                       ? read_serving(workload, platform.machine, setup_.tiles.nodes.listed(),
+                                      *platform.compute, setup_.machine,
+                                      setup_.tiles.are_all ? nullptr : &setup_.section)
+                       : nullptr;
     if (!serving) {
       return nullptr;
     }

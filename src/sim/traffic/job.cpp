@@ -20,6 +20,7 @@
 #include "tessera/core/text.hpp"
 #include "tessera/network/traffic/traffic.hpp"
 #include "tessera/sim/traffic/traffic.hpp"
+#include "tessera/workload/keys.hpp"
 #include "traffic/load.hpp"
 #include "traffic/message_counts.hpp"
 
@@ -78,14 +79,13 @@ class TrafficReader final : public JobReader {
   std::unique_ptr<Job> read() override {
     Section workload = setup_.section.section("workload");
     refuse_cutting(setup_.section, "the workload is synthetic traffic, of which nothing is cut");
-    const std::string name =
-        workload.get_or<std::string>("name", workload.get<std::string>("kind"));
+    const std::string name = workload::read_title(workload);
     const Platform& platform = setup_.platform;
     if (!platform.compute || !platform.network || !platform.memory) {
       return nullptr;  // it has been complained about
     }
     TrafficWork work;
-    work.tiles = setup_.tiles.nodes;
+    work.tiles = setup_.tiles.nodes.listed();
     const bool is_complete = read_work(work, workload, *platform.machine.topology);
     leave_other_keys(work, workload);
     if (!is_complete) {

@@ -232,8 +232,9 @@ class Measurement {
   bool run(std::size_t number, const std::function<bool()>& stop_requested,
            trace::TrafficPoint& point, std::uint64_t& network_bytes) {
     const std::clock_t begin = std::clock();
-    const auto& members = partition_.members[static_cast<std::size_t>(communicator_.rank())];
-    pdes::Engine engine(communicator_, {partition_.owner, members, delays_}, lookahead_);
+    const std::vector<EntityId>& members =
+        partition_.members[static_cast<std::size_t>(communicator_.rank())].spell_out();
+    pdes::Engine engine(communicator_, {partition_.owner.listed(), members, delays_}, lookahead_);
     network::TrafficSource source(
         {*experiment_.machine.topology, members, experiment_.seed, experiment_.cycle,
          experiment_.flit * experiment_.message_flits, source_place, network_place},

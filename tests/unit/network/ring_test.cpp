@@ -203,11 +203,12 @@ Outcome run(const Case& of, const std::string& topology, const std::string& keys
   const machine::Partition partition = machine::partitioners().at("stripes")(nodes, ranks, {});
   const SimTime lookahead = *described.network->reach(described.machine);
   comm::run_ranks_as_threads(ranks, [&](comm::Communicator& communicator) {
-    const auto& members = partition.members[static_cast<std::size_t>(communicator.rank())];
-    pdes::Engine engine(
-        communicator,
-        {partition.owner, members, testing::delays_of(described, partition, communicator.rank())},
-        lookahead);
+    const std::vector<EntityId> members =
+        partition.members[static_cast<std::size_t>(communicator.rank())].listed();
+    pdes::Engine engine(communicator,
+                        {partition.owner.listed(), members,
+                         testing::delays_of(described, partition, communicator.rank())},
+                        lookahead);
     Driver driver(of, lumps, members);
     const std::unique_ptr<Network> network =
         described.network->build({described.machine, members, Driver::network_slot});

@@ -79,9 +79,10 @@ inline Outcome simulate(const std::string& machine_text, const CoreConfig& core,
   const machine::Topology& topology = *machine->topology;
   const machine::Partition partition = machine::partitioners().at("stripes")(topology, ranks, {});
   comm::run_ranks_as_threads(ranks, [&](comm::Communicator& communicator) {
-    const auto& members = partition.members[static_cast<std::size_t>(communicator.rank())];
+    const std::vector<EntityId> members =
+        partition.members[static_cast<std::size_t>(communicator.rank())].listed();
     pdes::Engine engine(communicator,
-                        {partition.owner, members,
+                        {partition.owner.listed(), members,
                          machine::region_delays(topology, partition, communicator.rank())},
                         topology.smallest_latency());
     Driver driver(static_cast<std::uint32_t>(texts.size()), cores);

@@ -1,9 +1,11 @@
 // How the machine is cut into one region a rank.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tessera/core/region_delays.hpp"
@@ -12,13 +14,48 @@
 
 namespace tessera::machine {
 
+// [nodes] rank; nothing is stored where one rank has all.
+class Owners {
+ public:
+  using value_type = std::uint32_t;
+  using const_iterator = IndexIterator<Owners>;
+  using iterator = const_iterator;
+
+  Owners() = default;
+  Owners(std::vector<std::uint32_t> ranks)  // NOLINT(google-explicit-constructor): a list is one
+      : list_(std::move(ranks)), size_(list_.size()) {}
+  static Owners one(std::uint32_t nodes) {
+    Owners owners;
+    owners.size_ = nodes;
+    return owners;
+  }
+
+  std::size_t size() const { return size_; }
+  std::uint32_t operator[](std::size_t node) const { return list_.empty() ? 0 : list_[node]; }
+  const_iterator begin() const { return {*this, 0}; }
+  const_iterator end() const { return {*this, size_}; }
+  // Becomes a list, for those who need one.
+  const std::vector<std::uint32_t>& spell_out() {
+    list_.resize(size_);
+    return list_;
+  }
+  std::vector<std::uint32_t> listed() const { return {begin(), end()}; }
+  friend bool operator==(const Owners& a, const Owners& b) {
+    return a.size_ == b.size_ && std::equal(a.begin(), a.end(), b.begin());
+  }
+
+ private:
+  std::vector<std::uint32_t> list_;
+  std::size_t size_ = 0;
+};
+
 // Owner of every node, and the order of a rank's own nodes in its arrays.
 struct Partition {
   int ranks = 1;
-  std::vector<std::uint32_t> owner;            // [nodes] rank
-  std::vector<std::vector<EntityId>> members;  // [ranks][*] in storage order; blocked for locality
-  std::uint64_t cut_links = 0;                 // directed links between different ranks
-  double imbalance = 1.0;                      // largest region over the mean, by weight
+  Owners owner;
+  std::vector<NodeOrder> members;  // [ranks] in storage order; blocked for locality
+  std::uint64_t cut_links = 0;     // directed links between different ranks
+  double imbalance = 1.0;          // largest region over the mean, by weight
 };
 
 // Partitioners by name:

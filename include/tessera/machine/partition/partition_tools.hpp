@@ -18,6 +18,9 @@ void check_request(const Topology& topology, int ranks, const Weights& weights);
 // differ by one at most. Requires 1 <= parts <= loads.size().
 std::vector<std::uint32_t> even_cuts(const std::vector<std::uint64_t>& loads, std::uint32_t parts);
 
+// One rank has all: takes no memory for its nodes.
+Partition partition_of_one(const Topology& topology);
+
 // Fills in the members, the cut and the imbalance.
 Partition partition_from(const Topology& topology, int ranks, std::vector<std::uint32_t> owner,
                          const Weights& weights);

@@ -16,6 +16,8 @@
 #include "tessera/core/units.hpp"
 #include "tessera/machine/graph/node_tree.hpp"
 #include "tessera/machine/topology/cluster.hpp"
+#include "tessera/machine/topology/grid.hpp"
+#include "tessera/machine/topology/node_order.hpp"
 #include "tessera/machine/topology/stack.hpp"
 
 namespace tessera::machine {
@@ -36,20 +38,6 @@ struct LinkClass {
 struct Link {
   EntityId to = EntityId::none();
   std::uint16_t link_class = 0;
-};
-
-// A rectangle of nodes, row-major: node = row * columns + column.
-struct Grid {
-  std::uint32_t rows = 0;
-  std::uint32_t columns = 0;
-  bool wraps = false;            // torus
-  std::uint32_t block_rows = 1;  // two-level machines: cores per tile
-  std::uint32_t block_columns = 1;
-  std::uint32_t row_of(EntityId node) const { return node.value() / columns; }
-  std::uint32_t column_of(EntityId node) const { return node.value() % columns; }
-  EntityId node(std::uint32_t row, std::uint32_t column) const {
-    return EntityId(row * columns + column);
-  }
 };
 
 // Ports of a grid node, in this order.
@@ -112,6 +100,11 @@ class Topology {
   virtual std::string node_name(EntityId node) const = 0;
   // Whether the node executes programs (a switch does not).
   virtual bool computes(EntityId) const { return true; }
+  // Where those that compute have the first numbers: how many they are. None: they are counted.
+  virtual std::optional<std::uint32_t> first_tiles() const { return std::nullopt; }
+  // Where they have the first numbers and no link is dead: the one that fewest hops lead to, the
+  // lowest of several.
+  virtual EntityId nearest_tile(EntityId node) const { return node; }
   virtual NodeRole role(EntityId node) const {
     return computes(node) ? NodeRole::tile : NodeRole::switching;
   }
@@ -142,17 +135,23 @@ class Topology {
   virtual std::string sound_routing() const { return default_routing(); }
 
   const std::vector<LinkClass>& link_classes() const { return classes_; }
-  // Smallest latency of any link that leads somewhere; `never` on a machine without links.
-  // O(nodes) at worst; ends at the first link of the fastest class.
-  SimTime smallest_latency() const;
+  // Whether links of a grid are alike along its rows, and along its columns; false: not known.
+  virtual bool has_even_axes() const { return false; }
+  // Smallest latency of any link that leads somewhere; `never` on a machine without links. Of
+  // machines that follow from arithmetic O(1), else O(nodes) at worst; ends at the first link of
+  // the fastest class. So are the next ones.
+  virtual SimTime smallest_latency() const;
   // Bytes this object holds, for the memory prediction.
   virtual std::size_t resident_bytes() const;
-  // Directed links that lead somewhere. O(nodes).
-  std::uint64_t links() const;
-  std::uint32_t computing_nodes() const;             // O(nodes)
-  std::vector<EntityId> computing_node_ids() const;  // ascending
+  // Directed links that lead somewhere.
+  virtual std::uint64_t links() const;
+  std::uint32_t computing_nodes() const;
+  NodeOrder computing_node_ids() const;  // ascending
 
  protected:
+  // Of the classes that have links, by number.
+  SimTime smallest_latency_of(const std::vector<bool>& used) const;
+
   std::vector<LinkClass> classes_;
 };
 

@@ -124,9 +124,9 @@ class TrafficSource final : public pdes::Component {
   std::size_t resident_bytes() const override;
 
   const TrafficCounts& counts() const { return counts_; }
-  // At a cut: counts from here on.
+  // At a pause: counts from here on.
   void clear();
-  // At a cut: messages sent from here on, in the cycles of [from, until), are measured.
+  // At a pause: messages sent from here on, in the cycles of [from, until), are measured.
   void measure(std::uint64_t from, std::uint64_t until);
 
  private:
@@ -135,7 +135,7 @@ class TrafficSource final : public pdes::Component {
 
   TrafficSetup setup_;
   TrafficStream stream_;
-  std::vector<EntityId> nodes_;           // that compute, of the machine
+  machine::NodeOrder nodes_;              // that compute, of the machine
   std::vector<std::uint32_t> number_of_;  // by index of this rank: number among these
   std::vector<InjectionState> states_;
   TrafficCounts counts_;

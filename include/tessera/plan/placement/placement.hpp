@@ -12,6 +12,7 @@
 #include "tessera/core/divisor.hpp"
 #include "tessera/core/ids.hpp"
 #include "tessera/core/registry.hpp"
+#include "tessera/core/sparse_table.hpp"
 #include "tessera/machine/machine.hpp"
 #include "tessera/plan/traffic.hpp"
 
@@ -68,7 +69,7 @@ class Placement {
   Divisor data_;
   Divisor stage_;  // tiles of one
   std::vector<EntityId> tiles_;
-  std::vector<std::uint32_t> role_of_;
+  SparseTable role_of_;  // [nodes]
 };
 
 // Where the members of a tensor group lie in the rectangle of their stage (PALM, section V-B.3,
@@ -112,8 +113,7 @@ struct PlacementRequest {
 };
 
 // Nodes that roles may lie on.
-std::vector<EntityId> usable_nodes(const machine::Topology& topology,
-                                   const PlacementRequest& request);
+machine::NodeOrder usable_nodes(const machine::Topology& topology, const PlacementRequest& request);
 
 // Traffic of the plan that is to be placed; asked for only by layouts that look at it.
 using TrafficSource = std::function<RoleTrafficList()>;

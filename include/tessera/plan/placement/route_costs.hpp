@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "tessera/core/divisor.hpp"
 #include "tessera/core/units.hpp"
 #include "tessera/core/wide.hpp"
 #include "tessera/machine/routing/routing.hpp"
@@ -29,9 +30,10 @@ struct RouteCost {
 // Costs along the topology's default routing. On the grids there are, any other shortest routing
 // crosses as many links of each class, so its costs are the same.
 //
-// A grid with dimension-order routing keeps sums along its rows and columns: O(nodes) to make, O(1)
-// a query. Anything else walks the routes, one column for each target that is asked for: O(nodes)
-// once, then O(1), and 4 bytes a node and target; not for concurrent use.
+// A grid with dimension-order routing keeps sums along its rows and columns: O(rows + columns) to
+// make where its links are known to be alike along both, else O(nodes); O(1) a query. Anything else
+// walks the routes, one column for each target that is asked for: O(nodes) once, then O(1), and 4
+// bytes a node and target; not for concurrent use.
 class RouteCosts {
  public:
   // Kept by reference. Throws ConfigError when the machine is not `affordable`.
@@ -41,8 +43,8 @@ class RouteCosts {
 
   RouteCost between(EntityId from, EntityId to) const {
     if (!rows_.up.empty()) {
-      const Cell& a = cells_[from.value()];
-      const Cell& b = cells_[to.value()];
+      const Cell a = cell_of(from);
+      const Cell b = cell_of(to);
       const RouteCost along_row = columns_.between(a.column, b.column);
       const RouteCost along_column = rows_.between(a.row, b.row);
       return {along_row.ps_per_mib + along_column.ps_per_mib, along_row.hops + along_column.hops};
@@ -65,6 +67,10 @@ class RouteCosts {
     RouteCost between(std::uint32_t from, std::uint32_t to) const;
   };
 
+  Cell cell_of(EntityId node) const {
+    const std::uint32_t row = columns_a_row_.quotient(node.value());
+    return {row, node.value() - row * columns_a_row_.value()};
+  }
   std::uint64_t link_cost(EntityId node, unsigned port) const;
   bool try_axes(const machine::Grid& grid);
   const std::vector<std::uint32_t>& column_for(EntityId target) const;
@@ -74,7 +80,7 @@ class RouteCosts {
   std::vector<std::uint64_t> class_cost_;
   Axis rows_;  // empty: no sums along rows and columns
   Axis columns_;
-  std::vector<Cell> cells_;
+  Divisor columns_a_row_;
   std::unique_ptr<machine::Routing> routing_;
   mutable std::vector<RouteCost> distinct_;
   mutable std::map<std::pair<std::uint64_t, std::uint32_t>, std::uint32_t> numbers_;

@@ -27,8 +27,8 @@ std::set<std::uint32_t> channels_of(const machine::Machine& machine,
 
 // Of one of the NPUs that it belongs to; none: not stated.
 std::optional<Bytes> share_of(const ServingMemory& memory, std::uint32_t channel) {
-  const std::optional<Bytes>& free = memory.free[channel];
-  return free ? std::optional(Bytes(free->count() / memory.npus[channel])) : std::nullopt;
+  const std::optional<Bytes> free = memory.free(channel);
+  return free ? std::optional(Bytes(free->count() / memory.npus(channel))) : std::nullopt;
 }
 
 // Of an NPU; none: not stated for all of it.
@@ -198,16 +198,16 @@ void note_streams(const Npus& npus, ServiceSettings& tenant) {
 void add_npus(const machine::Machine& machine, const ServingWork& work, ServingMemory& memory) {
   for (const auto& cores : work.npus) {
     for (const std::uint32_t channel : channels_of(machine, cores)) {
-      ++memory.npus[channel];
+      memory.add_npu(channel);
     }
   }
 }
 
-std::vector<Bytes> bytes_in_channels(const machine::Machine& machine, const ServingMemory& memory,
-                                     const ServingWork& work) {
-  std::vector<Bytes> kept(machine.channels.size());
+plan::BytesByChannel bytes_in_channels(const machine::Machine& machine, const ServingMemory& memory,
+                                       const ServingWork& work) {
+  plan::BytesByChannel kept;
   const Npus npus(machine, memory, work);
-  for (std::uint32_t npu = 0; !kept.empty() && npu < work.npus.size(); ++npu) {
+  for (std::uint32_t npu = 0; !machine.channels.empty() && npu < work.npus.size(); ++npu) {
     Bytes bytes;
     for (const ServiceSettings& tenant : work.tenants) {
       if (runs_on(tenant, npu) && npus.of_weights(npu) == Place::channels) {

@@ -16,9 +16,9 @@ namespace tessera::sim {
 void add_npus(const machine::Machine& machine, const executor::ServingWork& work,
               ServingMemory& memory);
 
-// [channels] weights, and what caches are known to take.
-std::vector<Bytes> bytes_in_channels(const machine::Machine& machine, const ServingMemory& memory,
-                                     const executor::ServingWork& work);
+// Weights, and what caches are known to take.
+plan::BytesByChannel bytes_in_channels(const machine::Machine& machine, const ServingMemory& memory,
+                                       const executor::ServingWork& work);
 
 // Language models whose cache has no size get what is left beside all weights. Complains where
 // weights or a request do not fit. `workload` is the section that the work was read from.
