@@ -105,8 +105,10 @@ def index_of(listed):
          "| type | `size`, `bandwidth`, `time`, `frequency` and `rate of operations` are numbers with a unit; "
          "`fraction` is a number from 0 to 1 or a percentage |",
          "| unit | in which it is counted inside, and in traces |",
-         "| default | `as code`: the value where the key is left out; else in words what counts then |",
+         "| default | `as code`: the value where the key is left out; else in words what counts then, and none where "
+         "nothing does; empty (`-` in `tessera list`): other keys say whether it has to be there |",
          "| range | least and most, or all names that it may be |",
+         "| required | whether it has to be there, wherever its section is |",
          "| help | *cost*: it is about what a run costs or shows, and changes no result |",
          "| source | the file that declares it |", "",
          *table(("kind", "parts"), rows)]).rstrip() + "\n"

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "tessera/compute/keys.hpp"
+
 namespace tessera::compute {
 
 Registry<ComputeMaker>& compute_models() {
@@ -9,8 +11,14 @@ Registry<ComputeMaker>& compute_models() {
   return registry;
 }
 
+const config::NameKey& model_key() {
+  static const config::NameKey key{"compute.model", [] { return compute_models().names(); },
+                                   "roofline", "how long operators take"};
+  return key;
+}
+
 std::unique_ptr<ComputeModel> read_compute(config::Section section) {
-  const std::string model = section.get_name("model", compute_models().names(), "roofline");
+  const std::string model = model_key().read(section);
   if (!compute_models().contains(model)) {
     return nullptr;
   }

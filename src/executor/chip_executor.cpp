@@ -83,9 +83,7 @@ class ChipExecutor final : public Executor, private ChipOutlook::Teller {
   }
   void take_in(pdes::Event& event) override {
     if (outlook_ && is_message(event.port)) {
-      const auto arrival = event.as<network::Arrival>();
-      expect({arrival.source, EntityId(event.target), event.port, event.tag, arrival.word,
-              event.time});
+      expect(delivered_by(event));
     }
   }
   // They are small: not worth following.

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "tessera/executor/program/executor.hpp"
+#include "tessera/network/messages.hpp"
 #include "tessera/pdes/outlook.hpp"
 
 namespace tessera::executor {
@@ -29,6 +30,12 @@ struct Resumption {
   Kind kind = Kind::next;
   SimTime time;
 };
+
+// What has been under way and is delivered by this event.
+inline network::Progress delivered_by(const pdes::Event& event) {
+  const auto arrival = event.as<network::Arrival>();
+  return {arrival.source, EntityId(event.target), event.port, event.tag, arrival.word, event.time};
+}
 
 class WatchedOutlook {
  public:

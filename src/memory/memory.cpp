@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "tessera/memory/keys.hpp"
+
 namespace tessera::memory {
 
 Registry<MemoryMaker>& memories() {
@@ -9,8 +11,14 @@ Registry<MemoryMaker>& memories() {
   return registry;
 }
 
+const config::NameKey& model_key() {
+  static const config::NameKey key{"memory.model", [] { return memories().names(); }, "channel",
+                                   "how memory is accessed"};
+  return key;
+}
+
 std::unique_ptr<MemoryModel> read_memory(config::Section section) {
-  const std::string model = section.get_name("model", memories().names(), "channel");
+  const std::string model = model_key().read(section);
   if (!memories().contains(model)) {
     return nullptr;
   }

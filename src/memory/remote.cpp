@@ -9,6 +9,7 @@
 #include "tessera/config/key.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/wide.hpp"
+#include "tessera/memory/keys.hpp"
 
 namespace tessera::memory {
 namespace {
@@ -331,11 +332,17 @@ Registry<RemoteMemoryMaker>& remote_memories() {
   return registry;
 }
 
+const config::NameKey& remote_kind_key() {
+  static const config::NameKey key{"remote_memory.kind", [] { return remote_memories().names(); },
+                                   "", "memory of servers and pools"};
+  return key;
+}
+
 std::unique_ptr<RemoteMemory> read_remote_memory(config::Section section) {
   if (section.keys().empty()) {
     return nullptr;
   }
-  const std::string kind = section.get_name("kind", remote_memories().names());
+  const std::string kind = remote_kind_key().read(section);
   return remote_memories().contains(kind) ? remote_memories().at(kind)(section) : nullptr;
 }
 

@@ -114,11 +114,10 @@ class CrossbarNetwork final : public CountedNetwork {
  private:
   void inject(pdes::Context& context, const pdes::Event& event) {
     const auto request = event.as<SendRequest>();
-    carried_.take(request.bytes);
-    if (deliver_to_self(context, request, event.tag)) {
-      carried_.deliver(request.bytes);
+    if (deliver_to_self(context, request, event.tag, carried_)) {
       return;
     }
+    carried_.take(request.bytes);
     const SimTime now = context.now();
     std::uint64_t left = request.bytes;
     do {

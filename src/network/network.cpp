@@ -5,6 +5,7 @@
 #include "tessera/config/key.hpp"
 #include "tessera/config/without_effect.hpp"
 #include "tessera/machine/routing/routing.hpp"
+#include "tessera/network/keys.hpp"
 
 namespace tessera::network {
 namespace {
@@ -203,9 +204,15 @@ void tell_of_detours(config::Section& section, const std::string& routing,
   }
 }
 
+const config::NameKey& model_key() {
+  static const config::NameKey key{"network.model", [] { return networks().names(); }, "packet",
+                                   "how messages travel"};
+  return key;
+}
+
 std::unique_ptr<NetworkModel> read_network(config::Section section,
                                            const machine::Machine& machine) {
-  const std::string model = section.get_name("model", networks().names(), "packet");
+  const std::string model = model_key().read(section);
   if (!networks().contains(model)) {
     return nullptr;
   }

@@ -14,6 +14,7 @@
 #include <optional>
 #include <vector>
 
+#include "tessera/core/linked_pool.hpp"
 #include "tessera/pdes/state.hpp"
 
 namespace tessera::network {
@@ -29,14 +30,7 @@ class Turns {
       queue.first = none;
       return true;
     }
-    std::uint32_t place = free_;
-    if (place == none) {
-      place = static_cast<std::uint32_t>(pool_.size());
-      pool_.emplace_back();
-    } else {
-      free_ = pool_[place].next;
-    }
-    pool_[place] = {message, none};
+    const std::uint32_t place = pool_.keep({message, none});
     (queue.first == none ? queue.first : pool_[queue.last].next) = place;
     queue.last = place;
     return false;
@@ -49,11 +43,8 @@ class Turns {
       queue.first = idle;
       return std::nullopt;
     }
-    Waiting& waiting = pool_[queue.first];
-    const std::uint32_t place = queue.first;
+    const Waiting waiting = pool_.take(queue.first);
     queue.first = waiting.next;
-    waiting.next = free_;
-    free_ = place;
     return waiting.message;
   }
 
@@ -106,8 +97,12 @@ class Turns {
   }
 
  private:
+  struct Waiting {
+    Message message;
+    std::uint32_t next;
+  };
   static constexpr std::uint64_t nobody = ~std::uint64_t{0};
-  static constexpr std::uint32_t none = 0xFFFFFFFFU;
+  static constexpr std::uint32_t none = LinkedPool<Waiting>::none;
   static constexpr std::uint32_t idle = none - 1;
   static constexpr std::size_t fewest = 64;                           // places, a power of two
   static constexpr std::uint64_t golden_ratio = 0x9E3779B97F4A7C15U;  // of 2^64: spreads keys
@@ -115,10 +110,6 @@ class Turns {
     std::uint64_t pair = nobody;
     std::uint32_t first = idle;  // in the pool; none: nobody waits for the flow of the pair
     std::uint32_t last = none;
-  };
-  struct Waiting {
-    Message message;
-    std::uint32_t next = none;
   };
 
   // Of the pair, or where it belongs.
@@ -158,8 +149,7 @@ class Turns {
   std::vector<Queue> queues_ = std::vector<Queue>(fewest);
   unsigned shift_ = 64U - static_cast<unsigned>(std::countr_zero(fewest));
   std::size_t pairs_ = 0;  // in the table
-  std::vector<Waiting> pool_;
-  std::uint32_t free_ = none;
+  LinkedPool<Waiting> pool_;
 };
 
 }  // namespace tessera::network

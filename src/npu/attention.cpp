@@ -12,12 +12,12 @@
 #include <tuple>
 #include <utility>
 
+#include "compat/onnxim/whole_heads.hpp"
 #include "cut.hpp"
 #include "reading.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/wide.hpp"
 #include "tessera/npu/specs.hpp"
-#include "whole_heads.hpp"
 
 namespace tessera::npu {
 namespace {

@@ -13,7 +13,7 @@ namespace tessera::pdes {
 // Marks of the record that ends a batch.
 inline constexpr std::uint8_t states = 1;      // statements stand before it
 inline constexpr std::uint8_t calls = 2;       // for the global round whose number is its sequence
-inline constexpr std::uint8_t is_arrived = 4;  // nothing is left to do before a cut or the end
+inline constexpr std::uint8_t is_arrived = 4;  // nothing is left to do before a pause or the end
 
 struct OtherRank {
   // A batch with events that the other one may not know of yet.

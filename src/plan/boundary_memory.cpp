@@ -1,8 +1,8 @@
 // Buffers between stages that are there for all micro-batches.
 #include <algorithm>
 
-#include "tessera/plan/cutter.hpp"
 #include "tessera/plan/memory.hpp"
+#include "tessera/plan/sharder.hpp"
 
 namespace tessera::plan {
 
@@ -21,7 +21,7 @@ BoundaryMemory boundary_memory(const workload::Workload& workload, const Strateg
       strategy.degrees.pipeline == 1) {
     return memory;
   }
-  const Cutter cutter(workload, strategy);
+  const Sharder sharder(workload, strategy);
   const PipelineShape shape = strategy.pipeline_shape(true);
   const bool keeps_inputs =
       strategy.recompute == Recompute::full || strategy.recompute == Recompute::alternate;
@@ -30,19 +30,19 @@ BoundaryMemory boundary_memory(const workload::Workload& workload, const Strateg
     const auto [first, end] = chunks[chunk];
     const std::uint32_t part = shape.part_of(stage, chunk);
     if (!shape.begins(part)) {
-      const Bytes input = cutter.whole_bytes(workload.layers[first - 1].boundary_elements);
+      const Bytes input = sharder.whole_bytes(workload.layers[first - 1].boundary_elements);
       memory.each += input;
       memory.received += keeps_inputs ? input : Bytes();
     }
     if (!shape.ends(part)) {
-      const Bytes output = cutter.whole_bytes(workload.layers[end - 1].boundary_elements);
+      const Bytes output = sharder.whole_bytes(workload.layers[end - 1].boundary_elements);
       memory.each += output;
       memory.sent += output;
       continue;
     }
     for (const workload::Operator& op : workload.layers[end - 1].operators) {
       memory.each +=
-          op.kind == "loss" && op.input_elements > 0 ? cutter.operands(op).inputs : Bytes();
+          op.kind == "loss" && op.input_elements > 0 ? sharder.operands(op).inputs : Bytes();
     }
   }
   return memory;

@@ -2,15 +2,15 @@
 #pragma once
 
 #include "tessera/machine/machine.hpp"
-#include "tessera/plan/cutter.hpp"
 #include "tessera/plan/plan.hpp"
+#include "tessera/plan/sharder.hpp"
 
 namespace tessera::plan {
 
 // Bytes of a stage's layers on one tile and what of them SRAM holds. `in_flight`: passes through
 // one chunk whose activations are kept at a time.
 StageMemory decide_memory(const machine::Tile& tile, bool has_dram,
-                          const workload::Workload& workload, const Cutter& cutter,
+                          const workload::Workload& workload, const Sharder& sharder,
                           const std::vector<LayerRange>& chunks, std::uint32_t in_flight);
 
 // Finds when stages hold most.

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "tessera/core/error.hpp"
-#include "tessera/plan/cutter.hpp"
+#include "tessera/plan/sharder.hpp"
 
 namespace tessera::plan {
 namespace {
@@ -12,62 +12,62 @@ namespace {
 using workload::Operator;
 
 // Inputs gathered along the tokens, which are kept cut.
-Bytes gathered_inputs(const Cutter& cutter, const Strategy& strategy, const Operator& op) {
+Bytes gathered_inputs(const Sharder& sharder, const Strategy& strategy, const Operator& op) {
   const bool is_gathered = strategy.sequence_parallel && strategy.degrees.tensor > 1 &&
                            op.sharding == workload::Sharding::column;
-  return is_gathered && !strategy.software.keeps_gathered_inputs ? cutter.operands(op).inputs
+  return is_gathered && !strategy.software.keeps_gathered_inputs ? sharder.operands(op).inputs
                                                                  : Bytes();
 }
 
 // Keys and values that come from other parts of the context.
-Bytes gathered_keys(const Cutter& cutter, const Strategy& strategy, const Operator& op) {
-  return strategy.context > 1 ? cutter.gathered_context(op) : Bytes();
+Bytes gathered_keys(const Sharder& sharder, const Strategy& strategy, const Operator& op) {
+  return strategy.context > 1 ? sharder.gathered_context(op) : Bytes();
 }
 
-Bytes working_forward(const Cutter& cutter, const Strategy& strategy, const Operator& op) {
-  const Operands all = cutter.operands(op);
+Bytes working_forward(const Sharder& sharder, const Strategy& strategy, const Operator& op) {
+  const Operands all = sharder.operands(op);
   if (op.kind == "loss") {  // the logits, which are neither kept nor an output
-    return all.inputs + cutter.passing_forward(op);
+    return all.inputs + sharder.passing_forward(op);
   }
   // Inputs are those that an operator before has made. They are kept or counted as its outputs,
   // but where they are computed again.
-  const bool recomputes = cutter.recomputes(op);
-  return all.outputs - std::min(all.outputs, cutter.kept_results(op)) + cutter.passing_forward(op) +
-         gathered_keys(cutter, strategy, op) +
-         (recomputes ? all.inputs : gathered_inputs(cutter, strategy, op));
+  const bool recomputes = sharder.recomputes(op);
+  return all.outputs - std::min(all.outputs, sharder.kept_results(op)) +
+         sharder.passing_forward(op) + gathered_keys(sharder, strategy, op) +
+         (recomputes ? all.inputs : gathered_inputs(sharder, strategy, op));
 }
 
 // A loss whose vocabulary is cut over a tensor group has its gradient in one copy more: what is
 // subtracted from the probabilities, which other losses write in place (PyTorch,
 // torch/distributed/tensor/parallel/loss.py, _nll_loss_and_log_softmax_backward).
-Bytes working_backward(const Cutter& cutter, const Strategy& strategy, const Operator& op) {
-  const Operands all = cutter.operands(op);
+Bytes working_backward(const Sharder& sharder, const Strategy& strategy, const Operator& op) {
+  const Operands all = sharder.operands(op);
   const bool is_loss = op.kind == "loss";
   // The input is gathered for gradients of weights once that of the input has been scattered, or
   // while it is; in pieces (`async_tensor`) neither is whole beside the other.
   const bool both = strategy.overlap_tensor && !strategy.async_tensor;
-  const Bytes gathered = both ? gathered_inputs(cutter, strategy, op) : Bytes();
+  const Bytes gathered = both ? gathered_inputs(sharder, strategy, op) : Bytes();
   const Bytes gradients = is_loss ? Bytes() : all.inputs + all.outputs + gathered;
   // Made one by one, gradients of the gathered input are whole twice where they are added up.
   const bool is_added = strategy.software.keeps_gathered_inputs && op.parts > 1;
   const bool is_cut = is_loss && strategy.degrees.tensor > 1;
   // Keys and values are gathered again, and whole gradients of them are there until they are
   // scattered.
-  return gradients + gathered_keys(cutter, strategy, op) * 2 + (is_added ? all.inputs : Bytes()) +
-         cutter.passing_backward(op) + (is_cut ? cutter.passing_forward(op) : Bytes());
+  return gradients + gathered_keys(sharder, strategy, op) * 2 + (is_added ? all.inputs : Bytes()) +
+         sharder.passing_backward(op) + (is_cut ? sharder.passing_forward(op) : Bytes());
 }
 
 // Gathered and reduced operator by operator: those of one at a time. Weights that are computed with
 // again within `reuse_distance` stay for it, and as many lie between, once each way.
-void hold_one_operator(const Cutter& cutter, const Strategy& strategy, const workload::Layer& layer,
-                       Bytes element, LayerMemory& memory) {
+void hold_one_operator(const Sharder& sharder, const Strategy& strategy,
+                       const workload::Layer& layer, Bytes element, LayerMemory& memory) {
   Bytes largest;
   Bytes largest_gradients;
   bool computes_again = false;
   for (const Operator& op : layer.operators) {
-    largest = std::max(largest, cutter.held_weights(op));
-    largest_gradients = std::max(largest_gradients, cutter.operands(op).gradients);
-    computes_again = computes_again || cutter.computes_again(op);
+    largest = std::max(largest, sharder.held_weights(op));
+    largest_gradients = std::max(largest_gradients, sharder.operands(op).gradients);
+    computes_again = computes_again || sharder.computes_again(op);
   }
   const std::uint64_t all = memory.weights.count() / element.count();
   const Bytes kept =
@@ -125,8 +125,8 @@ MemoryUse& MemoryUse::operator+=(const MemoryUse& other) {
 
 LayerMemory memory_of_layer(const workload::Workload& workload, const Strategy& strategy,
                             const workload::Layer& layer) {
-  const Cutter cutter(workload, strategy);
-  const LayerBytes bytes = cutter.bytes_of(layer);
+  const Sharder sharder(workload, strategy);
+  const LayerBytes bytes = sharder.bytes_of(layer);
   LayerMemory memory;
   memory.stored = bytes.stored;
   memory.weights = bytes.used_weights;
@@ -134,27 +134,27 @@ LayerMemory memory_of_layer(const workload::Workload& workload, const Strategy& 
   memory.new_gradients = bytes.used_weights;  // in the data type
   for (const Operator& op : layer.operators) {
     memory.working_forward =
-        std::max(memory.working_forward, working_forward(cutter, strategy, op));
+        std::max(memory.working_forward, working_forward(sharder, strategy, op));
     memory.repeats = memory.repeats || op.recomputed_fully;
     memory.has_loss = memory.has_loss || op.kind == "loss";
     if (!workload.training) {
       continue;
     }
     memory.working_backward =
-        std::max(memory.working_backward, working_backward(cutter, strategy, op));
-    if (strategy.recompute == Recompute::alternate ? op.recomputed_fully : cutter.recomputes(op)) {
-      memory.recomputed += cutter.stored(op);
+        std::max(memory.working_backward, working_backward(sharder, strategy, op));
+    if (strategy.recompute == Recompute::alternate ? op.recomputed_fully : sharder.recomputes(op)) {
+      memory.recomputed += sharder.stored(op);
     }
     if (op.kind == "loss" && strategy.software.reuses_fitting_blocks_only) {
-      memory.copy = cutter.passing_forward(op);
-      memory.copied = cutter.operands(op).inputs;
+      memory.copy = sharder.passing_forward(op);
+      memory.copied = sharder.operands(op).inputs;
     }
     if (op.exchange_elements > 0 && strategy.expert > 1) {
       ++memory.exchanges_forward;
-      memory.exchanges_backward += cutter.recomputes(op) ? 2 : 1;
+      memory.exchanges_backward += sharder.recomputes(op) ? 2 : 1;
     }
     if (op.weight_gradient_flops > Flops(0)) {
-      memory.apart += cutter.operands(op).outputs;
+      memory.apart += sharder.operands(op).outputs;
     }
   }
   if (strategy.recompute == Recompute::alternate) {
@@ -164,7 +164,7 @@ LayerMemory memory_of_layer(const workload::Workload& workload, const Strategy& 
   }
   memory.apart += memory.recomputed;
   if (strategy.gather == GatherUnit::operators) {
-    hold_one_operator(cutter, strategy, layer, element_size(workload.data_type), memory);
+    hold_one_operator(sharder, strategy, layer, element_size(workload.data_type), memory);
   }
   return memory;
 }

@@ -6,7 +6,7 @@
 
 #include "pieces/writer.hpp"
 #include "program_builder.hpp"
-#include "tessera/plan/cutter.hpp"
+#include "tessera/plan/sharder.hpp"
 
 namespace tessera::plan {
 namespace {
@@ -78,11 +78,11 @@ bool alike(const workload::Layer& a, const workload::Layer& b) {
                     });
 }
 
-Bytes boundary_of(const Cutter& cutter, const Strategy& strategy, const workload::Layer& layer) {
+Bytes boundary_of(const Sharder& sharder, const Strategy& strategy, const workload::Layer& layer) {
   const bool scatters = strategy.boundary == Boundary::scattered && !strategy.sequence_parallel;
-  return scatters ? Bytes(divided_up(cutter.tensor_bytes(layer.boundary_elements).count(),
+  return scatters ? Bytes(divided_up(sharder.tensor_bytes(layer.boundary_elements).count(),
                                      strategy.degrees.tensor))
-                  : cutter.whole_bytes(layer.boundary_elements);
+                  : sharder.whole_bytes(layer.boundary_elements);
 }
 
 }  // namespace
@@ -145,8 +145,8 @@ PassOutline outline_of(const workload::Workload& workload, const Strategy& strat
 
 LayerState state_of(const workload::Workload& workload, const Strategy& strategy,
                     std::size_t layer) {
-  const Cutter cutter(workload, strategy);
-  const LayerBytes bytes = cutter.bytes_of(workload.layers[layer]);
+  const Sharder sharder(workload, strategy);
+  const LayerBytes bytes = sharder.bytes_of(workload.layers[layer]);
   LayerState state;
   state.weights = bytes.weights;
   state.gradients = bytes.gradients;
@@ -161,7 +161,7 @@ LayerState state_of(const workload::Workload& workload, const Strategy& strategy
   state.whole_gradients = bytes.whole_gradients;
   state.updated_weights = bytes.updated_weights;
   state.updated_gradients = bytes.updated_gradients;
-  state.boundary = boundary_of(cutter, strategy, workload.layers[layer]);
+  state.boundary = boundary_of(sharder, strategy, workload.layers[layer]);
   return state;
 }
 
@@ -178,9 +178,9 @@ Holding holding_of(const machine::Tile& tile, bool has_dram, Bytes weight_state,
 
 std::vector<std::size_t> kinds_of_layers(const workload::Workload& workload,
                                          const Strategy& strategy) {
-  const bool by_name =
-      std::any_of(strategy.cuts.begin(), strategy.cuts.end(),
-                  [](const CutRule& rule) { return rule.pattern.find('/') != std::string::npos; });
+  const bool by_name = std::any_of(
+      strategy.shardings.begin(), strategy.shardings.end(),
+      [](const ShardingRule& rule) { return rule.pattern.find('/') != std::string::npos; });
   std::vector<std::size_t> firsts;
   std::vector<std::size_t> kinds;
   for (std::size_t layer = 0; layer < workload.layers.size(); ++layer) {

@@ -9,8 +9,8 @@
 #include "program_builder.hpp"
 #include "stages/stage_tiles.hpp"
 #include "tessera/core/error.hpp"
-#include "tessera/plan/cutter.hpp"
 #include "tessera/plan/outline.hpp"
+#include "tessera/plan/sharder.hpp"
 #include "tessera/plan/traffic.hpp"
 
 namespace tessera::plan {
@@ -22,20 +22,20 @@ struct LayerTimes {
 };
 
 LayerTimes times_of(const workload::Workload& workload, const workload::Layer& layer,
-                    const Cutter& cutter, const machine::Tile& tile,
+                    const Sharder& sharder, const machine::Tile& tile,
                     const OperationTime& operation_time) {
   LayerTimes times;
   for (const workload::Operator& op : layer.operators) {
-    const SimTime forward = operation_time(tile, cutter.forward(op));
+    const SimTime forward = operation_time(tile, sharder.forward(op));
     times.forward += forward;
     if (!workload.training) {
       continue;
     }
-    times.backward += operation_time(tile, cutter.input_gradient(op));
-    const workload::Operation weights = cutter.weight_gradient(op);
+    times.backward += operation_time(tile, sharder.input_gradient(op));
+    const workload::Operation weights = sharder.weight_gradient(op);
     times.backward += weights.flops > Flops(0) ? operation_time(tile, weights) : SimTime::zero();
-    if (cutter.computes_again(op)) {
-      times.backward += operation_time(tile, cutter.forward_again(op));
+    if (sharder.computes_again(op)) {
+      times.backward += operation_time(tile, sharder.forward_again(op));
     }
   }
   return times;
@@ -250,7 +250,7 @@ class PlanMaker {
   void add_stages(GroupEstimates estimates, Plan& plan) const {
     estimates.host = machine_.host;
     const Strategy& strategy = plan.strategy;
-    const Cutter cutter(workload_, strategy);
+    const Sharder sharder(workload_, strategy);
     const std::uint32_t stages = strategy.degrees.pipeline;
     const PipelineShape shape = strategy.pipeline_shape(workload_.training);
     std::vector<std::vector<std::uint16_t>> kinds;  // types of tiles
@@ -265,7 +265,7 @@ class PlanMaker {
     }
     std::vector<KindTimes> times;
     for (const std::vector<std::uint16_t>& types : kinds) {
-      times.push_back(times_of_kind(types, cutter));
+      times.push_back(times_of_kind(types, sharder));
     }
     const std::vector<std::size_t> cuts = strategy.placement.first_layers.empty()
                                               ? cut_layers(times, kind_of, shape)
@@ -287,7 +287,7 @@ class PlanMaker {
         stage.chunks.push_back({cuts[part], cuts[part + 1]});
       }
       stage.memory =
-          decide_memory(tile, !machine_.channels.empty(), workload_, cutter, stage.chunks,
+          decide_memory(tile, !machine_.channels.empty(), workload_, sharder, stage.chunks,
                         most_in_flight(whole.passes(number, workload_.training)));
       std::vector<std::pair<std::size_t, std::size_t>> ranges;
       for (const LayerRange& chunk : stage.chunks) {
@@ -333,13 +333,13 @@ class PlanMaker {
     }
   }
 
-  KindTimes times_of_kind(const std::vector<std::uint16_t>& types, const Cutter& cutter) const {
+  KindTimes times_of_kind(const std::vector<std::uint16_t>& types, const Sharder& sharder) const {
     KindTimes times;
     for (const workload::Layer& layer : workload_.layers) {
       LayerTimes& slowest = times.emplace_back();
       for (const std::uint16_t type : types) {
         const LayerTimes own =
-            times_of(workload_, layer, cutter, machine_.tiles()[type], operation_time_);
+            times_of(workload_, layer, sharder, machine_.tiles()[type], operation_time_);
         slowest.forward = std::max(slowest.forward, own.forward);
         slowest.backward = std::max(slowest.backward, own.backward);
       }

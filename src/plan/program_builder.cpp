@@ -7,8 +7,8 @@
 #include "pieces/pair.hpp"
 #include "pieces/writer.hpp"
 #include "tessera/core/error.hpp"
-#include "tessera/plan/cutter.hpp"
 #include "tessera/plan/schedule/pairs.hpp"
+#include "tessera/plan/sharder.hpp"
 
 namespace tessera::plan {
 namespace {

@@ -58,15 +58,15 @@ void add_operator(const Operands& op, const StageMemory& memory, Bytes sram, boo
 
 }  // namespace
 
-LayerStreams streams_of(const Cutter& cutter, const Strategy& strategy,
+LayerStreams streams_of(const Sharder& sharder, const Strategy& strategy,
                         const workload::Layer& layer, const StageMemory& memory, Bytes sram) {
   if (strategy.sram == SramAllocation::resident ||
       (memory.holds_weights && memory.holds_activations)) {
-    return resident(cutter.bytes_of(layer), memory);
+    return resident(sharder.bytes_of(layer), memory);
   }
   LayerStreams streams;
   for (const workload::Operator& op : layer.operators) {
-    add_operator(cutter.operands(op), memory, sram, cutter.computes_again(op), streams);
+    add_operator(sharder.operands(op), memory, sram, sharder.computes_again(op), streams);
   }
   return streams;
 }

@@ -18,8 +18,8 @@
 // stationary operand, which is counted here.
 #pragma once
 
-#include "tessera/plan/cutter.hpp"
 #include "tessera/plan/plan.hpp"
+#include "tessera/plan/sharder.hpp"
 
 namespace tessera::plan {
 
@@ -35,7 +35,7 @@ struct LayerStreams {
   Bytes gradients_written;
 };
 
-LayerStreams streams_of(const Cutter& cutter, const Strategy& strategy,
+LayerStreams streams_of(const Sharder& sharder, const Strategy& strategy,
                         const workload::Layer& layer, const StageMemory& memory, Bytes sram);
 
 }  // namespace tessera::plan

@@ -7,7 +7,7 @@
 #include "tessera/config/key.hpp"
 #include "tessera/config/without_effect.hpp"
 #include "tessera/core/wide.hpp"
-#include "tessera/plan/cutter.hpp"
+#include "tessera/plan/sharder.hpp"
 #include "tessera/plan/strategy.hpp"
 #include "zero.hpp"
 
@@ -52,11 +52,11 @@ void read_batch(config::Section& section, const workload::Workload& workload, St
 // Megatron-LM, whose num_query_groups must be a multiple of its tensor degree).
 void check_heads(config::Section& section, const workload::Workload& workload,
                  const Strategy& strategy) {
-  const Cutter cutter(workload, strategy);
+  const Sharder sharder(workload, strategy);
   const std::uint32_t tensor = strategy.degrees.tensor;
   for (const workload::Layer& layer : workload.layers) {
     for (const workload::Operator& op : layer.operators) {
-      if (op.sharding != workload::Sharding::heads || cutter.explicit_cut(op) != nullptr) {
+      if (op.sharding != workload::Sharding::heads || sharder.explicit_sharding(op) != nullptr) {
         continue;
       }
       if (op.product.count % tensor != 0) {
@@ -197,27 +197,28 @@ void read_boundary(config::Section& section, Strategy& strategy) {
 
 const OtherKey sharding{"sharding", "mapping", "none",
                         "explicit parallelism: {operator: {samples, rows, columns, depth}}"};
-const Key<Count> cut_samples{"sharding.NAME.samples", Cut{}.samples, "parts of a micro-batch",
-                             counted};
-const Key<Count> cut_rows{"sharding.NAME.rows", Cut{}.rows, "parts of the rows of the output",
-                          counted};
-const Key<Count> cut_columns{"sharding.NAME.columns", Cut{}.columns, "parts of its columns",
-                             counted};
-const Key<Count> cut_depth{"sharding.NAME.depth", Cut{}.depth, "parts of what is summed up",
-                           counted};
+const Key<Count> cut_samples{"sharding.NAME.samples", OperatorSharding{}.samples,
+                             "parts of a micro-batch", counted};
+const Key<Count> cut_rows{"sharding.NAME.rows", OperatorSharding{}.rows,
+                          "parts of the rows of the output", counted};
+const Key<Count> cut_columns{"sharding.NAME.columns", OperatorSharding{}.columns,
+                             "parts of its columns", counted};
+const Key<Count> cut_depth{"sharding.NAME.depth", OperatorSharding{}.depth,
+                           "parts of what is summed up", counted};
 
 // Explicit parallelism of operators: {pattern: {samples, rows, columns, depth}, …}.
 void read_cuts(config::Section& section, Strategy& strategy) {
   config::Section rules = section.section(sharding.key());
   for (const std::string& pattern : rules.keys()) {
     config::Section rule = rules.section(pattern);
-    const Cut cut{cut_samples.read(rule), cut_rows.read(rule), cut_columns.read(rule),
-                  cut_depth.read(rule)};
-    if (cut.tiles() != strategy.degrees.tensor) {
-      rules.error(pattern, "samples * rows * columns * depth = " + std::to_string(cut.tiles()) +
-                               " must be tensor = " + std::to_string(strategy.degrees.tensor));
+    const OperatorSharding sharding{cut_samples.read(rule), cut_rows.read(rule),
+                                    cut_columns.read(rule), cut_depth.read(rule)};
+    if (sharding.tiles() != strategy.degrees.tensor) {
+      rules.error(pattern,
+                  "samples * rows * columns * depth = " + std::to_string(sharding.tiles()) +
+                      " must be tensor = " + std::to_string(strategy.degrees.tensor));
     }
-    strategy.cuts.push_back({pattern, cut});
+    strategy.shardings.push_back({pattern, sharding});
   }
 }
 

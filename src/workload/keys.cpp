@@ -13,4 +13,8 @@ const config::DerivedKey<std::string>& title_key() {
   return key;
 }
 
+std::string read_title(config::Section& workload) {
+  return title_key().read(workload, workload.get<std::string>("kind"));
+}
+
 }  // namespace tessera::workload

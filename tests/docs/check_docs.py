@@ -17,7 +17,8 @@ CHECK is one of
   reference     docs/reference is what `tessera list --json` says
   excerpts      the code in docs/adding-a-part.md is in the tree, line by line, and that of the tutorial of
                 a network in its notebook
-  links         every relative link of a document leads to a file
+  links         every relative link of a document leads to a file, and every file of the tree that one names
+                is there (paths.py)
   figures       figures that documents take from the pages under results/ are those of the pages
   limits        what README.md says that Tessera leaves out (limits.py)
   promises      the tests that docs/design/0029-no-silent-answers.md names are there (promises.py)
@@ -272,6 +273,7 @@ def excerpts(_, repository):
 
 
 def links(_, repository):
+    import paths as named_paths
     pages = [*repository.glob("*.md"), *(repository / "docs").rglob("*.md"),
              *(repository / "results").glob("*.md")]
     if not pages:
@@ -281,6 +283,7 @@ def links(_, repository):
         for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
             if "://" not in target and not (page.parent / target).exists():
                 yield "%s: no file %s" % (page.relative_to(repository), target)
+    yield from named_paths.faults(repository)
 
 
 def figures(_, repository):

@@ -115,6 +115,15 @@ class Program:
         """Parts that have all of these keys."""
         return {part for part, known in self.keys(kind).items() if set(keys) <= set(known)}
 
+    def listed(self, kind):
+        """Part: its entry, of `tessera list KIND --json`."""
+        return json.loads(self.call(["list", kind, "--json"]).stdout)[kind]
+
+    def choices(self, section, key):
+        """Names that the key of a section of an experiment takes."""
+        return next(known["names"] for part in self.listed(section).values() for known in part["parameters"]
+                    if known["name"] == key)
+
     def events_of_ranks(self):
         traces = sorted((self.scratch / "run").glob("trace.*.h5"))
         done = subprocess.run([self.python, "-c", READ_EVENTS, *map(str, traces)], check=True,
@@ -245,12 +254,50 @@ def bullets_of(text):
                       re.MULTILINE)
 
 
+def row_of(text, part):
+    """Of README's table of what each part can be."""
+    return re.search(r"^\| %s \| (.*) \|$" % part, text, re.MULTILINE).group(1)
+
+
 def names_in_table(text):
-    """Kind of parts: names in README's table of what each part can be."""
+    """Kind of parts: names in the row of each whose names stand between backticks."""
     rows = {"network": "networks", "memory": "memories", "compute": "computes"}
     for part, kind in rows.items():
-        row = re.search(r"^\| %s \| (.*) \|$" % part, text, re.MULTILINE).group(1)
-        yield kind, set(re.findall("`([a-z-]+)`", row))
+        yield kind, set(re.findall("`([a-z-]+)`", row_of(text, part)))
+
+
+def unnamed(row, names):
+    """Names that words lack, where capitals and hyphens do not matter: those with another one in them first."""
+    row = row.lower()
+    for name in sorted(names, key=len, reverse=True):
+        pattern = r"(?<![\w-])%s(?![\w-])" % name.replace("-", "[ -]")
+        row, found = re.subn(pattern, "", row)
+        if not found:
+            yield name
+
+
+def self_test():
+    """Of the names in a row, those that only others have in them are lacking."""
+    names = ["mesh", "torus", "twisted-torus", "ring", "ring-relay", "gpipe", "line"]
+    found = sorted(unnamed("mesh, twisted torus, ring-relay, GPipe, pipeline, full meshes", names))
+    yield from same("names that a row lacks", ["line", "ring", "torus"], found)
+
+
+def lacking_in_table(program, text):
+    """Row, and a name of the program that it lacks."""
+    rows = {
+        "topology": program.listed("topologies"),
+        "collectives of graphs": program.listed("collectives"),
+        "serving": program.listed("policies"),
+        "strategy": {*program.listed("schedules"), *program.choices("strategy", "collectives.tensor"),
+                     *program.choices("strategy", "collectives.data"),
+                     *program.choices("strategy", "recompute")} - {"none"},
+    }
+    for part, names in rows.items():
+        yield from ((part, name) for name in unnamed(row_of(text, part), names))
+    work = " ".join(row_of(text, part) for part in ("workload", "models", "serving"))
+    named = re.findall("`(?:workload.kind: )?([a-z]+)`", work)
+    yield from (("workload", name) for name in sorted(set(program.listed("kinds")) - set(named)))
 
 
 def faults(program):
@@ -264,5 +311,8 @@ def faults(program):
             yield "README.md has no limit that begins: " + words
         for fault in check(program):
             yield "%s …: %s" % (words, fault)
+    yield from self_test()
+    for part, name in lacking_in_table(program, text):
+        yield "README's table, %s: nothing is said of %s" % (part, name)
     for kind, names in names_in_table(text):
         yield from same("README's table, " + kind, set(program.keys(kind)), names)

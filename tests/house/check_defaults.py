@@ -11,6 +11,9 @@ type (`Key{"burst", ChannelParameters{}.burst, ...}`), or the member has no init
 fills it in any case. Where a key is read to is
 followed through assignments, initialisers in the order of members and config::Members; the check
 fails when it follows fewer than it did.
+
+Nor is a default a literal where a section is asked for a key by name (`get_name("model", names, "packet")`,
+`get_or<bool>("fair", true)`): a declaration of the key states it, and its `read` takes it.
 """
 import collections
 import re
@@ -33,6 +36,8 @@ ENUMERATOR = re.compile(r"(?:\w+::)*(\w+::\w+)$")
 STRUCT = re.compile(r"\b(?:struct|class)\s+(\w+)(?:\s+final)?(?:\s*:[^{;]*)?\s*\{")
 MEMBER = re.compile(r"^\s*((?:const\s+)?%s(?:<[^;=]*?>)?)\s+(\w+)\s*(?:=\s*([^;]+)|\{([^;}]*)\})?;" % WORD,
                     re.MULTILINE)
+ASKING = re.compile(r"(?:\.|->)(get_name|get_or)(?:<[^;\"{}()]*>)?\(")
+WORTH = re.compile(r"(?:(?:\w+::)*\w+[({])?(?:\"[^\"]+\"|-?[\d'.]+[uUlL]*|true|false)[)}]?$")
 LITERAL = re.compile(r"(?:(?:\w+::)*\w+[({])?(\"[^\"]+\"|[\d'.]+[uUlL]*|true)[)}]?$")
 
 
@@ -81,6 +86,15 @@ def argument(text, begin):
             depth += (text[end] in OPENING) - (text[end] in CLOSING)
         end += 1
     return text[begin:end].strip(), end
+
+
+def arguments(text, begin):
+    """Those of a call whose first one begins there."""
+    found, end = [], begin - 1
+    while not found or text[end] == ",":
+        one, end = argument(text, end + 1)
+        found.append(one)
+    return found
 
 
 def body_from(text, begin):
@@ -222,6 +236,20 @@ def looked_through(texts):
     return twice, followed
 
 
+def asked_for(texts):
+    """Where a section is asked for a key by name, with a literal as default."""
+    told = []
+    for path, text in texts.items():
+        text = bare(text)
+        for found in ASKING.finditer(text):
+            given = arguments(text, found.end())
+            place = 2 if found.group(1) == "get_name" else 1
+            if len(given) > place and WORTH.match(given[place]):
+                told.append("%s: %s(%s) has its default written there; declare the key, and read it by "
+                            "its declaration" % (path, found.group(1), ", ".join(given)))
+    return told
+
+
 def count_all(texts):
     """Readings of all keys, also of those that take their default from a type."""
     sources = Sources(texts)
@@ -257,6 +285,12 @@ def self_test():
     assert len(looked_through(files)[0]) == 1
     files["src/a/read.cpp"] = reads.replace("keys()", "others()")
     assert looked_through(files) == ([], 0)
+    asking = ("a = s.get_name(\"model\", all().names(), \"packet\");\nb = s->get_or<bool>(\"fair\", false);\n"
+              "c = s.get_or(key, Bytes(64), range);\nd = s.get_name(\"then\", {\"then\", \"else\"});\n"
+              "e = s.get_or<double>(\"share\", usual.share);\nf = s.get_name(key(), names_(), usual);\n"
+              "g = s.get_name(\"kind\", {\"a\", \"b\"}, \"\");\n")
+    told = asked_for({"src/a/b.cpp": asking})
+    assert len(told) == 3 and all(name in line for name, line in zip(("packet", "false", "64"), told)), told
     return 0
 
 
@@ -267,14 +301,15 @@ def main():
     texts = {file.relative_to(root).as_posix(): file.read_text(encoding="utf-8")
              for top in ("src", "include") for file in sorted((root / top).rglob("*.?pp"))}
     twice, _ = looked_through(texts)
-    for line in twice:
+    asked = asked_for(texts)
+    for line in twice + asked:
         print(line)
     followed = count_all(texts)
     print("%d readings into members followed" % followed)
     if followed < LEAST_FOLLOWED:
         print("there were %d: the check sees less than it did" % LEAST_FOLLOWED)
         return 1
-    return 1 if twice else 0
+    return 1 if twice or asked else 0
 
 
 if __name__ == "__main__":

@@ -17,21 +17,22 @@ from pathlib import Path
 # By C++20, with those that are specified to include another (`string` has `string_view`, containers have
 # `compare` and `initializer_list`).
 PROVIDERS = {
-    "algorithm": "all_of any_of clamp find find_if lower_bound make_heap max max_element min min_element none_of "
-                 "pop_heap push_heap sort upper_bound",
+    "algorithm": "all_of any_of clamp equal find find_if lower_bound make_heap max max_element min min_element "
+                 "none_of pop_heap push_heap sort upper_bound",
     "array": "array get",
     "bit": "bit_width countr_zero",
     "charconv": "from_chars",
     "chrono": "chrono",
     "compare": "strong_ordering",
     "concepts": "convertible_to derived_from integral same_as signed_integral unsigned_integral",
-    "cstddef": "byte size_t",
+    "cstddef": "byte ptrdiff_t size_t",
     "cstdint": "int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t",
     "cstring": "memcpy size_t",
     "deque": "deque erase_if",
     "exception": "current_exception exception exception_ptr rethrow_exception",
     "functional": "function hash less",
     "initializer_list": "initializer_list",
+    "iterator": "random_access_iterator_tag",
     "limits": "numeric_limits",
     "map": "erase_if map",
     "memory": "hash make_shared shared_ptr unique_ptr",

@@ -172,9 +172,10 @@ void run(const MachineModels& models, const MessageProgram& program, int ranks) 
   std::atomic<std::uint64_t> messages = 0;
   std::atomic<std::uint64_t> hops = 0;
   comm::run_ranks_as_threads(ranks, [&](comm::Communicator& communicator) {
-    const auto& members = partition.members[static_cast<std::size_t>(communicator.rank())];
+    const std::vector<EntityId> members =
+        partition.members[static_cast<std::size_t>(communicator.rank())].listed();
     pdes::Engine engine(communicator,
-                        {partition.owner, members,
+                        {partition.owner.listed(), members,
                          machine::region_delays(topology, partition, communicator.rank())},
                         topology.smallest_latency());
     Driver driver(program, starts, waits, busy_until);

@@ -56,4 +56,12 @@ inline SectionInfo section_of_parts(std::string name, std::string help, std::str
   return section;
 }
 
+// Where the selector is declared as that of the section ("network.model").
+inline SectionInfo section_of_parts(const ParameterInfo& selector,
+                                    const std::vector<PartInfo>& parts) {
+  const std::size_t dot = selector.name.find('.');
+  return section_of_parts(selector.name.substr(0, dot), selector.help,
+                          selector.name.substr(dot + 1), selector.default_value, parts);
+}
+
 }  // namespace tessera

@@ -153,6 +153,9 @@ struct Overheads {
   collective::LibrarySettings library;
 };
 
+// What traffic is counted in on networks that carry nothing in pieces.
+inline constexpr Bytes usual_flit(32);
+
 // A network as configured: parameters read and checked, not yet built.
 class NetworkModel {
  public:
@@ -178,8 +181,10 @@ class NetworkModel {
     return std::min(machine.topology->smallest_latency(),
                     reach(machine).value_or(SimTime::never()));
   }
+  // Whether a message of a node to itself takes time.
+  virtual bool carries_to_itself() const { return false; }
   // What it carries in one piece; else what to count traffic in.
-  virtual Bytes flit_size() const { return Bytes(32); }
+  virtual Bytes flit_size() const { return usual_flit; }
   // The routing it uses, and what messages and collectives take beyond links; to estimate times on
   // an idle machine.
   virtual std::string routing() const = 0;

@@ -58,7 +58,7 @@ class Component {
   // Checkpoints. `save` writes the state of the entity at `index` of this rank; `restore` reads it
   // back, instead of `start`, perhaps on another rank and at another index. What belongs to no
   // entity (counters of the rank) goes through the totals: each rank's are saved, and those of all
-  // are added up on one rank. Both are called at a cut: every event before it was handled, none
+  // are added up on one rank. Both are called at a pause: every event before it was handled, none
   // after it. A component without these cannot take part in checkpoints (InternalError).
   virtual void save(std::uint32_t index, StateWriter& writer) const;
   virtual void restore(std::uint32_t index, StateReader& reader);

@@ -66,20 +66,20 @@ enum class GatherUnit : std::uint8_t { layer, operators };
 // Explicit parallelism of an operator's dimensions over its tensor group (PALM, section IV-B: b, m,
 // n, k): samples, columns of the output, rows, depth. Their product is the tensor degree. Members
 // are numbered with the depth fastest, then columns, rows, samples.
-struct Cut {
+struct OperatorSharding {
   std::uint32_t samples = 1;
   std::uint32_t rows = 1;
   std::uint32_t columns = 1;
   std::uint32_t depth = 1;
   std::uint64_t tiles() const { return std::uint64_t{samples} * rows * columns * depth; }
-  friend bool operator==(const Cut&, const Cut&) = default;
+  friend bool operator==(const OperatorSharding&, const OperatorSharding&) = default;
 };
 
 // For operators whose name or kind (of a pattern with a /: layer/name) matches `pattern`, where *
 // stands for any text; the first that matches counts.
-struct CutRule {
+struct ShardingRule {
   std::string pattern;
-  Cut cut;
+  OperatorSharding sharding;
 };
 
 // Immutable after reading.
@@ -125,7 +125,7 @@ struct Strategy {
   SramAllocation sram = SramAllocation::resident;
   bool check_capacity = true;
   Aggregation aggregation = Aggregation::none;
-  std::vector<CutRule> cuts;
+  std::vector<ShardingRule> shardings;
   std::string tensor_algorithm;
   std::string data_algorithm;
   std::string layout;

@@ -274,7 +274,7 @@ Bytes CollectivePlans::bytes_of(const Task& task, std::uint64_t members) const {
 }
 
 // Of whole communicators.
-std::optional<collective::LibraryChoice> CollectivePlans::choice_of(const Task& task) const {
+CollectivePlans::Choice CollectivePlans::choice_of(const Task& task) const {
   const std::vector<std::uint32_t>& members = setup_.work.groups[task.group].members;
   if (!setup_.library || task.dimensions != 0 || task.has_parts || task.bytes == 0 ||
       members.size() < 2 || program_of(task) != nullptr) {
@@ -290,7 +290,7 @@ std::optional<collective::LibraryChoice> CollectivePlans::choice_of(const Task& 
 // Only an all-reduce goes by a tree, and of those in several dimensions the part in the last one,
 // for which the others scatter and gather it.
 void CollectivePlans::use_library(const collective::LibraryChoice& choice,
-                                  std::vector<collective::RunDimension>& dimensions) const {
+                                  Dimensions& dimensions) const {
   const collective::StackedOptions& options = setup_.work.options.collectives;
   const bool is_tree = choice.algorithm == collective::LibraryAlgorithm::tree &&
                        options.order == collective::DimensionOrder::ascending;
@@ -336,57 +336,103 @@ std::uint32_t CollectivePlans::channels_of(const Task& task, const PlannedCollec
   return is_round && !plan.is_box() ? task.channels : 1;
 }
 
+collective::RunDimension CollectivePlans::in_list(const Task& task, const Choice& choice,
+                                                  PlannedCollective& plan) const {
+  const GraphOptions& options = setup_.work.options;
+  const Kind kind = task.collective;
+  plan.members_.push_back(setup_.work.groups[task.group].members);
+  collective::RunDimension only;
+  if (!options.dimensions.empty()) {
+    only = {options.dimensions.front(), nullptr, options.step_costs.front()};
+  }
+  only.dimension.size = static_cast<std::uint32_t>(plan.members_[0].size());
+  only.algorithm = kind == Kind::all_to_all ? other_all_to_all_.get() : other_algorithm_.get();
+  only.costs.free_additions = 0;
+  const bool goes_by_algorithm = !choice && plan.program_ == nullptr && !task.has_parts;
+  if (goes_by_algorithm && !only.algorithm->offers(kind)) {
+    // Which groups are no whole dimensions is known only as nodes are read.
+    throw ModelError("execution.collectives.other_algorithm: " + options.other_algorithm +
+                     " has no " + to_string(kind) +
+                     ", which a group asks for that is no whole dimension");
+  }
+  return only;
+}
+
+CollectivePlans::Dimensions CollectivePlans::in_box(const Task& task,
+                                                    PlannedCollective& plan) const {
+  const GraphOptions& options = setup_.work.options;
+  plan.sizes_ = sizes_;
+  Dimensions dimensions;
+  for (std::size_t d = 0; d < sizes_.size(); ++d) {
+    if (task.dimensions != 0 && (task.dimensions >> d & 1U) == 0) {
+      plan.members_[d].clear();
+    }
+    dimensions.push_back(
+        {options.dimensions[d], algorithm(task.collective, d), options.step_costs[d]});
+    dimensions.back().dimension.size =
+        static_cast<std::uint32_t>(std::max<std::size_t>(1, plan.members_[d].size()));
+  }
+  return dimensions;
+}
+
+CollectivePlans::Dimensions CollectivePlans::place(const Task& task, const Choice& choice,
+                                                   PlannedCollective& plan) const {
+  if (plan.program_ == nullptr && !task.has_parts) {
+    plan.members_ = boxes_.at(task.group);
+  }
+  plan.is_list_ = plan.members_.empty();
+  Dimensions dimensions =
+      plan.is_list_ ? Dimensions{in_list(task, choice, plan)} : in_box(task, plan);
+  if (choice) {
+    use_library(*choice, dimensions);
+  }
+  return dimensions;
+}
+
 // The same on every rank: times are those between the first member and its neighbours in the
 // dimensions.
+void CollectivePlans::stack(const Task& task, const Choice& choice, Dimensions dimensions,
+                            Bytes bytes, PlannedCollective& plan) const {
+  collective::StackedOptions how = setup_.work.options.collectives;
+  collective::TurnOptions turns = setup_.work.options.turns;
+  const bool is_tree = choice && choice->algorithm == collective::LibraryAlgorithm::tree;
+  if (is_tree) {
+    make_pipeline(bytes, how, turns);
+  }
+  const std::uint32_t first = setup_.work.groups[task.group].members.front();
+  const auto message_time = [&](std::uint32_t dimension, collective::Member from,
+                                collective::Member to, Bytes size) {
+    const auto node = [&](collective::Member member) {
+      return setup_.work.nodes[plan.npu_at(first, dimension, member)];
+    };
+    return setup_.message_time(node(from), node(to), size);
+  };
+  const std::uint32_t channels = is_tree ? 1 : channels_of(task, plan);
+  if (std::uint64_t{channels} * how.chunks > std::uint64_t{1} << chunk_bits) {
+    throw ModelError("execution.collectives.chunks: " + std::to_string(how.chunks) +
+                     " in each of " + std::to_string(channels) +
+                     " channels are more than messages tell apart, 16384");
+  }
+  const Kind kind = task.collective;
+  plan.shared_ = channels > 1 ? collective::plan_channels(kind, bytes, dimensions.front(), channels,
+                                                          how, turns, message_time)
+                              : collective::plan_collective(kind, bytes, std::move(dimensions), how,
+                                                            turns, message_time);
+}
+
 std::unique_ptr<PlannedCollective> CollectivePlans::make(const Task& task) {
   const GraphOptions& options = setup_.work.options;
-  const std::optional<collective::LibraryChoice> choice = choice_of(task);
+  const Choice choice = choice_of(task);
   if (choice && collective::is_switched(choice->algorithm)) {
     return hold(task, choice->time);
   }
   auto plan = std::make_unique<PlannedCollective>();
-  const Kind kind = task.collective;
   plan->program_ = program_of(task);
-  if (plan->program_ == nullptr && !task.has_parts) {
-    plan->members_ = boxes_.at(task.group);
-  }
-  plan->is_list_ = plan->members_.empty();
-  std::vector<collective::RunDimension> dimensions;
+  Dimensions dimensions = place(task, choice, *plan);
   std::uint64_t members = 1;
-  if (plan->is_list_) {
-    plan->members_.push_back(setup_.work.groups[task.group].members);
-    members = plan->members_[0].size();
-    collective::RunDimension& only = dimensions.emplace_back();
-    if (!options.dimensions.empty()) {
-      only = {options.dimensions.front(), nullptr, options.step_costs.front()};
-    }
-    only.dimension.size = static_cast<std::uint32_t>(members);
-    only.algorithm = kind == Kind::all_to_all ? other_all_to_all_.get() : other_algorithm_.get();
-    if (choice) {
-      use_library(*choice, dimensions);
-    } else if (plan->program_ == nullptr && !task.has_parts && !only.algorithm->offers(kind)) {
-      // Which groups are no whole dimensions is known only as nodes are read.
-      throw ModelError("execution.collectives.other_algorithm: " + options.other_algorithm +
-                       " has no " + to_string(kind) +
-                       ", which a group asks for that is no whole dimension");
-    }
-    only.costs.free_additions = 0;
-  } else {
-    plan->sizes_ = sizes_;
-    for (std::size_t d = 0; d < sizes_.size(); ++d) {
-      if (task.dimensions != 0 && (task.dimensions >> d & 1U) == 0) {
-        plan->members_[d].clear();
-      }
-      const auto size = std::max<std::size_t>(1, plan->members_[d].size());
-      members *= size;
-      dimensions.push_back({options.dimensions[d], algorithm(kind, d), options.step_costs[d]});
-      dimensions.back().dimension.size = static_cast<std::uint32_t>(size);
-    }
-    if (choice) {
-      use_library(*choice, dimensions);
-    }
+  for (const collective::RunDimension& dimension : dimensions) {
+    members *= dimension.dimension.size;
   }
-  const std::uint32_t first = setup_.work.groups[task.group].members.front();
   const Bytes bytes = bytes_of(task, members);
   for (collective::RunDimension& dimension : dimensions) {
     take_protocol(options.protocols, bytes, dimension.costs);
@@ -395,31 +441,9 @@ std::unique_ptr<PlannedCollective> CollectivePlans::make(const Task& task) {
     plan->shared_.bytes = bytes;
     plan->costs_ = dimensions.front().costs;
     plan->window_ = options.algorithm_window;
-    return plan;
+  } else {
+    stack(task, choice, std::move(dimensions), bytes, *plan);
   }
-  collective::StackedOptions how = options.collectives;
-  collective::TurnOptions turns = options.turns;
-  const bool is_tree = choice && choice->algorithm == collective::LibraryAlgorithm::tree;
-  if (is_tree) {
-    make_pipeline(bytes, how, turns);
-  }
-  const auto message_time = [&](std::uint32_t dimension, collective::Member from,
-                                collective::Member to, Bytes size) {
-    const auto node = [&](collective::Member member) {
-      return setup_.work.nodes[plan->npu_at(first, dimension, member)];
-    };
-    return setup_.message_time(node(from), node(to), size);
-  };
-  const std::uint32_t channels = is_tree ? 1 : channels_of(task, *plan);
-  if (std::uint64_t{channels} * how.chunks > std::uint64_t{1} << chunk_bits) {
-    throw ModelError("execution.collectives.chunks: " + std::to_string(how.chunks) +
-                     " in each of " + std::to_string(channels) +
-                     " channels are more than messages tell apart, 16384");
-  }
-  plan->shared_ = channels > 1 ? collective::plan_channels(kind, bytes, dimensions.front(),
-                                                           channels, how, turns, message_time)
-                               : collective::plan_collective(kind, bytes, std::move(dimensions),
-                                                             how, turns, message_time);
   return plan;
 }
 

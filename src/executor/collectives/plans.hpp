@@ -93,9 +93,18 @@ class CollectivePlans {
                          std::uint64_t, bool>;
 
   std::unique_ptr<PlannedCollective> make(const Task& task);
+  using Dimensions = std::vector<collective::RunDimension>;
+  using Choice = std::optional<collective::LibraryChoice>;
+  // Who takes part, and in which dimensions.
+  Dimensions place(const Task& task, const Choice& choice, PlannedCollective& plan) const;
+  collective::RunDimension in_list(const Task& task, const Choice& choice,
+                                   PlannedCollective& plan) const;
+  Dimensions in_box(const Task& task, PlannedCollective& plan) const;
+  void stack(const Task& task, const Choice& choice, Dimensions dimensions, Bytes bytes,
+             PlannedCollective& plan) const;
   // In the time of a library.
   std::unique_ptr<PlannedCollective> hold(const Task& task, SimTime time);
-  std::optional<collective::LibraryChoice> choice_of(const Task& task) const;
+  Choice choice_of(const Task& task) const;
   Bytes bytes_of(const Task& task, std::uint64_t members) const;
   const collective::Program* program_of(const Task& task) const;
   std::vector<std::vector<std::uint32_t>> box_of_group(
@@ -107,8 +116,7 @@ class CollectivePlans {
   // Of what is planned without a root: those of the task, where the members are one dimension.
   static std::uint32_t channels_of(const Task& task, const PlannedCollective& plan);
   // Of dimensions of these sizes.
-  void use_library(const collective::LibraryChoice& choice,
-                   std::vector<collective::RunDimension>& dimensions) const;
+  void use_library(const collective::LibraryChoice& choice, Dimensions& dimensions) const;
 
   std::vector<std::unique_ptr<collective::Algorithm>> algorithms_;  // [dimensions]
   std::vector<std::unique_ptr<collective::Algorithm>> all_to_all_;  // [dimensions]

@@ -59,9 +59,7 @@ class ServingExecutor final : public Executor, public FindsFlops {
   }
   void take_in(pdes::Event& event) override {
     if (outlook_ && is_message(event.port)) {
-      const auto arrival = event.as<network::Arrival>();
-      expect({arrival.source, EntityId(event.target), event.port, event.tag, arrival.word,
-              event.time});
+      expect(delivered_by(event));
     }
   }
   bool expect(const network::Progress& message) override {

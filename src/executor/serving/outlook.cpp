@@ -123,20 +123,8 @@ ServingOutlook::UnitWays ServingOutlook::ways_of(const ServiceSettings& tenant,
                                                  std::uint32_t number, std::uint32_t unit) const {
   UnitWays ways{number, unit, {}, {}, {}};
   const EntityId own = node_of(number, unit);
-  visit_walks(tenant, unit, [&](const serving::Walk& walk) {
-    for (const WalkPart& part : walk) {
-      if (part.kind == WalkPart::Kind::operation || part.kind == WalkPart::Kind::await) {
-        continue;
-      }
-      const serving::Exchange exchange = exchange_of(tenant, part);
-      if (part.kind == WalkPart::Kind::hand_on) {
-        add_exit(ways.hand_on, own, node_of(number, unit + exchange.units));
-        continue;
-      }
-      for (std::uint32_t other = exchange.first; other < exchange.first + exchange.units; ++other) {
-        add_exit(ways.exchange, own, node_of(number, other));
-      }
-    }
+  visit_receivers(tenant, unit, [&](std::uint32_t to, bool hands_on) {
+    add_exit(hands_on ? ways.hand_on : ways.exchange, own, node_of(number, to));
   });
   for (std::uint32_t to = tenant.lead + tenant.prefill;
        work_.prefills(number) && to < tenant.lead + tenant.replicas; ++to) {

@@ -22,16 +22,8 @@ void visit_walks(const ServiceSettings& tenant, std::uint32_t unit,
   }
 }
 
-namespace {
-
-EntityId node_of(const ServingWork& work, const ServiceSettings& tenant, std::uint32_t unit) {
-  return work.npus[tenant.npus[unit]].front();
-}
-
-// Whom a unit sends to in a step.
-template <class Visit>
-void visit_receivers(const ServingWork& work, const ServiceSettings& tenant, std::uint32_t unit,
-                     const Visit& visit) {
+void visit_receivers(const ServiceSettings& tenant, std::uint32_t unit,
+                     const std::function<void(std::uint32_t to, bool hands_on)>& visit) {
   visit_walks(tenant, unit, [&](const serving::Walk& walk) {
     for (const WalkPart& part : walk) {
       if (part.kind == WalkPart::Kind::operation || part.kind == WalkPart::Kind::await) {
@@ -39,16 +31,20 @@ void visit_receivers(const ServingWork& work, const ServiceSettings& tenant, std
       }
       const serving::Exchange exchange = exchange_of(tenant, part);
       if (part.kind == WalkPart::Kind::hand_on) {
-        visit(node_of(work, tenant, unit + exchange.units));
+        visit(unit + exchange.units, true);
         continue;
       }
       for (std::uint32_t other = exchange.first; other < exchange.first + exchange.units; ++other) {
-        if (other != unit) {
-          visit(node_of(work, tenant, other));
-        }
+        visit(other, false);
       }
     }
   });
+}
+
+namespace {
+
+EntityId node_of(const ServingWork& work, const ServiceSettings& tenant, std::uint32_t unit) {
+  return work.npus[tenant.npus[unit]].front();
 }
 
 }  // namespace
@@ -72,7 +68,11 @@ void visit_serving_pairs(const ServingWork& work,
         visit(work.host(), own);
         visit(own, work.host());
       }
-      visit_receivers(work, tenant, unit, [&](EntityId to) { visit(own, to); });
+      visit_receivers(tenant, unit, [&](std::uint32_t to, bool) {
+        if (to != unit) {
+          visit(own, node_of(work, tenant, to));
+        }
+      });
       for (std::uint32_t to = tenant.lead + tenant.prefill;
            work.prefills(number) && to < tenant.lead + tenant.replicas; ++to) {
         visit(own, node_of(work, work.tenants[to], unit));

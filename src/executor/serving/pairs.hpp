@@ -15,4 +15,9 @@ serving::Exchange exchange_of(const ServiceSettings& tenant, const serving::Walk
 void visit_walks(const ServiceSettings& tenant, std::uint32_t unit,
                  const std::function<void(const serving::Walk&)>& visit);
 
+// Units that one sends to in these walks, perhaps more than once, and itself among those that it
+// exchanges with; whether it hands on to it.
+void visit_receivers(const ServiceSettings& tenant, std::uint32_t unit,
+                     const std::function<void(std::uint32_t to, bool hands_on)>& visit);
+
 }  // namespace tessera::executor

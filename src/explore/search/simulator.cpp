@@ -68,6 +68,23 @@ std::string tiles_of(const plan::Placement& placement) {
   return text + "]";
 }
 
+// Does `work`; why it cannot be done, the proposal says.
+template <class Work>
+void tell_of_failure(Proposal& proposal, const Work& work) {
+  try {
+    work();
+  } catch (const ConfigError& error) {
+    proposal.status = "refused";
+    proposal.message = messages_of(error);
+  } catch (const ModelError& error) {
+    proposal.status = "failed";
+    proposal.message = error.what();
+  } catch (const std::bad_alloc&) {
+    proposal.status = "failed";
+    proposal.message = "out of memory";
+  }
+}
+
 }  // namespace
 
 Simulator::Simulator(const SearchRequest& request, const config::TextLoader& load) {
@@ -99,11 +116,12 @@ Simulator::Simulator(const SearchRequest& request, const config::TextLoader& loa
   base_.check_capacity = strategy == nullptr || text_in(*strategy, "capacity", "check") != "ignore";
   experiment_.options.replay = true;
   can_aggregate_ = experiment_.machine.types.empty() &&
-                   (machine == nullptr || machine->find("faults") == nullptr) && base_.cuts.empty();
+                   (machine == nullptr || machine->find("faults") == nullptr) &&
+                   base_.shardings.empty();
 }
 
-Proposal Simulator::run(sim::Experiment& experiment, Proposal proposal,
-                        const std::function<bool()>& stop_requested) const {
+void Simulator::run(sim::Experiment& experiment, Proposal& proposal,
+                    const std::function<bool()>& stop_requested) {
   const std::unique_ptr<comm::Communicator> alone = comm::make_in_process();
   sim::RunRequest run;
   run.hooks.stop_requested = stop_requested;
@@ -121,62 +139,49 @@ Proposal Simulator::run(sim::Experiment& experiment, Proposal proposal,
   if (proposal.status == "finished") {
     proposal.message = plan::note_of_peaks(experiment.machine, experiment.plan());
   }
-  return proposal;
 }
 
 Proposal Simulator::simulate(Proposal proposal, const std::function<bool()>& stop_requested) {
-  try {
+  tell_of_failure(proposal, [&] {
     plan::Strategy strategy = proposal.candidate->strategy(base_, workload().samples);
     sim::use_strategy(experiment_, strategy);
     if (strategy.layout == "optimized") {
       proposal.tiles = tiles_of(experiment_.plan().placement);
     }
-    proposal = run(experiment_, std::move(proposal), stop_requested);
-  } catch (const ConfigError& error) {
-    proposal.status = "refused";
-    proposal.message = messages_of(error);
-  } catch (const ModelError& error) {
-    proposal.status = "failed";
-    proposal.message = error.what();
-  } catch (const std::bad_alloc&) {
-    proposal.status = "failed";
-    proposal.message = "out of memory";
-  }
+    run(experiment_, proposal, stop_requested);
+  });
   return proposal;
 }
 
 Proposal Simulator::simulate_own(const SearchRequest& request, const config::TextLoader& load) {
   Proposal proposal;
-  try {
-    const std::vector<std::string> settings(usual_settings.begin(), usual_settings.end());
-    sim::Experiment own =
-        sim::read_single_job_experiment(request.experiment, request.overrides, settings, load);
-    if (own.planned() == nullptr) {
-      throw ConfigError("it has none, and runs as it is");
-    }
-    proposal.layout = own.plan().strategy.layout;
-    const std::size_t tiles = own.plan().placement.tiles().size();
-    if (request.devices != 0 && tiles > request.devices) {
-      proposal.status = left_out;
-      proposal.message = "takes " + std::to_string(tiles) + " tiles, more than the " +
-                         std::to_string(request.devices) + " that were asked for";
-      return proposal;
-    }
-    plan::Strategy strategy = own.plan().strategy;
-    own.options.replay = strategy.order.empty();
-    if (strategy.aggregation != base_.aggregation) {
-      strategy.aggregation = base_.aggregation;
-      sim::use_strategy(own, strategy);
-    }
-    return run(own, std::move(proposal), request.stop_requested);
-  } catch (const ConfigError& error) {
-    proposal.status = "refused";
-    proposal.message = messages_of(error);
-  } catch (const ModelError& error) {
-    proposal.status = "failed";
-    proposal.message = error.what();
-  }
+  tell_of_failure(proposal, [&] { run_own(request, load, proposal); });
   return proposal;
+}
+
+void Simulator::run_own(const SearchRequest& request, const config::TextLoader& load,
+                        Proposal& proposal) const {
+  const std::vector<std::string> settings(usual_settings.begin(), usual_settings.end());
+  sim::Experiment own =
+      sim::read_single_job_experiment(request.experiment, request.overrides, settings, load);
+  if (own.planned() == nullptr) {
+    throw ConfigError("it has none, and runs as it is");
+  }
+  proposal.layout = own.plan().strategy.layout;
+  const std::size_t tiles = own.plan().placement.tiles().size();
+  if (request.devices != 0 && tiles > request.devices) {
+    proposal.status = left_out;
+    proposal.message = "takes " + std::to_string(tiles) + " tiles, more than the " +
+                       std::to_string(request.devices) + " that were asked for";
+    return;
+  }
+  plan::Strategy strategy = own.plan().strategy;
+  own.options.replay = strategy.order.empty();
+  if (strategy.aggregation != base_.aggregation) {
+    strategy.aggregation = base_.aggregation;
+    sim::use_strategy(own, strategy);
+  }
+  run(own, proposal, request.stop_requested);
 }
 
 KeptPlacement kept_placement(const config::Value* strategy) {

@@ -37,8 +37,10 @@ class Simulator {
   Proposal simulate_own(const SearchRequest& request, const config::TextLoader& load);
 
  private:
-  Proposal run(sim::Experiment& experiment, Proposal proposal,
-               const std::function<bool()>& stop_requested) const;
+  static void run(sim::Experiment& experiment, Proposal& proposal,
+                  const std::function<bool()>& stop_requested);
+  void run_own(const SearchRequest& request, const config::TextLoader& load,
+               Proposal& proposal) const;
 
   sim::Experiment experiment_;
   plan::Strategy base_;

@@ -137,7 +137,7 @@ class Search {
       throw ConfigError("strategy.schedule: '" + schedule +
                         "' holds the model twice, and strategies are proposed that hold it once");
     }
-    if (!simulator_.base().cuts.empty()) {
+    if (!simulator_.base().shardings.empty()) {
       limits_.kept.insert("tensor");  // which the parts of an operator multiply to
       limits_.kept.insert("sequence_parallel");
     }

@@ -51,8 +51,9 @@ struct LinkKeys {
                         "of 'link_types', in place of bandwidth, latency and reverse"};
   config::OtherKey reverse{"links[].reverse", "mapping", "as forwards",
                            "bandwidth and latency of the way back"};
-  config::DerivedKey<std::uint32_t> count{"links[].count", "1, or as the type says",
-                                          "links side by side", config::between(1U, 65536U)};
+  config::DerivedKey<std::uint32_t> count{
+      "links[].count", std::to_string(LinkKind{}.count) + ", or as the type says",
+      "links side by side", config::between(1U, 65536U)};
   config::ChoiceKey<bool> join_evenly{
       "links[].join",
       {{"all", false}, {"even", true}},

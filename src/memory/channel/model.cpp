@@ -4,6 +4,7 @@
 
 #include "channel/channel.hpp"
 #include "tessera/config/key.hpp"
+#include "tessera/config/without_effect.hpp"
 
 namespace tessera::memory {
 namespace {
@@ -19,6 +20,7 @@ class ChannelModel final : public MemoryModel {
            machine.channels.size() * channel_bytes();
   }
   bool is_usual() const override { return parameters_ == ChannelParameters{}; }
+  void note_keys_of_messages(config::Section& section, const char* with) const override;
   bool sends_along_links() const override { return true; }
   // Who is served when is known no more at its coming where others may go before it.
   bool promises() const override { return !parameters_.is_fair(); }
@@ -57,6 +59,12 @@ const config::Key<std::uint64_t> max_bursts_key{
 const config::Key<Bytes> channel_request_key{
     "request", ChannelParameters{}.request,
     "size on the network of a read request or write acknowledgement"};
+
+void ChannelModel::note_keys_of_messages(config::Section& section, const char* with) const {
+  if (parameters_.request != ChannelParameters{}.request) {
+    config::note_without_effect(section, channel_request_key.key(), with);
+  }
+}
 
 const config::ChoiceKey<machine::Arbitration> arbitration_key{
     "arbitration", machine::arbitration_choices(), "first-come",

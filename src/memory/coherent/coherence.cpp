@@ -195,7 +195,7 @@ const Key<Fraction> used_of_line{"used_of_line", usual.used_of_line, "share of a
 
 // A piece is of whole lines.
 config::DerivedKey<Bytes> piece_key(Bytes line) {
-  return {"piece", "4 KiB, a line at least",
+  return {"piece", to_string(usual.piece) + ", a line at least",
           "that one message asks for at most, of a device with a channel",
           config::between(line, line * most_lines_of_piece)};
 }

@@ -9,6 +9,7 @@
 #include "dram/accesses.hpp"
 #include "dram/dram.hpp"
 #include "tessera/config/key.hpp"
+#include "tessera/config/without_effect.hpp"
 
 namespace tessera::memory {
 namespace {
@@ -38,6 +39,7 @@ class DramModel final : public MemoryModel {
   bool replies_by_access() const override { return false; }
   bool serves_at_node() const override { return !parameters_.spread; }
   bool goes_by_channels() const override { return false; }
+  void note_keys_of_messages(config::Section& section, const char* with) const override;
   std::optional<Bandwidth> peak_of(const machine::Machine& machine,
                                    std::uint32_t channel) const override {
     return parameters_.spec_of(machine, channel).peak();
@@ -99,6 +101,8 @@ class DramModel final : public MemoryModel {
   DramParameters parameters_;
 };
 
+constexpr Bytes usual_window(65536);
+
 // A piece is of whole bursts; the usual size is that of the largest.
 config::Key<Bytes> transfer_key(Bytes burst) {
   return {"transfer", std::max(Bytes(4096), burst),
@@ -106,11 +110,12 @@ config::Key<Bytes> transfer_key(Bytes burst) {
           config::between(burst, largest_dram_transfer)};
 }
 config::DerivedKey<Bytes> window_key(Bytes transfer) {
-  return {"window", "64 KiB, a transfer at least", "bytes that a tile has under way at most",
-          config::at_least(transfer)};
+  return {"window", to_string(usual_window) + ", a transfer at least",
+          "bytes that a tile has under way at most", config::at_least(transfer)};
 }
+constexpr Bytes usual_request(64);
 const config::Key<Bytes> dram_request_key{
-    "request", Bytes(64), "size on the network of a read request or write acknowledgement"};
+    "request", usual_request, "size on the network of a read request or write acknowledgement"};
 const config::Key<SimTime> latency_key{"latency", SimTime::zero(),
                                        "of a message between network and controller",
                                        config::at_least(SimTime::zero())};
@@ -125,6 +130,12 @@ const config::ChoiceKey<bool> spread_key{
 const config::OtherKey memories_key{
     "memories", "mapping", "none",
     "the device at nodes of kind memory, with keys of a device; none: as at others"};
+
+void DramModel::note_keys_of_messages(config::Section& section, const char* with) const {
+  if (parameters_.request != usual_request) {
+    config::note_without_effect(section, dram_request_key.key(), with);
+  }
+}
 
 std::vector<ParameterInfo> parameters_of_model() {
   constexpr Bytes least(1);
@@ -151,7 +162,7 @@ std::unique_ptr<MemoryModel> make_dram(config::Section& section) {
     parameters.transfer = burst;
   }
   parameters.window =
-      window_key(parameters.transfer).read(section, std::max(Bytes(65536), parameters.transfer));
+      window_key(parameters.transfer).read(section, std::max(usual_window, parameters.transfer));
   const std::uint64_t pieces = parameters.window.count() / parameters.transfer.count();
   if (const Bytes held = parameters.transfer * pieces; held != parameters.window) {
     section.tell(section.path() + ".window: a tile has whole transfers under way, " +

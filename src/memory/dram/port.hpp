@@ -6,8 +6,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
+#include "tessera/core/linked_pool.hpp"
 #include "tessera/core/time.hpp"
 #include "tessera/core/units.hpp"
 #include "tessera/core/wide.hpp"
@@ -53,7 +55,8 @@ class DramPort {
       join(number);
       return;
     }
-    const std::uint32_t place = keep(bursts);
+    const std::uint32_t place = pool_.keep(bursts);
+    pool_[place].next = none;
     (line.now.next == none ? line.now.next : pool_[line.last].next) = place;
     line.last = place;
   }
@@ -132,13 +135,13 @@ class DramPort {
   }
 
   std::size_t resident_bytes() const {
-    return pool_.capacity() * sizeof(WaitingBursts) + lines_.capacity() * sizeof(Line);
+    return pool_.resident_bytes() + lines_.capacity() * sizeof(Line);
   }
 
   void save(pdes::StateWriter& writer) const {
-    writer.put_all(pool_);
+    writer.put_all(pool_.items());
     writer.put_all(lines_);
-    writer.put(free_);
+    writer.put(pool_.free());
     writer.put(turn_);
     writer.put(last_turn_);
     writer.put(writes_);
@@ -148,9 +151,9 @@ class DramPort {
     writer.put(opens_);
   }
   void restore(pdes::StateReader& reader) {
-    pool_ = reader.get_all<WaitingBursts>();
+    auto kept = reader.get_all<WaitingBursts>();
     lines_ = reader.get_all<Line>();
-    free_ = reader.get<std::uint32_t>();
+    pool_ = {std::move(kept), reader.get<std::uint32_t>()};
     turn_ = reader.get<std::uint32_t>();
     last_turn_ = reader.get<std::uint32_t>();
     writes_ = reader.get<std::uint64_t>();
@@ -161,7 +164,7 @@ class DramPort {
   }
 
  private:
-  static constexpr std::uint32_t none = 0xFFFFFFFFU;
+  static constexpr std::uint32_t none = LinkedPool<WaitingBursts>::none;
 
   struct Line {
     WaitingBursts now{0, 0, 0, 0, none};  // whose turn is next; none left: the line is empty
@@ -190,22 +193,8 @@ class DramPort {
     }
   }
 
-  std::uint32_t keep(const WaitingBursts& bursts) {
-    std::uint32_t place = free_;
-    if (place == none) {
-      place = static_cast<std::uint32_t>(pool_.size());
-      pool_.emplace_back();
-    } else {
-      free_ = pool_[place].next;
-    }
-    pool_[place] = bursts;
-    pool_[place].next = none;
-    return place;
-  }
   WaitingBursts take(std::uint32_t place) {
-    const WaitingBursts bursts = pool_[place];
-    pool_[place].next = free_;
-    free_ = place;
+    const WaitingBursts bursts = pool_.take(place);
     if (bursts.next != none) {  // long lines are not in any cache
       __builtin_prefetch(&pool_[bursts.next]);
     }
@@ -256,10 +245,9 @@ class DramPort {
   SimTime free_at_;
   Cycles free_cycle_;  // the same
   Cycle opens_ = 0;
-  std::vector<WaitingBursts> pool_;  // their next: of the line; of a free place: the next free one
-  std::vector<Line> lines_;          // [requesters]
-  std::uint32_t free_ = none;
-  std::uint32_t turn_ = none;  // of lines with bursts
+  LinkedPool<WaitingBursts> pool_;  // of all lines
+  std::vector<Line> lines_;         // [requesters]
+  std::uint32_t turn_ = none;       // of lines with bursts
   std::uint32_t last_turn_ = none;
   std::uint64_t writes_ = 0;  // runs
   std::uint64_t mark_ = 0;

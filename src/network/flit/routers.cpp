@@ -123,9 +123,7 @@ void FlitRouters::schedule(pdes::Context& context, RouterView& router, std::uint
 
 void FlitRouters::take_request(pdes::Context& context, const SendRequest& request,
                                std::uint16_t tag) {
-  if (!settings_.loopback && deliver_to_self(context, request, tag)) {
-    carried_.take(request.bytes);
-    carried_.deliver(request.bytes);
+  if (!settings_.loopback && deliver_to_self(context, request, tag, carried_)) {
     return;
   }
   RouterView router = view(context.index());

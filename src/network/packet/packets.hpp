@@ -9,6 +9,7 @@
 #include "tessera/config/document.hpp"
 #include "tessera/core/units.hpp"
 #include "tessera/network/messages.hpp"
+#include "tessera/network/network.hpp"
 
 namespace tessera::network {
 
@@ -23,11 +24,14 @@ inline pdes::Port deliver_port(std::uint8_t flags) {
       static_cast<std::uint8_t>(flags & static_cast<std::uint8_t>(~last_packet_flag)));
 }
 
-// A message to the node itself takes no time. Whether it was one.
-inline bool deliver_to_self(pdes::Context& context, const SendRequest& request, std::uint16_t tag) {
+// A message to the node itself takes no time. Whether it was one, which is then counted.
+inline bool deliver_to_self(pdes::Context& context, const SendRequest& request, std::uint16_t tag,
+                            Carried& carried) {
   if (request.target != context.self()) {
     return false;
   }
+  carried.take(request.bytes);
+  carried.deliver(request.bytes);
   context.send_self(SimTime::zero(), request.deliver, Arrival{context.self(), 0, request.word},
                     tag);
   return true;

@@ -20,14 +20,14 @@ using workload::Sharding;
 bool PieceWriter::goes_in_pieces(const Operator& op) const {
   return strategy_.async_tensor && strategy_.sequence_parallel && tensor_parallel() &&
          (op.sharding == Sharding::column || op.sharding == Sharding::row) &&
-         op.is_matrix_product() && cutter_.explicit_cut(op) == nullptr;
+         op.is_matrix_product() && sharder_.explicit_sharding(op) == nullptr;
 }
 
 // Of fewer tokens; weights are read for each.
 workload::Operation PieceWriter::piece_of(const Operator& op,
                                           const workload::Operation& whole) const {
   const std::uint64_t pieces = strategy_.degrees.tensor;
-  const Bytes weights = std::min(cutter_.operands(op).weights, whole.bytes);
+  const Bytes weights = std::min(sharder_.operands(op).weights, whole.bytes);
   workload::Operation piece = whole;
   piece.product.rows = divided_up(whole.product.rows, pieces);
   piece.flops = Flops(divided_up(whole.flops.count(), pieces));
@@ -60,25 +60,25 @@ void PieceWriter::forward_in_pieces(const std::string& name, const Operator& op,
                                     const workload::Operation& operation) {
   const workload::Operation piece = piece_of(op, operation);
   if (op.sharding == Sharding::column) {
-    gather_beside(name, piece, cutter_.gathered_tokens(op.backward_all_reduce_elements));
+    gather_beside(name, piece, sharder_.gathered_tokens(op.backward_all_reduce_elements));
   } else {
-    scatter_beside(name, piece, cutter_.partial_sums(op.forward_all_reduce_elements));
+    scatter_beside(name, piece, sharder_.partial_sums(op.forward_all_reduce_elements));
   }
 }
 
 // Gradients of inputs; `gathers`: the input, for the gradient of weights behind them, comes beside
 // them too.
 void PieceWriter::backward_in_pieces(const std::string& name, const Operator& op, bool gathers) {
-  const workload::Operation piece = piece_of(op, cutter_.input_gradient(op));
+  const workload::Operation piece = piece_of(op, sharder_.input_gradient(op));
   if (op.sharding == Sharding::row) {
-    gather_beside(name, piece, cutter_.gathered_tokens(op.forward_all_reduce_elements));
+    gather_beside(name, piece, sharder_.gathered_tokens(op.forward_all_reduce_elements));
     return;
   }
   if (gathers) {
     collective(Action::start_collective, Kind::all_gather, Group::tensor,
-               cutter_.gathered_tokens(op.backward_all_reduce_elements), piece_slot);
+               sharder_.gathered_tokens(op.backward_all_reduce_elements), piece_slot);
   }
-  scatter_beside(name, piece, cutter_.partial_sums(op.backward_all_reduce_elements));
+  scatter_beside(name, piece, sharder_.partial_sums(op.backward_all_reduce_elements));
 }
 
 }  // namespace tessera::plan

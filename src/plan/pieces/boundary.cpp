@@ -19,7 +19,7 @@ void PieceWriter::transfer(Action action, Side side, Traffic traffic, std::uint6
   }
   const bool onward = (side == Side::behind) != shape().turns_back(chunk_);
   const Peer peer = onward ? Peer::next_stage : Peer::previous_stage;
-  const Bytes whole = cutter_.tensor_bytes(elements);
+  const Bytes whole = sharder_.tensor_bytes(elements);
   if (strategy_.has_adapters() && tensor_parallel()) {
     transfer_by_adapters(action, peer, traffic, elements);
     return;
@@ -28,7 +28,7 @@ void PieceWriter::transfer(Action action, Side side, Traffic traffic, std::uint6
                        !strategy_.sequence_parallel;
   move(action, peer, traffic, Group::each,
        scatter ? Bytes(divided_up(whole.count(), strategy_.degrees.tensor))
-               : cutter_.whole_bytes(elements));
+               : sharder_.whole_bytes(elements));
   if (scatter && action == Action::receive) {
     collective(Action::collective, Kind::all_gather, Group::tensor, whole);
   }
@@ -42,8 +42,8 @@ void PieceWriter::transfer_by_adapters(Action action, Peer peer, Traffic traffic
   adapters.among_leaders = true;
   const Group group = tables_.group_of(parts);
   const bool sums = strategy_.boundary == Boundary::reduced && traffic == Traffic::activation;
-  const Bytes whole = cutter_.tensor_bytes(elements);
-  const Bytes parted = sums ? cutter_.partial_sums(elements) : whole;
+  const Bytes whole = sharder_.tensor_bytes(elements);
+  const Bytes parted = sums ? sharder_.partial_sums(elements) : whole;
   if (sums && action == Action::send) {
     collective(Action::collective, Kind::reduce, group, parted);
   }
@@ -78,7 +78,7 @@ PieceWriter::EndOfLayer PieceWriter::end_of(std::size_t index) const {
   for (auto op = ends.operators.rbegin(); op != ends.operators.rend(); ++op) {
     const std::string name = "'" + ends.name + "/" + op->name + "'";
     if (op->forward_all_reduce_elements > 0) {
-      if (cutter_.explicit_cut(*op) != nullptr) {
+      if (sharder_.explicit_sharding(*op) != nullptr) {
         return {nullptr, "'sharding' cuts " + name};
       }
       return op->forward_all_reduce_elements == ends.boundary_elements

@@ -21,7 +21,7 @@ Bytes PieceWriter::offloaded(std::size_t index) const {
   const LayerRange layers = range();
   const Offload& offload = strategy_.offload;
   return workload_.training && offload.covers(index - layers.first, layers.end - layers.first)
-             ? offload.share_of(cutter_.bytes_of(layer(index)).stored)
+             ? offload.share_of(sharder_.bytes_of(layer(index)).stored)
              : Bytes();
 }
 

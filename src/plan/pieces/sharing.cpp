@@ -17,8 +17,8 @@ using workload::Operator;
 // Weights of one operator, those of experts over the replicas that hold the same ones.
 void PieceWriter::gather_operator(Action action, const Operator& op, std::uint8_t slot) {
   collective(action, Kind::all_gather,
-             cutter_.goes_with_experts(op) ? Group::expert_data : sharing_group(),
-             cutter_.sent_weights(op), slot);
+             sharder_.goes_with_experts(op) ? Group::expert_data : sharing_group(),
+             sharder_.sent_weights(op), slot);
 }
 
 // Copies between a framework's tensors and what is sent: so many bytes moved for each of these.
@@ -37,7 +37,7 @@ void PieceWriter::copy(const std::string& name, Bytes bytes, double copies) {
 std::uint32_t PieceWriter::lists_of(const workload::Layer& layer) const {
   std::uint32_t lists = 0;
   for (const Operator& op : layer.operators) {
-    lists += strategy_.keep_apart ? cutter_.kept_tensors(op) : 0;
+    lists += strategy_.keep_apart ? sharder_.kept_tensors(op) : 0;
   }
   return lists;
 }
@@ -54,8 +54,9 @@ void PieceWriter::gather_kept(const LayerBytes& all) {
     for (std::size_t index = layers.first; index < layers.end; ++index) {
       lists += lists_of(layer(index));
       for (const Operator& op : layer(index).operators) {
-        kept = kept - (is_gathered(op) && !cutter_.goes_with_experts(op) ? cutter_.sent_weights(op)
-                                                                         : Bytes(0));
+        kept =
+            kept - (is_gathered(op) && !sharder_.goes_with_experts(op) ? sharder_.sent_weights(op)
+                                                                       : Bytes(0));
       }
     }
   }
@@ -67,7 +68,7 @@ void PieceWriter::gather_kept(const LayerBytes& all) {
 // Whether its weights are gathered by themselves.
 bool PieceWriter::is_gathered(const Operator& op) const {
   return gathers_weights() && strategy_.gather == GatherUnit::operators &&
-         cutter_.is_shared_out(op) && cutter_.held_weights(op) > Bytes(0);
+         sharder_.is_shared_out(op) && sharder_.held_weights(op) > Bytes(0);
 }
 
 void PieceWriter::begin_uses(Phase phase, bool ahead) {
@@ -108,16 +109,16 @@ void PieceWriter::add_use(const Operator& op, bool gathers) {
 
 void PieceWriter::find_backward_uses(const std::vector<Operator>& operators) {
   for (const Operator& op : operators) {
-    if (cutter_.computes_again(op)) {
+    if (sharder_.computes_again(op)) {
       add_use(op, true);
     }
   }
   // Between the two uses of an operator lie those behind it, once each way.
   std::uint64_t behind = 0;
   for (auto op = operators.rbegin(); op != operators.rend(); ++op) {
-    add_use(*op, !cutter_.computes_again(*op) || behind > strategy_.reuse_distance);
-    const std::uint64_t passes = cutter_.computes_again(*op) ? 2 : 1;
-    behind += is_gathered(*op) ? passes * cutter_.held_parameters(*op) : 0;
+    add_use(*op, !sharder_.computes_again(*op) || behind > strategy_.reuse_distance);
+    const std::uint64_t passes = sharder_.computes_again(*op) ? 2 : 1;
+    behind += is_gathered(*op) ? passes * sharder_.held_parameters(*op) : 0;
   }
 }
 
@@ -148,7 +149,7 @@ void PieceWriter::use_weights(const Operator& op) {
   } else {
     gather_operator(Action::collective, op, 0);
   }
-  copy("copies of weights", cutter_.held_weights(op), strategy_.list_copies);
+  copy("copies of weights", sharder_.held_weights(op), strategy_.list_copies);
 }
 
 // Over the replicas, or the group that shares out and then, `final`, over all of these.
@@ -167,14 +168,14 @@ void PieceWriter::reduce_gradients(Action action, const LayerBytes& bytes, bool 
 // What is left of a layer's gradients without those of operators whose weights are gathered by
 // themselves.
 LayerBytes PieceWriter::gradients_together(std::size_t index) const {
-  LayerBytes rest = cutter_.bytes_of(layer(index));
+  LayerBytes rest = sharder_.bytes_of(layer(index));
   for (const Operator& op : layer(index).operators) {
     if (is_gathered(op)) {
-      Bytes& bytes = cutter_.goes_with_experts(op) ? rest.expert_gradients : rest.dense_gradients;
-      bytes = bytes - cutter_.operands(op).gradients;
+      Bytes& bytes = sharder_.goes_with_experts(op) ? rest.expert_gradients : rest.dense_gradients;
+      bytes = bytes - sharder_.operands(op).gradients;
       Bytes& sent =
-          cutter_.goes_with_experts(op) ? rest.sent_expert_gradients : rest.sent_gradients;
-      sent = sent - cutter_.sent_gradients(op);
+          sharder_.goes_with_experts(op) ? rest.sent_expert_gradients : rest.sent_gradients;
+      sent = sent - sharder_.sent_gradients(op);
     }
   }
   return rest;
@@ -202,10 +203,10 @@ void PieceWriter::reduce_gradients(std::size_t index, bool final) {
   for (const Operator& op : layer(index).operators) {
     if (is_gathered(op)) {
       LayerBytes own;
-      (cutter_.goes_with_experts(op) ? own.expert_gradients : own.dense_gradients) =
-          cutter_.operands(op).gradients;
-      (cutter_.goes_with_experts(op) ? own.sent_expert_gradients : own.sent_gradients) =
-          cutter_.sent_gradients(op);
+      (sharder_.goes_with_experts(op) ? own.expert_gradients : own.dense_gradients) =
+          sharder_.operands(op).gradients;
+      (sharder_.goes_with_experts(op) ? own.sent_expert_gradients : own.sent_gradients) =
+          sharder_.sent_gradients(op);
       copy("copies of gradients", reduced(own), strategy_.list_copies + strategy_.gradient_copies);
       reduce_gradients(action, own, final);
     }

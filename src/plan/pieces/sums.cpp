@@ -14,7 +14,7 @@ using workload::Sharding;
 // Keys and values of the whole sequence (Llama 3, arXiv:2407.21783, section 3.3.2).
 void PieceWriter::gather_context(const Operator& op) {
   if (op.context_elements > 0) {
-    collective(Action::collective, Kind::all_gather, Group::context, cutter_.gathered_context(op));
+    collective(Action::collective, Kind::all_gather, Group::context, sharder_.gathered_context(op));
   }
 }
 
@@ -23,7 +23,7 @@ void PieceWriter::gather_context(const Operator& op) {
 void PieceWriter::exchange_tokens(const Operator& op, Exchange way) {
   const bool to_experts = (op.experts == 0) == (way == Exchange::forward);
   collective(Action::collective, Kind::all_to_all, Group::expert,
-             cutter_.exchanged(op, to_experts));
+             sharder_.exchanged(op, to_experts));
 }
 
 // Partial sums of the members that share the depth (PALM, Table III; Shoeybi et al., section 3).
@@ -31,31 +31,32 @@ void PieceWriter::sum_forward(std::size_t index, const Operator& op) {
   if (leaves_sum(index, op)) {
     return;
   }
-  if (const Cut* cut = cutter_.explicit_cut(op)) {
-    const std::uint64_t share = std::uint64_t{cut->samples} * cut->rows * cut->columns;
-    collective(Action::collective, Kind::all_reduce, tables_.group_of({cut->depth, 1}),
-               Bytes(divided_up(cutter_.partial_sums(op.output_elements).count(), share)));
+  if (const OperatorSharding* sharding = sharder_.explicit_sharding(op)) {
+    const std::uint64_t share =
+        std::uint64_t{sharding->samples} * sharding->rows * sharding->columns;
+    collective(Action::collective, Kind::all_reduce, tables_.group_of({sharding->depth, 1}),
+               Bytes(divided_up(sharder_.partial_sums(op.output_elements).count(), share)));
     return;
   }
   const bool scattered = strategy_.sequence_parallel && op.sharding == Sharding::row;
   collective(Action::collective, scattered ? Kind::reduce_scatter : Kind::all_reduce, Group::tensor,
-             cutter_.partial_sums(op.forward_all_reduce_elements));
+             sharder_.partial_sums(op.forward_all_reduce_elements));
 }
 
 void PieceWriter::sum_backward(const Operator& op, Action action) {
-  if (const Cut* cut = cutter_.explicit_cut(op)) {
-    const std::uint64_t share = std::uint64_t{cut->samples} * cut->rows * cut->depth;
-    collective(action, Kind::all_reduce, tables_.group_of({cut->columns, cut->depth}),
-               Bytes(divided_up(cutter_.partial_sums(op.input_elements).count(), share)),
+  if (const OperatorSharding* sharding = sharder_.explicit_sharding(op)) {
+    const std::uint64_t share = std::uint64_t{sharding->samples} * sharding->rows * sharding->depth;
+    collective(action, Kind::all_reduce, tables_.group_of({sharding->columns, sharding->depth}),
+               Bytes(divided_up(sharder_.partial_sums(op.input_elements).count(), share)),
                tensor_slot);
     return;
   }
   const bool scattered = strategy_.sequence_parallel && op.sharding == Sharding::column;
   collective(action, scattered ? Kind::reduce_scatter : Kind::all_reduce, Group::tensor,
-             cutter_.partial_sums(op.backward_all_reduce_elements), tensor_slot);
+             sharder_.partial_sums(op.backward_all_reduce_elements), tensor_slot);
   if (op.context_elements > 0) {
     collective(Action::collective, Kind::reduce_scatter, Group::context,
-               cutter_.gathered_context(op));
+               sharder_.gathered_context(op));
   }
 }
 
@@ -64,9 +65,10 @@ void PieceWriter::sum_cut_weights() {
   for (const LayerRange& layers : stage_.chunks) {
     for (std::size_t index = layers.first; index < layers.end; ++index) {
       for (const Operator& op : layer(index).operators) {
-        if (const Cut* cut = cutter_.explicit_cut(op)) {
-          const std::uint64_t share = std::uint64_t{cut->columns} * cut->depth;
-          const GroupShape shape{cut->samples * cut->rows, cut->columns * cut->depth};
+        if (const OperatorSharding* sharding = sharder_.explicit_sharding(op)) {
+          const std::uint64_t share = std::uint64_t{sharding->columns} * sharding->depth;
+          const GroupShape shape{sharding->samples * sharding->rows,
+                                 sharding->columns * sharding->depth};
           collective(Action::collective, Kind::all_reduce, tables_.group_of(shape),
                      workload_.gradient_bytes_per_parameter * divided_up(op.parameters, share));
         }
@@ -80,7 +82,7 @@ void PieceWriter::sum_cut_weights() {
 // the optimizer state is shared out. So are those of all weights of two copies of the model.
 void PieceWriter::sum_tied_weights(const LayerBytes& all) {
   std::vector<std::uint32_t> stages = tables_.tied_stages;
-  Bytes gradients = cutter_.tied_gradients();
+  Bytes gradients = sharder_.tied_gradients();
   if (strategy_.mirrored) {
     stages = {number_, strategy_.degrees.pipeline - 1 - number_};
     gradients = all.updated_gradients;

@@ -169,7 +169,7 @@ void PieceWriter::wait_accesses(std::uint64_t mask) {
 // ZeRO 3: the layer's weights from all replicas.
 void PieceWriter::gather_weights(std::size_t index) {
   if (gathers_layers()) {
-    const LayerBytes bytes = cutter_.bytes_of(layer(index));
+    const LayerBytes bytes = sharder_.bytes_of(layer(index));
     collective(Action::start_collective, Kind::all_gather, sharing_group(), bytes.sent_weights,
                slot_of_weights(index));
     collective(Action::start_collective, Kind::all_gather, Group::expert_data,
@@ -250,7 +250,7 @@ void PieceWriter::write_forward() {
     await_forward(index);
     const std::size_t begin = begin_layer();
     for (const Operator& op : layer(index).operators) {
-      forward_operator(index, op, cutter_.forward(op));
+      forward_operator(index, op, sharder_.forward(op));
     }
     end_layer(begin);
     access(Action::write, "write activations", slot_of(stored_write_slot, index),
@@ -278,7 +278,7 @@ void PieceWriter::forward_operator(std::size_t index, const Operator& op,
   }
   if (strategy_.sequence_parallel && op.sharding == Sharding::column) {
     collective(Action::collective, Kind::all_gather, Group::tensor,
-               cutter_.gathered_tokens(op.backward_all_reduce_elements));
+               sharder_.gathered_tokens(op.backward_all_reduce_elements));
   }
   if (!is_nothing(operation)) {
     execute(name, operation);
@@ -372,8 +372,8 @@ void PieceWriter::backward_layer(std::size_t index, Gradients gradients) {
   const std::size_t begin = begin_layer();
   if (gradients != Gradients::weights) {
     for (const Operator& op : operators) {
-      if (cutter_.computes_again(op)) {
-        forward_operator(index, op, cutter_.forward_again(op));
+      if (sharder_.computes_again(op)) {
+        forward_operator(index, op, sharder_.forward_again(op));
       }
     }
   }
@@ -386,7 +386,7 @@ void PieceWriter::backward_layer(std::size_t index, Gradients gradients) {
 void PieceWriter::backward_operator(std::size_t index, const Operator& op, Gradients gradients) {
   const std::string name = layer(index).name + "/" + op.name;
   const bool inputs = gradients != Gradients::weights;
-  const workload::Operation weights = cutter_.weight_gradient(op);
+  const workload::Operation weights = sharder_.weight_gradient(op);
   const bool has_weights = weights.flops > Flops(0) && gradients != Gradients::inputs;
   const bool column = op.sharding == Sharding::column;
   const bool in_pieces = inputs && goes_in_pieces(op);
@@ -398,20 +398,20 @@ void PieceWriter::backward_operator(std::size_t index, const Operator& op, Gradi
       strategy_.overlap_tensor && tensor_parallel() && has_weights && inputs && !in_pieces;
   // The input was stored cut along the tokens (Korthikanti et al., section 4.2.2).
   const bool gathers = has_weights && strategy_.sequence_parallel && column && !in_pieces &&
-                       !cutter_.keeps_gathered_input(op);
-  const Bytes gathered = cutter_.gathered_tokens(op.backward_all_reduce_elements);
+                       !sharder_.keeps_gathered_input(op);
+  const Bytes gathered = sharder_.gathered_tokens(op.backward_all_reduce_elements);
   if (in_pieces) {
-    backward_in_pieces(name, op, has_weights && !cutter_.keeps_gathered_input(op));
+    backward_in_pieces(name, op, has_weights && !sharder_.keeps_gathered_input(op));
   } else if (inputs) {
     if (strategy_.sequence_parallel && op.sharding == Sharding::row) {
       collective(Action::collective, Kind::all_gather, Group::tensor,
-                 cutter_.gathered_tokens(op.forward_all_reduce_elements));
+                 sharder_.gathered_tokens(op.forward_all_reduce_elements));
     }
     gather_context(op);
     if (gathers && beside) {
       collective(Action::start_collective, Kind::all_gather, Group::tensor, gathered, piece_slot);
     }
-    execute(name, cutter_.input_gradient(op));
+    execute(name, sharder_.input_gradient(op));
     if (gathers && beside) {
       wait_collectives(slot_bit(piece_slot), "wait for stored inputs");
     }
@@ -432,7 +432,7 @@ void PieceWriter::write_update() {
   LayerBytes all;
   for (const LayerRange& layers : stage_.chunks) {
     for (std::size_t index = layers.first; index < layers.end; ++index) {
-      all += cutter_.bytes_of(layer(index));
+      all += sharder_.bytes_of(layer(index));
     }
   }
   collective(Action::collective, Kind::all_reduce, Group::tensor, all.whole_gradients);

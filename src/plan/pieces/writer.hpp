@@ -8,7 +8,7 @@
 
 #include "program_builder.hpp"
 #include "sram_allocation.hpp"
-#include "tessera/plan/cutter.hpp"
+#include "tessera/plan/sharder.hpp"
 
 namespace tessera::plan {
 
@@ -41,7 +41,7 @@ class PieceWriter {
         sram_(sram),
         estimates_(estimates),
         tables_(tables),
-        cutter_(workload, strategy) {}
+        sharder_(workload, strategy) {}
 
   // `final`: the last pass of the chunk that adds to the gradients.
   std::vector<Instruction> write(Phase phase, std::uint16_t chunk, bool final);
@@ -70,7 +70,7 @@ class PieceWriter {
   LayerRange range() const { return stage_.chunks[chunk_]; }
   bool streams_weights() const { return !stage_.memory.holds_weights; }
   LayerStreams streams(std::size_t index) const {
-    return streams_of(cutter_, strategy_, layer(index), stage_.memory, sram_);
+    return streams_of(sharder_, strategy_, layer(index), stage_.memory, sram_);
   }
   bool gathers_weights() const { return strategy_.zero == 3 && strategy_.sharing() > 1; }
   // Another one for each layer that is on its way.
@@ -177,7 +177,7 @@ class PieceWriter {
   Bytes sram_;  // of a tile
   const GroupEstimates& estimates_;
   Tables& tables_;
-  Cutter cutter_;
+  Sharder sharder_;
   std::uint16_t chunk_ = 0;
   Occasion occasion_ = Occasion::again;  // of collectives
   std::vector<Instruction> code_;

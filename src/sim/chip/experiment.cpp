@@ -21,18 +21,19 @@ using config::Section;
 // The numbers of those that it comes after.
 std::vector<std::uint32_t> read_after(Section& section, std::uint32_t number,
                                       const std::map<std::string, std::uint32_t>& numbers) {
-  if (!section.has("after")) {
+  const config::OtherKey& key = chip_keys().after;
+  if (!section.has(key.key())) {
     return number == 0 ? std::vector<std::uint32_t>{} : std::vector<std::uint32_t>{number - 1};
   }
   std::vector<std::uint32_t> after;
-  for (const std::string& name : section.get_list<std::string>("after")) {
+  for (const std::string& name : section.get_list<std::string>(key.key())) {
     const auto found = numbers.find(name);
     if (found == numbers.end()) {
       std::vector<std::string> names;
       for (const auto& [known, place] : numbers) {
         names.push_back(known);
       }
-      section.error("after", unknown_name("operator before it", name, names));
+      section.error(key.key(), unknown_name("operator before it", name, names));
     } else if (std::find(after.begin(), after.end(), found->second) == after.end()) {
       after.push_back(found->second);
     }
@@ -86,7 +87,7 @@ std::unique_ptr<executor::ChipWork> read_operators(Section& workload, ChipStart 
   bool is_complete = has_core && !sections.empty();
   for (Section& section : sections) {
     const auto number = static_cast<std::uint32_t>(work.operators.size());
-    const std::string kind = section.get_name("kind", npu::operators().names());
+    const std::string kind = chip_keys().kind.read(section);
     executor::ChipOperator op;
     op.name = chip_keys().name.read(section, kind + std::to_string(number));
     op.after = read_after(section, number, numbers);

@@ -7,6 +7,7 @@
 #include "tessera/config/data_type_key.hpp"
 #include "tessera/config/key.hpp"
 #include "tessera/executor/chip.hpp"
+#include "tessera/npu/tiled_operator.hpp"
 
 namespace tessera::sim {
 
@@ -17,6 +18,8 @@ struct ChipKeys {
                              "NPU cores: that begins or ends a core's share of an operator",
                              config::at_least(Bytes(1))};
   config::OtherKey operators{"operators", "list", "", "operators, each a mapping"};
+  config::NameKey kind{"operators.kind", [] { return npu::operators().names(); }, "",
+                       "each a mapping"};
   config::DerivedKey<std::string> name{"operators.name", "kind and place",
                                        "of an operator, unlike all others"};
   config::OtherKey after{"operators.after", "list of text", "the one before",

@@ -6,6 +6,7 @@
 
 #include "experiment/parts.hpp"
 #include "experiment/unused_parts.hpp"
+#include "jobs/npu_memories.hpp"
 #include "jobs/reader.hpp"
 #include "programs/job.hpp"
 #include "run/options.hpp"
@@ -195,6 +196,19 @@ void note_unused_sram_rates(const machine::Machine& machine, Section& machine_se
   }
 }
 
+// What memories send where no access leaves its node.
+void note_unsent_requests(const Experiment& experiment, Section& machine_section) {
+  const machine::Machine& machine = experiment.machine;
+  if (!experiment.memory || !experiment.network || machine.channels.empty() ||
+      !experiment.memory->serves_at_node() || experiment.network->carries_to_itself()) {
+    return;
+  }
+  if (each_has_own_channel(machine)) {
+    Section memory = machine_section.section("memory");
+    experiment.memory->note_keys_of_messages(memory, "a channel at every tile (dram.at: each)");
+  }
+}
+
 // Keys of compute models, or all parts of the machine that messages leave alone.
 void note_unused_models(const Experiment& experiment, Section& machine_section,
                         const compute::WorkTraits& work, Diagnostics& diagnostics) {
@@ -212,6 +226,7 @@ void note_unused_models(const Experiment& experiment, Section& machine_section,
   if (!work.only_sends) {
     note_remote_npus(experiment, machine_section);
     note_unused_sram_rates(experiment.machine, machine_section);
+    note_unsent_requests(experiment, machine_section);
   }
 }
 

@@ -6,13 +6,16 @@
 
 #include "jobs/sections.hpp"
 #include "tessera/compute/compute.hpp"
+#include "tessera/compute/keys.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/machine/parameters.hpp"
 #include "tessera/machine/topology/topology.hpp"
 #include "tessera/memory/coherent/coherence.hpp"
 #include "tessera/memory/dram/spec.hpp"
+#include "tessera/memory/keys.hpp"
 #include "tessera/memory/memory.hpp"
 #include "tessera/memory/remote.hpp"
+#include "tessera/network/keys.hpp"
 #include "tessera/network/network.hpp"
 #include "tessera/plan/strategy.hpp"
 #include "tessera/sim/experiment.hpp"
@@ -39,17 +42,14 @@ ParameterInfo title() {
   return key("name", "text", "a title");
 }
 
-SectionInfo models(std::string name, std::string help, std::string usual,
-                   const std::vector<PartInfo>& parts) {
-  SectionInfo section =
-      section_of_parts(std::move(name), std::move(help), "model", std::move(usual), parts);
+SectionInfo models(const ParameterInfo& selector, const std::vector<PartInfo>& parts) {
+  SectionInfo section = section_of_parts(selector, parts);
   section.keeps_others = true;
   return section;
 }
 
 SectionInfo compute() {
-  return models("compute", "how long operators take", "roofline",
-                compute::compute_models().infos());
+  return models(compute::model_key(), compute::compute_models().infos());
 }
 
 SectionInfo types() {
@@ -63,10 +63,10 @@ SectionInfo types() {
 SectionInfo machine_section() {
   SectionInfo machine = plain("machine", "what is simulated", machine::machine_parameters());
   SectionInfo topology =
-      section_of_parts("topology", "nodes and links", "kind", "", machine::topologies().infos());
+      section_of_parts(machine::topology_kind_key(), machine::topologies().infos());
   topology.is_required = true;
-  SectionInfo remote = section_of_parts("remote_memory", "memory of servers and pools", "kind", "",
-                                        memory::remote_memories().infos());
+  SectionInfo remote =
+      section_of_parts(memory::remote_kind_key(), memory::remote_memories().infos());
   machine.sections = {
       std::move(topology),
       plain("tile", "what each computing node can do", machine::tile_parameters()),
@@ -77,8 +77,8 @@ SectionInfo machine_section() {
       plain("framework", "what software takes of a device's memory",
             machine::framework_parameters()),
       plain("host", "memory of a device's host, and the link to it", machine::host_parameters()),
-      models("network", "how messages travel", "packet", network::networks().infos()),
-      models("memory", "how memory is accessed", "channel", memory::memories().infos()),
+      models(network::model_key(), network::networks().infos()),
+      models(memory::model_key(), memory::memories().infos()),
       compute(),
       std::move(remote),
       plain("coherence", "access to nodes of kind memory, by lines",

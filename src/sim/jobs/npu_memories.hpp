@@ -39,6 +39,7 @@ std::map<EntityId, Bytes> memory_capacities(const MemoryParts& parts);
 
 // Whether the memory of an NPU is its own: in a channel at it.
 bool has_own_channel(const machine::Machine& machine, EntityId npu);
+bool each_has_own_channel(const machine::Machine& machine);  // of all nodes that compute
 
 // What they can hold.
 workload::NpuMemories npu_memories(const MemoryParts& parts, const std::vector<EntityId>& npus);

@@ -13,6 +13,7 @@
 #include "tessera/onnx/passes/optimize.hpp"
 #include "tessera/sim/model_cache.hpp"
 #include "tessera/sim/onnx/layers.hpp"
+#include "tessera/workload/keys.hpp"
 
 namespace tessera::sim {
 namespace {
@@ -88,7 +89,7 @@ std::optional<workload::Workload> layers_of_file(Section& section,
 // `whole` is the section as it stands, where `models` keeps what has been read.
 std::optional<workload::Workload> read(Section& section, ModelCache* models,
                                        const config::Value& whole) {
-  const std::string name = section.get_or<std::string>("name", section.get<std::string>("kind"));
+  const std::string name = workload::read_title(section);
   const std::optional<DataType> format = data_type_from(model_keys().data_type.read(section));
   const std::uint64_t samples = model_keys().samples.read(section);
   const std::string batch = model_keys().batch.read(section);

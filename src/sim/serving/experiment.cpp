@@ -110,30 +110,31 @@ std::optional<CoreRange> read_cores(Section& tenant, const ServingWork& work) {
 
 // As many NPUs as the model takes; none after a complaint.
 void read_npus_of(Section& section, ServiceSettings& tenant, std::size_t npus) {
+  const std::string_view key = served_keys().npus.key();
   const std::uint32_t units = (tenant.model ? tenant.model->units() : 1) * tenant.replicas;
-  if (!section.has("npus") && units > npus) {
+  if (!section.has(key) && units > npus) {
     section.error(section.has("pipeline") ? "pipeline" : "tensor",
                   "the model takes " + std::to_string(units) + " NPUs; the machine has " +
                       std::to_string(npus) + " (npu_cores)");
     return;
   }
-  if (!section.has("npus")) {
+  if (!section.has(key)) {
     for (std::uint32_t unit = 0; unit < units; ++unit) {
       tenant.npus.push_back(unit);
     }
     return;
   }
   std::set<std::int64_t> seen;
-  for (const std::int64_t npu : section.get_list<std::int64_t>("npus")) {
+  for (const std::int64_t npu : section.get_list<std::int64_t>(key)) {
     if (npu < 0 || static_cast<std::size_t>(npu) >= npus || !seen.insert(npu).second) {
-      section.error("npus", "expected different NPUs from 0 to " + std::to_string(npus - 1));
+      section.error(key, "expected different NPUs from 0 to " + std::to_string(npus - 1));
       tenant.npus.clear();
       return;
     }
     tenant.npus.push_back(static_cast<std::uint32_t>(npu));
   }
   if (tenant.npus.size() != units) {
-    section.error("npus", "the model takes " + std::to_string(units) + " NPUs");
+    section.error(key, "the model takes " + std::to_string(units) + " NPUs");
     tenant.npus.clear();
   }
 }
@@ -347,6 +348,98 @@ void note_unused_seed(Section& workload, const ServingWork& work) {
   }
 }
 
+// The tenants of a workload as they are read.
+struct ReadTenants {
+  std::vector<Section> sections;
+  std::vector<std::uint32_t> longest;  // [sections] sequences
+  bool are_complete = true;            // else something has been complained about
+  serving::PolicySetup policy;
+};
+
+// Keys of all tenants.
+void read_common(Section& workload, const std::vector<EntityId>& nodes, ServingWork& work) {
+  work.message = serving_keys().message.read(workload);
+  read_npus(workload, nodes, work);
+  read_all_reduce(workload, work);
+  work.whole_steps = serving_keys().steps.read(workload);
+  if (work.whole_steps && !work.on_tiles) {
+    workload.error("steps", "NPU cores share operators, so that steps are walked");
+  }
+}
+
+// False after a complaint.
+bool find_tenants(Section& workload, ReadTenants& read) {
+  read.sections = workload.sections("tenants");
+  if (read.sections.empty() || read.sections.size() > most_listed) {
+    workload.raw("tenants");
+    workload.error("tenants",
+                   "expected a list of 1 to " + std::to_string(most_listed) + " tenants");
+    return false;
+  }
+  read.longest.resize(read.sections.size());
+  return true;
+}
+
+void check_names(const ServingWork& work, const ServiceSettings& served,
+                 const std::vector<ServiceSettings>& replicas, Section& section) {
+  for (const ServiceSettings& other : work.tenants) {
+    const bool is_same = other.name == served.name || std::any_of(replicas.begin(), replicas.end(),
+                                                                  [&](const ServiceSettings& one) {
+                                                                    return one.name == other.name;
+                                                                  });
+    if (is_same) {
+      section.error("name", "two tenants are called '" + other.name + "'");
+    }
+  }
+}
+
+// The tenant of a section, with all its replicas.
+void add_tenant(std::size_t place, const std::vector<const machine::Tile*>& tiles,
+                std::uint64_t seed, ReadTenants& read, ServingWork& work) {
+  Section& section = read.sections[place];
+  serving::Sharer sharer;
+  ServiceSettings served =
+      read_tenant(section, work, tiles, place, seed, read.longest[place], sharer.cores);
+  read.are_complete = read.are_complete && served.model && served.requests;
+  served.section = place;
+  std::vector<ServiceSettings> replicas = replicas_of(served, work.tenants.size());
+  check_names(work, served, replicas, section);
+  sharer.has_target =
+      served.targets.any() ||
+      std::any_of(served.classes.begin(), served.classes.end(),
+                  [](const executor::ServedClass& one) { return one.targets.any(); });
+  for (ServiceSettings& replica : replicas) {
+    sharer.npus = replica.npus;
+    read.policy.tenants.push_back(sharer);
+    work.tenants.push_back(std::move(replica));
+  }
+}
+
+void read_policy_of_all(Section& workload, ReadTenants& read, ServingWork& work) {
+  read.policy.npus = static_cast<std::uint32_t>(work.npus.size());
+  work.policy = read_policy(workload, work, read.policy);
+  // Operators of other models may be under way beside each other.
+  if (work.policy && read.sections.size() == 1 && work.tenants.front().of_language &&
+      !read.policy.tenants.front().cores) {
+    note_policy_of_one(workload);
+  }
+}
+
+void check_tenants(Section& workload, ReadTenants& read, const ServingWork& work) {
+  for (std::size_t place = 0; place < read.sections.size(); ++place) {
+    const ServiceSettings& served =
+        *std::find_if(work.tenants.begin(), work.tenants.end(),
+                      [place](const ServiceSettings& one) { return one.section == place; });
+    if (served.of_language) {
+      check_length(served, read.sections[place], read.longest[place]);
+      check_pieces(served, read.sections[place]);
+    }
+  }
+  if (work.whole_steps) {
+    check_whole_steps(work, workload, read.sections);
+  }
+}
+
 }  // namespace
 
 std::unique_ptr<executor::ServingWork> read_serving(Section& workload,
@@ -363,50 +456,16 @@ std::unique_ptr<executor::ServingWork> read_serving(Section& workload,
     return nullptr;
   }
   work.on_tiles = *on_tiles;
-  const std::vector<const machine::Tile*> tiles = kinds_of(machine, nodes);
   const auto seed = static_cast<std::uint64_t>(serving_keys().seed.read(workload));
-  work.message = serving_keys().message.read(workload);
-  read_npus(workload, nodes, work);
-  read_all_reduce(workload, work);
-  work.whole_steps = serving_keys().steps.read(workload);
-  if (work.whole_steps && !work.on_tiles) {
-    workload.error("steps", "NPU cores share operators, so that steps are walked");
-  }
-  std::vector<Section> sections = workload.sections("tenants");
-  if (sections.empty() || sections.size() > most_listed) {
-    workload.raw("tenants");
-    workload.error("tenants",
-                   "expected a list of 1 to " + std::to_string(most_listed) + " tenants");
+  read_common(workload, nodes, work);
+  ReadTenants read;
+  if (!find_tenants(workload, read)) {
     return nullptr;
   }
-  serving::PolicySetup policy;
-  policy.cores = work.cores();
-  std::vector<std::uint32_t> longest(sections.size());
-  bool is_complete = true;
-  for (std::size_t place = 0; place < sections.size(); ++place) {
-    serving::Sharer sharer;
-    ServiceSettings served =
-        read_tenant(sections[place], work, tiles, place, seed, longest[place], sharer.cores);
-    is_complete = is_complete && served.model && served.requests;
-    served.section = place;
-    std::vector<ServiceSettings> replicas = replicas_of(served, work.tenants.size());
-    for (const ServiceSettings& other : work.tenants) {
-      const bool is_same = other.name == served.name ||
-                           std::any_of(replicas.begin(), replicas.end(),
-                                       [&](const auto& one) { return one.name == other.name; });
-      if (is_same) {
-        sections[place].error("name", "two tenants are called '" + other.name + "'");
-      }
-    }
-    sharer.has_target =
-        served.targets.any() ||
-        std::any_of(served.classes.begin(), served.classes.end(),
-                    [](const executor::ServedClass& one) { return one.targets.any(); });
-    for (ServiceSettings& replica : replicas) {
-      sharer.npus = replica.npus;
-      policy.tenants.push_back(sharer);
-      work.tenants.push_back(std::move(replica));
-    }
+  read.policy.cores = work.cores();
+  const std::vector<const machine::Tile*> tiles = kinds_of(machine, nodes);
+  for (std::size_t place = 0; place < read.sections.size(); ++place) {
+    add_tenant(place, tiles, seed, read, work);
   }
   if (!check_number(workload, work)) {
     return nullptr;
@@ -415,33 +474,16 @@ std::unique_ptr<executor::ServingWork> read_serving(Section& workload,
   if (work.on_tiles) {
     drop_idle_npus(work);
   }
-  policy.npus = static_cast<std::uint32_t>(work.npus.size());
-  work.policy = read_policy(workload, work, policy);
-  // Operators of other models may be under way beside each other.
-  if (work.policy && sections.size() == 1 && work.tenants.front().of_language &&
-      !policy.tenants.front().cores) {
-    note_policy_of_one(workload);
-  }
+  read_policy_of_all(workload, read, work);
   if (std::all_of(work.tenants.begin(), work.tenants.end(),
                   [](const ServiceSettings& one) { return one.background; })) {
     workload.error("tenants", "all of them are in the background, so that none is waited for");
   }
-  if (!is_complete || !work.policy) {
+  if (!read.are_complete || !work.policy) {
     return nullptr;
   }
   note_unused_seed(workload, work);
-  for (std::size_t place = 0; place < sections.size(); ++place) {
-    const ServiceSettings& served =
-        *std::find_if(work.tenants.begin(), work.tenants.end(),
-                      [place](const ServiceSettings& one) { return one.section == place; });
-    if (served.of_language) {
-      check_length(served, sections[place], longest[place]);
-      check_pieces(served, sections[place]);
-    }
-  }
-  if (work.whole_steps) {
-    check_whole_steps(work, workload, sections);
-  }
+  check_tenants(workload, read, work);
   number_names(work);
   return made;
 }

@@ -194,6 +194,20 @@ struct ServedKeys {
                                       "wanted at most, from arrival to end",
                                       config::at_least(SimTime::from_ps(1))};
   config::Key<bool> background{"background", false, "asks as long as others are not served"};
+
+  // Of what the model is, and of all beside it, but for those of classes, tiers, adapters and
+  // stored weights.
+  std::vector<ParameterInfo> of_model() const {
+    return {language_model, language_kind, onnx, onnx_type, onnx_batch};
+  }
+  std::vector<ParameterInfo> beside_model() const {
+    return {name,       continuous, sequences, tokens,        chunk,          block,
+            cache,      cache_type, key_type,  value_type,    cache_group,    cache_scale,
+            state_type, host,       samples,   drafts,        acceptance,     draft,
+            tensor,     pipeline,   expert,    replicas,      router,         prefill,
+            handover,   npus,       cores,     first_token,   between_tokens, latency,
+            background, price,      least,     requests_each, start_up,       idle};
+  }
 };
 
 // Of a machine with so many computing nodes.

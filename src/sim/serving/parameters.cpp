@@ -35,16 +35,7 @@ std::vector<ParameterInfo> serving_parameters() {
 }
 
 std::vector<ParameterInfo> keys_beside_models() {
-  const ServedKeys& keys = served_keys();
-  std::vector<ParameterInfo> all{
-      keys.name,        keys.continuous,  keys.sequences,   keys.tokens,         keys.chunk,
-      keys.block,       keys.cache,       keys.cache_type,  keys.key_type,       keys.value_type,
-      keys.cache_group, keys.cache_scale, keys.state_type,  keys.host,           keys.samples,
-      keys.drafts,      keys.acceptance,  keys.draft,       keys.tensor,         keys.pipeline,
-      keys.expert,      keys.replicas,    keys.router,      keys.prefill,        keys.handover,
-      keys.npus,        keys.cores,       keys.first_token, keys.between_tokens, keys.latency,
-      keys.background,  keys.price,       keys.least,       keys.requests_each,  keys.start_up,
-      keys.idle};
+  std::vector<ParameterInfo> all = served_keys().beside_model();
   for (const auto& some : {class_parameters(), tier_parameters(), adapter_parameters()}) {
     all.insert(all.end(), some.begin(), some.end());
   }
@@ -61,10 +52,8 @@ std::vector<ParameterInfo> keys_beside_models() {
 }
 
 std::vector<ParameterInfo> served_tenant_parameters() {
-  const ServedKeys& keys = served_keys();
-  std::vector<ParameterInfo> all{keys.language_model, keys.language_kind,
-                                 keys.onnx,           keys.onnx_type,
-                                 keys.onnx_batch,     serving::arrivals_parameter()};
+  std::vector<ParameterInfo> all = served_keys().of_model();
+  all.push_back(serving::arrivals_parameter());
   for (ParameterInfo& one : keys_beside_models()) {
     all.push_back(std::move(one));
   }

@@ -29,12 +29,6 @@ SectionInfo section(std::string name, std::string help, std::vector<ParameterInf
   return made;
 }
 
-SectionInfo of_parts(const ParameterInfo& selector, const std::vector<PartInfo>& parts) {
-  const std::size_t dot = selector.name.find('.');
-  return section_of_parts(selector.name.substr(0, dot), selector.help,
-                          selector.name.substr(dot + 1), selector.default_value, parts);
-}
-
 SectionInfo language_model() {
   const ParameterInfo whole = served_keys().language_model;
   SectionInfo model = section(whole.name, whole.help, workload::transformer_parameters());
@@ -63,7 +57,7 @@ SectionInfo tenants_section() {
   tenant.shape = SectionInfo::Shape::list;
   tenant.is_required = true;
   tenant.sections = {language_model(), onnx_model(),
-                     of_parts(serving::arrivals_parameter(), serving::arrivals().infos())};
+                     section_of_parts(serving::arrivals_parameter(), serving::arrivals().infos())};
   tenant.sections.back().is_required = true;
   return tenant;
 }
@@ -74,7 +68,8 @@ SectionInfo describe_serving(const PartInfo& kind) {
   const ServingKeys& keys = serving_keys();
   SectionInfo serving = choice_of(kind);
   serving.parameters = {keys.seed, any_npu_cores(), keys.message, keys.all_reduce, keys.steps};
-  serving.sections = {of_parts(keys.policy, serving::policies().infos()), tenants_section()};
+  serving.sections = {section_of_parts(keys.policy, serving::policies().infos()),
+                      tenants_section()};
   return serving;
 }
 

@@ -5,6 +5,7 @@
 #include "tessera/config/key.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/machine/partition/partition.hpp"
+#include "tessera/network/keys.hpp"
 #include "tessera/sim/experiment.hpp"
 #include "tessera/sim/traffic/traffic.hpp"
 #include "traffic/load.hpp"
@@ -99,8 +100,7 @@ TrafficExperiment read_traffic(const std::string& path, const std::vector<std::s
   TrafficExperiment experiment;
   experiment.machine = std::move(*machine);
   Section network_section = machine_section.section("network");
-  experiment.network_name =
-      network_section.get_name("model", network::networks().names(), "packet");
+  experiment.network_name = network::model_key().read(network_section);
   experiment.network = network::read_network(network_section, experiment.machine);
   diagnostics.throw_if_any();
   for (const char* other : {"memory", "remote_memory", "coherence", "compute"}) {

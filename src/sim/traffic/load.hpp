@@ -18,8 +18,9 @@ struct TrafficKeys {
                           "bernoulli", "when messages are sent"};
   config::Key<std::uint64_t> message{"message", TrafficLoad{}.message_flits, "flits of a message",
                                      config::between<std::uint64_t>(1, 1'000'000)};
-  config::DerivedKey<Bytes> flit_size{"flit_size", "the network's, else 32 B", "bytes of a flit",
-                                      config::at_least(Bytes(1))};
+  config::DerivedKey<Bytes> flit_size{"flit_size",
+                                      "the network's, else " + to_string(network::usual_flit),
+                                      "bytes of a flit", config::at_least(Bytes(1))};
   config::DerivedKey<SimTime> cycle{"cycle", "a flit on the fastest link",
                                     "what rates and latencies count in",
                                     config::at_least(SimTime::from_ps(1))};

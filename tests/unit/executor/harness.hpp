@@ -88,14 +88,15 @@ Outcome execute_by(const machine::Machine& machine, std::span<const workload::Op
   const machine::Topology& topology = *machine.topology;
   const machine::Partition partition = machine::partitioners().at("stripes")(topology, ranks, {});
   comm::run_ranks_as_threads(ranks, [&](comm::Communicator& communicator) {
-    const auto& members = partition.members[static_cast<std::size_t>(communicator.rank())];
+    const std::vector<EntityId> members =
+        partition.members[static_cast<std::size_t>(communicator.rank())].listed();
     const auto reach = network_model->reach(machine);
     RegionDelays delays = machine::region_delays(topology, partition, communicator.rank());
     if (reach) {
       delays.connect_all(static_cast<std::size_t>(communicator.rank()), reach);
     }
     const SimTime lookahead = topology.smallest_latency();
-    pdes::Engine engine(communicator, {partition.owner, members, std::move(delays)},
+    pdes::Engine engine(communicator, {partition.owner.listed(), members, std::move(delays)},
                         reach ? std::min(*reach, lookahead) : lookahead);
     Noted noted;
     const auto network = network_model->build({machine, members, 0});

@@ -179,14 +179,15 @@ inline Outcome run(const Described& described, const std::vector<Access>& access
   const machine::Topology& topology = *described.machine.topology;
   const machine::Partition partition = machine::partitioners().at("stripes")(topology, ranks, {});
   comm::run_ranks_as_threads(ranks, [&](comm::Communicator& communicator) {
-    const auto& members = partition.members[static_cast<std::size_t>(communicator.rank())];
+    const std::vector<EntityId> members =
+        partition.members[static_cast<std::size_t>(communicator.rank())].listed();
     const auto reach = described.network->reach(described.machine);
     RegionDelays delays = machine::region_delays(topology, partition, communicator.rank());
     if (reach) {
       delays.connect_all(static_cast<std::size_t>(communicator.rank()), reach);
     }
     const SimTime lookahead = topology.smallest_latency();
-    pdes::Engine engine(communicator, {partition.owner, members, std::move(delays)},
+    pdes::Engine engine(communicator, {partition.owner.listed(), members, std::move(delays)},
                         reach ? std::min(*reach, lookahead) : lookahead);
     Driver driver(accesses, described.coherence ? Driver::coherent_slot : Driver::memory_slot,
                   members);

@@ -174,10 +174,11 @@ inline Traffic carry(const Described& described, const std::vector<Send>& sends,
       std::min(topology.smallest_latency(),
                described.network->reach(described.machine).value_or(SimTime::never()));
   comm::run_ranks_as_threads(settings.ranks, [&](comm::Communicator& communicator) {
-    const auto& members = partition.members[static_cast<std::size_t>(communicator.rank())];
+    const std::vector<EntityId> members =
+        partition.members[static_cast<std::size_t>(communicator.rank())].listed();
     pdes::Engine engine(
         communicator,
-        {partition.owner, members, delays_of(described, partition, communicator.rank())},
+        {partition.owner.listed(), members, delays_of(described, partition, communicator.rank())},
         lookahead);
     Driver driver(sends, members);
     const std::unique_ptr<Network> network = described.network->build(

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "planning.hpp"
-#include "tessera/plan/cutter.hpp"
+#include "tessera/plan/sharder.hpp"
 
 namespace tessera::plan::narrow_types_test {
 namespace {
@@ -36,8 +36,8 @@ const workload::Operator& product_of(const Planned& work) {
 }
 
 Bytes cast_for(const Planned& work) {
-  const Cutter cutter(work.workload, work.plan.strategy);
-  return cutter.forward(product_of(work)).added;
+  const Sharder sharder(work.workload, work.plan.strategy);
+  return sharder.forward(product_of(work)).added;
 }
 
 // Read wide, and written twice with a scale for each block.
@@ -86,9 +86,9 @@ TEST(NarrowTypes, UpdatesMoveWhatIsKept) {
   const auto moved = [](const std::string& keys) {
     const Planned work = planned("", machine_text(), workload_text() + keys);
     LayerBytes all;
-    const Cutter cutter(work.workload, work.plan.strategy);
+    const Sharder sharder(work.workload, work.plan.strategy);
     for (const workload::Layer& layer : work.workload.layers) {
-      all += cutter.bytes_of(layer);
+      all += sharder.bytes_of(layer);
     }
     return update_of(work.workload, all.optimizer, all.updated_weights, all.updated_gradients)
                .operation.bytes.count() /

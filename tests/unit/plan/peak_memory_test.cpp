@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "planning.hpp"
-#include "tessera/plan/cutter.hpp"
+#include "tessera/plan/sharder.hpp"
 
 namespace tessera::plan::peak_memory_test {
 namespace {
@@ -118,8 +118,8 @@ TEST(PeakMemory, AddsUpOfItsParts) {
 TEST(PeakMemory, FullRecomputationHoldsOneLayerAgain) {
   const Planned none = planned("pipeline: 2\n");
   const Planned full = planned("pipeline: 2\nrecompute: full\n");
-  const Cutter cutter(none.workload, none.plan.strategy);
-  const Bytes layer = cutter.bytes_of(none.workload.layers[2]).stored;
+  const Sharder sharder(none.workload, none.plan.strategy);
+  const Bytes layer = sharder.bytes_of(none.workload.layers[2]).stored;
   EXPECT_EQ(walked(full, 0).use[MemoryPart::recomputed], layer);
   EXPECT_EQ(walked(none, 0).use[MemoryPart::recomputed], Bytes(0));
 }

@@ -12,7 +12,7 @@
 
 #include "planning.hpp"
 #include "program_builder.hpp"
-#include "tessera/plan/cutter.hpp"
+#include "tessera/plan/sharder.hpp"
 
 namespace tessera::plan::program_test {
 namespace {
@@ -431,11 +431,11 @@ TEST(Plan, GradientsOfATiedHeadAreAddedUp) {
   const auto added = [](const char* tied) {
     const Planned work =
         planned("", machine_text(), testing::workload_text() + "tie_embeddings: " + tied + "\n");
-    const Cutter cutter(work.workload, work.plan.strategy);
+    const Sharder sharder(work.workload, work.plan.strategy);
     const auto& operators = work.workload.layers.back().operators;
     const auto head = std::find_if(operators.begin(), operators.end(),
                                    [](const auto& op) { return op.is_matrix_product(); });
-    return cutter.weight_gradient(*head).added;
+    return sharder.weight_gradient(*head).added;
   };
   EXPECT_GE(added("false"), Bytes(100 * 64 * (2 + 2 * 2)));
   EXPECT_EQ(added("true"), added("false"));

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "planning.hpp"
-#include "tessera/plan/cutter.hpp"
+#include "tessera/plan/sharder.hpp"
 
 namespace tessera::plan::sharing_test {
 namespace {
@@ -170,9 +170,9 @@ TEST(Sharing, GradientsThatNobodySumsUpAreNotCopied) {
   const auto moved = [&](const std::string& degrees) {
     const Planned work = planned("pipeline: 8\nzero: 3\ngradient_copies: 4\n" + degrees,
                                  machine_text(), testing::workload_text() + experts);
-    const Cutter cutter(work.workload, work.plan.strategy);
+    const Sharder sharder(work.workload, work.plan.strategy);
     const std::size_t layer = work.plan.stages[some_stage].chunks[0].first;
-    const LayerBytes bytes = cutter.bytes_of(work.workload.layers[layer]);
+    const LayerBytes bytes = sharder.bytes_of(work.workload.layers[layer]);
     EXPECT_GT(bytes.expert_gradients, Bytes(0));
     return std::pair(moved_by(work, Phase::backward, copies), bytes);
   };
@@ -185,19 +185,19 @@ TEST(Sharing, GradientsThatNobodySumsUpAreNotCopied) {
 // Of a layer norm each of the two tensors, and of a bias what the tile has of it, is large or not.
 TEST(Sharing, IsLargeTensorByTensor) {
   const Planned norms = planned("data: 4\nzero: 3\ngather: operator\nkeep_below: 100\n");
-  const Cutter cutter(norms.workload, norms.plan.strategy);
+  const Sharder sharder(norms.workload, norms.plan.strategy);
   std::size_t seen = 0;
   for (const workload::Operator& op : norms.workload.layers[1].operators) {
     if (op.kernel == workload::Kernel::norm) {
-      EXPECT_EQ(cutter.kept_tensors(op), 2U);
-      EXPECT_FALSE(cutter.is_shared_out(op));
+      EXPECT_EQ(sharder.kept_tensors(op), 2U);
+      EXPECT_FALSE(sharder.is_shared_out(op));
       ++seen;
     }
   }
   EXPECT_EQ(seen, 2U);
   const Planned biased = planned("tensor: 4\ndata: 4\nzero: 3\ngather: operator\nkeep_below: 100\n",
                                  machine_text(), testing::workload_text() + "biases: true\n");
-  const Cutter of_shards(biased.workload, biased.plan.strategy);
+  const Sharder of_shards(biased.workload, biased.plan.strategy);
   std::size_t cut = 0;
   for (const workload::Operator& op : biased.workload.layers[1].operators) {
     if (op.sharding == workload::Sharding::column && op.is_matrix_product()) {

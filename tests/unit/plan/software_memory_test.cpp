@@ -7,7 +7,7 @@
 #include <string>
 
 #include "planning.hpp"
-#include "tessera/plan/cutter.hpp"
+#include "tessera/plan/sharder.hpp"
 
 namespace tessera::plan::software_memory_test {
 namespace {
@@ -210,11 +210,11 @@ TEST(SoftwareMemory, LayersThatStopEarlyWorkWithAsMuchForward) {
   const LayerMemory of_early = of_layer(early, 1);
   EXPECT_EQ(of_early.working_forward, of_whole.working_forward);
   EXPECT_EQ(of_early.recomputed, of_whole.recomputed);
-  const Cutter cutter(early.workload, early.plan.strategy);
+  const Sharder sharder(early.workload, early.plan.strategy);
   std::size_t left_out = 0;
   for (const workload::Operator& op : early.workload.layers[1].operators) {
-    left_out += cutter.computes_again(op) ? 0 : 1;
-    const Operands all = cutter.operands(op);
+    left_out += sharder.computes_again(op) ? 0 : 1;
+    const Operands all = sharder.operands(op);
     EXPECT_GE(of_early.working_forward, all.inputs + all.outputs) << op.name;
   }
   EXPECT_GT(left_out, 0U);

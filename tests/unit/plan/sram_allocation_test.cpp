@@ -36,11 +36,11 @@ LayerStreams streams(SramAllocation allocation, bool weights, bool activations,
   work.gradient_bytes_per_parameter = Bytes(2);
   Strategy strategy;
   strategy.sram = allocation;
-  const Cutter cutter(work, strategy);
+  const Sharder sharder(work, strategy);
   StageMemory memory;
   memory.holds_weights = weights;
   memory.holds_activations = activations;
-  return streams_of(cutter, strategy, work.layers[0], memory, Bytes(sram));
+  return streams_of(sharder, strategy, work.layers[0], memory, Bytes(sram));
 }
 
 TEST(SramAllocation, WhatIsHeldDoesNotMove) {

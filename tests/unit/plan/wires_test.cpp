@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "planning.hpp"
-#include "tessera/plan/cutter.hpp"
+#include "tessera/plan/sharder.hpp"
 
 namespace tessera::plan::wires_test {
 namespace {

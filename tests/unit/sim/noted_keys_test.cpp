@@ -160,6 +160,23 @@ TEST(NotedKeys, QueuesOfBanksWithoutSuch) {
               Each(Not(HasSubstr("bank_queue has no effect"))));
 }
 
+TEST(NotedKeys, RequestsThatNoChannelIsSent) {
+  const std::string key = "machine.memory.request=1 MB";
+  const std::string with = "a channel at every tile (dram.at: each)";
+  const Files plan = training(gemm, "data: 4, zero: 3");
+  const auto streaming = [](const std::string& setting) {
+    return Settings{"machine.tile.operands=sram", "machine.tile.sram=100 kB", "machine." + setting};
+  };
+  for (const std::string model : {"packet", "analytical", "flow", "crossbar", "flit"}) {
+    expect_unused(plan, key, with, streaming("network={model: " + model + "}"));
+  }
+  expect_unused(plan, key, with, streaming("memory={model: dram}"));
+  expect_used(plan, key, streaming("network={model: flit, loopback: true}"));
+  expect_used(plan, key, streaming("memory={model: dram, spread: all}"));
+  expect_used(plan, key,
+              streaming("dram={at: nodes, nodes: [0], bandwidth: 1000 GB/s, latency: 1 ns}"));
+}
+
 TEST(NotedKeys, RemoteMemoryThatNothingAccesses) {
   const std::string key = "machine.remote_memory={kind: per-npu, bandwidth: 1 GB/s, latency: 1 us}";
   const std::string with = "work that accesses no remote memory";

@@ -7,7 +7,7 @@
 
 #include "../onnx/model.hpp"
 #include "tessera/config/document.hpp"
-#include "tessera/plan/cutter.hpp"
+#include "tessera/plan/sharder.hpp"
 #include "tessera/sim/onnx/layers.hpp"
 
 namespace tessera::sim::onnx_quantized_test {
@@ -103,12 +103,12 @@ TEST(QuantisedLayers, ReadWeightsAtTheirOwnSize) {
   EXPECT_EQ(up.weight_bytes,
             (workload::WeightBytes{Bytes(16 * 64 + 64 * 2 + 1), Bytes(1), Bytes(2 + 1)}));
   const plan::Strategy strategy = strategy_of(2);
-  const plan::Cutter cutter(workload, strategy);
-  EXPECT_EQ(cutter.held_weights(up), Bytes(16 * 32 + 32 * 2 + 1));
-  const workload::Operation operation = cutter.forward(up);
+  const plan::Sharder sharder(workload, strategy);
+  EXPECT_EQ(sharder.held_weights(up), Bytes(16 * 32 + 32 * 2 + 1));
+  const workload::Operation operation = sharder.forward(up);
   EXPECT_EQ(operation.data_type, DataType::int8);
   EXPECT_EQ(operation.product, (workload::MatrixProduct{8, 32, 16, 1}));
-  const Bytes read = cutter.held_weights(up) + Bytes(2);  // half of what is shared, rounded up
+  const Bytes read = sharder.held_weights(up) + Bytes(2);  // half of what is shared, rounded up
   EXPECT_EQ(operation.stored_weights, read);
   EXPECT_EQ(operation.bytes, read + Bytes(8 * 16 + 8 * 32));
   EXPECT_EQ(operation.added, Bytes());  // nothing is cast
@@ -148,9 +148,10 @@ TEST(WeightsOfFewBits, AreMultipliedInTheTypeOfActivations) {
     EXPECT_EQ(op.weight_bytes->parameters, Bytes(32 * 64 * bits / 8 + 2 * 64 * 2));
     EXPECT_EQ(op.input_elements, 8U * 32);
     const plan::Strategy strategy = strategy_of(1);
-    const plan::Cutter cutter(workload, strategy);
-    EXPECT_EQ(cutter.forward(op).data_type, DataType::fp16);
-    EXPECT_EQ(cutter.forward(op).bytes, op.weight_bytes->parameters + Bytes(2 * (8 * 32 + 8 * 64)));
+    const plan::Sharder sharder(workload, strategy);
+    EXPECT_EQ(sharder.forward(op).data_type, DataType::fp16);
+    EXPECT_EQ(sharder.forward(op).bytes,
+              op.weight_bytes->parameters + Bytes(2 * (8 * 32 + 8 * 64)));
   }
 }
 
@@ -280,8 +281,8 @@ TEST(TablesOfPositions, AreReadByTheRow) {
     EXPECT_EQ(workload.parameters(), 2U * static_cast<std::uint64_t>(rows) * 8);
     const Operator& op = operator_of(workload, "attention/attention");
     const plan::Strategy strategy = strategy_of(1);
-    const plan::Cutter cutter(workload, strategy);
-    return cutter.forward(op).bytes;
+    const plan::Sharder sharder(workload, strategy);
+    return sharder.forward(op).bytes;
   };
   const Bytes few = read_with(1024);
   EXPECT_EQ(read_with(131'072), few);

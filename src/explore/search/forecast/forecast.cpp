@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "tessera/core/error.hpp"
-#include "tessera/plan/cutter.hpp"
+#include "tessera/plan/sharder.hpp"
 
 namespace tessera::explore {
 namespace {
@@ -75,7 +75,7 @@ void Forecaster::turn_to(const Candidate& candidate) {
     layer_memory_ = {};
     plan::Strategy shares_nothing = strategy_;
     shares_nothing.zero = 0;
-    tied_gradients_ = ties_ ? plan::Cutter(workload_, shares_nothing).tied_gradients() : Bytes();
+    tied_gradients_ = ties_ ? plan::Sharder(workload_, shares_nothing).tied_gradients() : Bytes();
   }
   for (auto& [name, layout] : layouts_) {
     if (other_cut) {

@@ -211,6 +211,7 @@ class Forecaster {
                    Forecast& forecast);
   PassCost cost_of_part(const CostSums& costs, const SharingSums& sharing, std::size_t first,
                         std::size_t end, PassKind pass, bool shares_gradients) const;
+  class StageSums;  // forecast/schedule.cpp
   StageTimes times_of(PerLayout& layout, const std::vector<std::size_t>& cuts, std::uint32_t stage,
                       const plan::StageMemory& memory);
   static Span pass_time(const PassCost& cost, double access);

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "search/forecast/forecast.hpp"
-#include "tessera/plan/cutter.hpp"
+#include "tessera/plan/sharder.hpp"
 
 namespace tessera::explore {
 namespace {

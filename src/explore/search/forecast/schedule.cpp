@@ -3,7 +3,7 @@
 
 #include "search/forecast/forecast.hpp"
 #include "search/running_sums.hpp"
-#include "tessera/plan/cutter.hpp"
+#include "tessera/plan/sharder.hpp"
 
 namespace tessera::explore {
 namespace {
@@ -98,116 +98,185 @@ Forecaster::PassCost Forecaster::cost_of_part(const CostSums& costs, const Shari
   return of;
 }
 
-Forecaster::StageTimes Forecaster::times_of(PerLayout& layout, const std::vector<std::size_t>& cuts,
-                                            std::uint32_t stage, const plan::StageMemory& memory) {
-  Ways& ways = *layout.ways;
-  const CostSums& costs = costs_of(layout, {memory.holds_weights, memory.holds_activations});
-  const SharingSums& sharing = sharing_of(layout);
-  const bool replicas = strategy_.degrees.data > 1;
-  const double access = ways.access()[stage];
-  const bool shares_gradients = streams_shares(memory);
+// Adds up what the chunks of one stage take.
+class Forecaster::StageSums {
+ public:
+  // All is kept by reference.
+  StageSums(const Forecaster& of, const CostSums& costs, const SharingSums& sharing, double access,
+            bool shares_gradients)
+      : of_(of),
+        strategy_(of.strategy_),
+        costs_(costs),
+        sharing_(sharing),
+        access_(access),
+        shares_gradients_(shares_gradients) {}
+
+  // Of layers from `first` on, before `end`.
+  void add(std::uint32_t chunk, std::size_t first, std::size_t end) {
+    chunk_ = chunk;
+    first_ = first;
+    end_ = end;
+    accessed_ = 0;
+    state += between(sharing_.state, first, end);
+    const PassCost ahead = counted(forward);
+    add_forward(ahead);
+    if (of_.workload_.training) {
+      add_backward(ahead);
+    }
+    times.accessed += accessed_ * strategy_.micro_batches;
+  }
+
   StageTimes times;
+  LayerState state;
   std::vector<CountedPass> forward_passes;
   std::vector<CountedPass> backward_passes;
-  LayerState all;
-  for (std::uint32_t chunk = 0; chunk < strategy_.chunks; ++chunk) {
-    const std::uint32_t part = shape().part_of(stage, chunk);
-    const std::size_t first = cuts[part];
-    const std::size_t end = cuts[part + 1];
-    all += between(sharing.state, first, end);
-    const auto cost = [&](PassKind pass) {
-      return cost_of_part(costs, sharing, first, end, pass, shares_gradients);
-    };
-    double accessed = 0;  // by a micro-batch
-    const auto count = [&](const PassCost& of) {
-      accessed += of.accessed;
-      times.computed += of.compute.likely * strategy_.micro_batches;
-      times.events += of.events;
-    };
-    const PassCost ahead = cost(forward);
-    count(ahead);
-    const double accessed_ahead = accessed;
-    const Span time = pass_time(ahead, access);
+
+ private:
+  // Of a backward pass; where weights are apart, of its first half.
+  struct Backward {
+    Span time;
+    Span waited;
+  };
+
+  PassCost cost(PassKind pass) const {
+    return of_.cost_of_part(costs_, sharing_, first_, end_, pass, shares_gradients_);
+  }
+  PassCost counted(PassKind pass) {
+    const PassCost of = cost(pass);
+    accessed_ += of.accessed;
+    times.computed += of.compute.likely * strategy_.micro_batches;
+    times.events += of.events;
+    return of;
+  }
+  bool has_replicas() const { return strategy_.degrees.data > 1; }
+
+  void add_forward(const PassCost& ahead) {
+    const Span time = pass_time(ahead, access_);
     times.all_forward += time;
     if (strategy_.v_shaped) {
-      times.passes.at(plan::Phase::forward, chunk) = time.likely;
+      times.passes.at(plan::Phase::forward, chunk_) = time.likely;
     }
-    if (chunk == 0) {
+    if (chunk_ == 0) {
       times.first_forward = waited_for(ahead);
       times.early = time.least - times.first_forward.least;
     }
-    if (!workload_.training) {
-      times.accessed += accessed * strategy_.micro_batches;
-      continue;
-    }
-    const PassCost back = cost(apart() ? inputs : backward);
-    count(back);
-    Span back_time = pass_time(back, access);
-    Span back_waited = waited_for(back);
+  }
+
+  void add_backward(const PassCost& ahead) {
+    const double accessed_ahead = accessed_;
+    const PassCost back = counted(of_.apart() ? inputs : backward);
+    Backward times_back{pass_time(back, access_), waited_for(back)};
     PassCost last = back;
-    if (apart()) {
-      last = cost(weights);
-      count(last);
-      Span weights_time = pass_time(last, access);
-      const double carried = replicas ? carried_over(PassCost(ahead) += back, last) : 0;
-      weights_time.likely -= carried;
-      times.last.likely += carried;
-      if (strategy_.v_shaped) {
-        times.passes.at(plan::Phase::input_gradient, chunk) = back_time.likely;
-        times.passes.at(plan::Phase::weight_gradient, chunk) = weights_time.likely;
-      }
-      if (is_mixed()) {  // whichever is shorter
-        const PassCost whole = cost(backward);
-        times.passes.at(plan::Phase::backward, chunk) = pass_time(whole, access).likely;
-        const double whole_least = pass_time(whole, access).least;
-        back_time.least = std::min(back_time.least, whole_least);
-        back_waited.least = std::min(back_waited.least, whole_least);
-        weights_time.least = std::min(weights_time.least, whole_least - back_time.least);
-        accessed = std::min(accessed, accessed_ahead + whole.accessed);
-        forward_passes.push_back({ahead, time});
-        backward_passes.push_back({whole, back_time + weights_time});
-      }
-      times.weight_gradients += weights_time;
+    if (of_.apart()) {
+      last = counted(weights);
+      add_weights(ahead, back, last, accessed_ahead, times_back);
     }
-    const double carried = alternates() && replicas ? carried_over(ahead, back) : 0;
-    back_time.likely -= carried;
+    const double carried = of_.alternates() && has_replicas() ? of_.carried_over(ahead, back) : 0;
+    times_back.time.likely -= carried;
     times.last.likely += carried;
-    times.all_backward += back_time;
-    if (chunk == 0) {
-      times.first_backward = back_waited;
+    times.all_backward += times_back.time;
+    if (chunk_ == 0) {
+      times.first_backward = times_back.waited;
     }
-    times.accessed += accessed * strategy_.micro_batches;
-    if (replicas && strategy_.overlap_gradients && strategy_.zero >= 2) {
-      // The update waits for what the last pass has to share out.
-      times.last.likely += between(sharing.reduce, end - 1, end).likely;
-    }
-    if (replicas && strategy_.zero >= 2) {  // in the last pass alone
-      const Span copies = between(sharing.copies, first, end);
-      if (strategy_.overlap_gradients) {  // beside it, but for those of the last layer
-        PassCost with = last;
-        with.add_beside(copies, end - first);
-        times.last.likely += std::max((pass_time(with, access) - pass_time(last, access)).likely,
-                                      between(sharing.copies, end - 1, end).likely);
-      } else {
-        times.last.likely += copies.likely;
-      }
-    }
-    if (replicas && strategy_.overlap_gradients && strategy_.zero < 2) {
-      const Span before = pass_time(last, access);
-      last.add_beside(between(sharing.reduce, first, end) + between(sharing.copies, first, end),
-                      end - first);
-      const Span longer = pass_time(last, access) - before;
-      // Beside several last passes those of others may be done.
-      times.last += {strategy_.chunks > 1 ? 0 : longer.least, longer.likely};
+    if (has_replicas() && strategy_.zero >= 2) {
+      add_sharing_out(last);
+    } else if (has_replicas()) {
+      add_sums(last);
     }
   }
+
+  // Of weight gradients after those of inputs.
+  void add_weights(const PassCost& ahead, const PassCost& back, const PassCost& last,
+                   double accessed_ahead, Backward& times_back) {
+    Span time = pass_time(last, access_);
+    const double carried = has_replicas() ? of_.carried_over(PassCost(ahead) += back, last) : 0;
+    time.likely -= carried;
+    times.last.likely += carried;
+    if (strategy_.v_shaped) {
+      times.passes.at(plan::Phase::input_gradient, chunk_) = times_back.time.likely;
+      times.passes.at(plan::Phase::weight_gradient, chunk_) = time.likely;
+    }
+    if (of_.is_mixed()) {
+      take_shorter(ahead, accessed_ahead, times_back, time);
+    }
+    times.weight_gradients += time;
+  }
+
+  // Of a whole pass and its two halves.
+  void take_shorter(const PassCost& ahead, double accessed_ahead, Backward& times_back,
+                    Span& weights_time) {
+    const PassCost whole = cost(backward);
+    const Span time = pass_time(whole, access_);
+    times.passes.at(plan::Phase::backward, chunk_) = time.likely;
+    times_back.time.least = std::min(times_back.time.least, time.least);
+    times_back.waited.least = std::min(times_back.waited.least, time.least);
+    weights_time.least = std::min(weights_time.least, time.least - times_back.time.least);
+    accessed_ = std::min(accessed_, accessed_ahead + whole.accessed);
+    forward_passes.push_back({ahead, pass_time(ahead, access_)});
+    backward_passes.push_back({whole, times_back.time + weights_time});
+  }
+
+  // Of gradients, with ZeRO 2 and 3, `last` being the last pass.
+  void add_sharing_out(const PassCost& last) {
+    const Span copies = between(sharing_.copies, first_, end_);  // in the last pass alone
+    if (!strategy_.overlap_gradients) {
+      times.last.likely += copies.likely;
+      return;
+    }
+    // The update waits for what the last pass has to share out.
+    times.last.likely += between(sharing_.reduce, end_ - 1, end_).likely;
+    // Beside it, but for those of the last layer.
+    PassCost with = last;
+    with.add_beside(copies, end_ - first_);
+    times.last.likely += std::max((pass_time(with, access_) - pass_time(last, access_)).likely,
+                                  between(sharing_.copies, end_ - 1, end_).likely);
+  }
+
+  // Of whole gradients beside the last pass.
+  void add_sums(const PassCost& last) {
+    if (!strategy_.overlap_gradients) {
+      return;
+    }
+    PassCost with = last;
+    with.add_beside(between(sharing_.reduce, first_, end_) + between(sharing_.copies, first_, end_),
+                    end_ - first_);
+    const Span longer = pass_time(with, access_) - pass_time(last, access_);
+    // Beside several last passes those of others may be done.
+    times.last += {strategy_.chunks > 1 ? 0 : longer.least, longer.likely};
+  }
+
+  const Forecaster& of_;
+  const plan::Strategy& strategy_;
+  const CostSums& costs_;
+  const SharingSums& sharing_;
+  double access_;
+  bool shares_gradients_;
+  // Of the chunk that is added.
+  std::uint32_t chunk_ = 0;
+  std::size_t first_ = 0;
+  std::size_t end_ = 0;
+  double accessed_ = 0;  // by a micro-batch
+};
+
+Forecaster::StageTimes Forecaster::times_of(PerLayout& layout, const std::vector<std::size_t>& cuts,
+                                            std::uint32_t stage, const plan::StageMemory& memory) {
+  Ways& ways = *layout.ways;
+  const double access = ways.access()[stage];
+  StageSums sums(*this, costs_of(layout, {memory.holds_weights, memory.holds_activations}),
+                 sharing_of(layout), access, streams_shares(memory));
+  for (std::uint32_t chunk = 0; chunk < strategy_.chunks; ++chunk) {
+    const std::uint32_t part = shape().part_of(stage, chunk);
+    sums.add(chunk, cuts[part], cuts[part + 1]);
+  }
+  StageTimes& times = sums.times;
   if (ways.has_crowded_links()) {
     times.carried = carried_by(layout, cuts, stage, memory);
   }
   if (strategy_.overlap_passes) {
-    pair_up(forward_passes, backward_passes, times);
+    pair_up(sums.forward_passes, sums.backward_passes, times);
   }
   if (workload_.training) {
+    const LayerState& all = sums.state;
     times.update = update_of(ways, all, memory, access);
     if (!memory.holds_weights) {
       const plan::Update update =

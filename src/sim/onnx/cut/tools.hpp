@@ -1,4 +1,4 @@
-// What the rules of onnx_cut_rules.hpp share, and those of one family each.
+// What the rules of rules.hpp share, and those of one family each.
 #pragma once
 
 #include <cstddef>

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "tessera/core/error.hpp"
-#include "tessera/plan/cutter.hpp"
 #include "tessera/plan/plan.hpp"
+#include "tessera/plan/sharder.hpp"
 #include "tessera/sim/onnx/layers.hpp"
 
 namespace tessera::sim {
@@ -78,7 +78,7 @@ class Cutting {
  public:
   Cutting(const workload::Workload& workload, const plan::Strategy& strategy,
           const std::vector<std::size_t>& stages)
-      : workload_(workload), strategy_(strategy), cutter_(workload, strategy) {
+      : workload_(workload), strategy_(strategy), sharder_(workload, strategy) {
     made_.flops = workload.flops_per_sample().count();
     for (std::size_t stage = 0; stage + 1 < stages.size(); ++stage) {
       add_stage(stages[stage], stages[stage + 1]);
@@ -98,12 +98,12 @@ class Cutting {
       for (const workload::Operator& op : workload_.layers[layer].operators) {
         add(op, walk);
       }
-      weights += cutter_.bytes_of(workload_.layers[layer]).weights;
+      weights += sharder_.bytes_of(workload_.layers[layer]).weights;
     }
     if (end < workload_.layers.size()) {
       walk.push_back({last_op() + of_hand_on, WalkPart::Kind::hand_on});
     }
-    made_.handed_on.push_back(cutter_.tensor_bytes(workload_.layers[end - 1].boundary_elements));
+    made_.handed_on.push_back(sharder_.tensor_bytes(workload_.layers[end - 1].boundary_elements));
     made_.weights.push_back(weights);
     made_.walks.push_back(std::move(walk));
   }
@@ -111,10 +111,10 @@ class Cutting {
   void add(const workload::Operator& op, Walk& walk) {
     CutOperator made;
     made.stage = static_cast<std::uint32_t>(made_.walks.size());
-    made.made.operation = cutter_.forward(op);
-    made.made.weights = cutter_.operands(op).weights;
+    made.made.operation = sharder_.forward(op);
+    made.made.weights = sharder_.operands(op).weights;
     if (strategy_.degrees.tensor > 1) {
-      made.summed = cutter_.tensor_bytes(op.forward_all_reduce_elements);
+      made.summed = sharder_.tensor_bytes(op.forward_all_reduce_elements);
     }
     made_.operators.push_back(made);
     made_.names.push_back(op.name);
@@ -133,7 +133,7 @@ class Cutting {
 
   const workload::Workload& workload_;
   const plan::Strategy& strategy_;
-  plan::Cutter cutter_;
+  plan::Sharder sharder_;
   CutModel made_;
 };
 

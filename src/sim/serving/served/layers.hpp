@@ -1,5 +1,5 @@
 // An ONNX model that requests are served by on tiles: for each number of samples its operators in
-// layers (onnx/layers.hpp), cut as a strategy cuts them (plan/cutter.hpp), made when a batch of so
+// layers (onnx/layers.hpp), cut as a strategy cuts them (plan/sharder.hpp), made when a batch of so
 // many comes.
 //
 // A tile takes its operators one after the other, each the time that the compute model gives for

@@ -9,7 +9,7 @@
 // array: for 512 queries and keys of 64 elements the second is 16 times as long as it need be.
 // Deviation: the output has a place of its own in the accumulator, beside that of the scores.
 
-#include "whole_heads.hpp"
+#include "compat/onnxim/whole_heads.hpp"
 
 #include <utility>
 #include <vector>

@@ -53,7 +53,7 @@ struct Update {
 Update update_of(const workload::Workload& workload, Bytes optimizer, Bytes updated_weights,
                  Bytes updated_gradients);
 
-class Cutter {
+class Sharder {
  public:
   // Of an operator's weights, in elements or in bytes: its own, of these those that are never cut,
   // and those that another operator counts.
@@ -63,8 +63,8 @@ class Cutter {
     std::uint64_t shared = 0;
   };
 
-  // Both must outlive the cutter.
-  Cutter(const workload::Workload& workload, const Strategy& strategy)
+  // Both must outlive the sharder.
+  Sharder(const workload::Workload& workload, const Strategy& strategy)
       : workload_(workload), strategy_(strategy) {}
 
   workload::Operation forward(const workload::Operator& op) const;
@@ -125,7 +125,7 @@ class Cutter {
   // Keys and values of the whole sequence, as a context group gathers them for the operator.
   Bytes gathered_context(const workload::Operator& op) const;
   // How explicit sharding cuts the operator; null where the default holds.
-  const Cut* explicit_cut(const workload::Operator& op) const;
+  const OperatorSharding* explicit_sharding(const workload::Operator& op) const;
 
   const Strategy& strategy() const { return strategy_; }
 

@@ -1,4 +1,4 @@
-#include "tessera/plan/cutter.hpp"
+#include "tessera/plan/sharder.hpp"
 
 #include <algorithm>
 #include <string_view>
@@ -36,10 +36,10 @@ std::uint64_t twice_keys(const Operator& op, const MatrixProduct& forward) {
 }
 
 // What an operator has of weights, in elements or in bytes.
-Cutter::Weights weights_of(const Operator& op) {
+Sharder::Weights weights_of(const Operator& op) {
   return {op.parameters, op.replicated_parameters, op.shared_parameters};
 }
-Cutter::Weights in_bytes(const workload::WeightBytes& weights) {
+Sharder::Weights in_bytes(const workload::WeightBytes& weights) {
   return {weights.parameters.count(), weights.replicated.count(), weights.shared.count()};
 }
 
@@ -68,7 +68,7 @@ LayerBytes& LayerBytes::operator+=(const LayerBytes& other) {
   return *this;
 }
 
-std::string Cutter::path_of(const Operator& op) const {
+std::string Sharder::path_of(const Operator& op) const {
   for (const workload::Layer& layer : workload_.layers) {
     for (const Operator& candidate : layer.operators) {
       if (&candidate == &op) {
@@ -79,21 +79,21 @@ std::string Cutter::path_of(const Operator& op) const {
   return op.name;
 }
 
-const Cut* Cutter::explicit_cut(const Operator& op) const {
-  for (const CutRule& rule : strategy_.cuts) {
+const OperatorSharding* Sharder::explicit_sharding(const Operator& op) const {
+  for (const ShardingRule& rule : strategy_.shardings) {
     const bool with_layer = rule.pattern.find('/') != std::string::npos;
     if (with_layer ? matches(rule.pattern, path_of(op))
                    : matches(rule.pattern, op.name) || matches(rule.pattern, op.kind)) {
-      return &rule.cut;
+      return &rule.sharding;
     }
   }
   return nullptr;
 }
 
-Cutter::Shares Cutter::shares(const Operator& op) const {
+Sharder::Shares Sharder::shares(const Operator& op) const {
   Shares shares;
-  if (const Cut* cut = explicit_cut(op)) {
-    shares = {cut->samples, cut->rows, cut->columns, cut->depth, 1};
+  if (const OperatorSharding* sharding = explicit_sharding(op)) {
+    shares = {sharding->samples, sharding->rows, sharding->columns, sharding->depth, 1};
   } else {
     const std::uint64_t tensor = strategy_.degrees.tensor;
     switch (op.sharding) {
@@ -115,7 +115,7 @@ Cutter::Shares Cutter::shares(const Operator& op) const {
   return shares;
 }
 
-MatrixProduct Cutter::cut_product(const Operator& op) const {
+MatrixProduct Sharder::cut_product(const Operator& op) const {
   const Shares cut = shares(op);
   MatrixProduct product = op.product;
   // Samples share weights, which makes one product of more rows; without weights each has its own.
@@ -128,11 +128,11 @@ MatrixProduct Cutter::cut_product(const Operator& op) const {
   return product;
 }
 
-Flops Cutter::share_of(Flops flops, const Operator& op) const {
+Flops Sharder::share_of(Flops flops, const Operator& op) const {
   return Flops(divided_up(flops.count() * strategy_.micro_batch, shares(op).all()));
 }
 
-Bytes Cutter::share_of(Bytes bytes, const Operator& op) const {
+Bytes Sharder::share_of(Bytes bytes, const Operator& op) const {
   return Bytes(divided_up(bytes.count() * strategy_.micro_batch, shares(op).all()));
 }
 
@@ -140,7 +140,7 @@ Bytes Cutter::share_of(Bytes bytes, const Operator& op) const {
 // reads `cast` elements and writes them narrow, as they are and, where there is a backward pass,
 // transposed for its other product (Micikevicius et al., arXiv:2209.05433; Transformer Engine's
 // cast-transpose).
-Operation Cutter::operation_of(const Operator& op, std::uint64_t cast) const {
+Operation Sharder::operation_of(const Operator& op, std::uint64_t cast) const {
   Operation operation;
   operation.data_type =
       op.own_type.value_or(op.narrow ? workload_.product_type : workload_.data_type);
@@ -152,7 +152,7 @@ Operation Cutter::operation_of(const Operator& op, std::uint64_t cast) const {
   return operation;
 }
 
-Operation Cutter::forward(const Operator& op) const {
+Operation Sharder::forward(const Operator& op) const {
   Operation operation = operation_of(op, elements(op).inputs);
   operation.flops = share_of(op.forward_flops, op);
   operation.bytes = moved(op) + share_of(op.more_moved_forward, op);
@@ -165,7 +165,7 @@ Operation Cutter::forward(const Operator& op) const {
   return operation;
 }
 
-Operation Cutter::input_gradient(const Operator& op) const {
+Operation Sharder::input_gradient(const Operator& op) const {
   const bool apart = op.weight_gradient_flops > Flops(0);
   Operation operation = operation_of(op, elements(op).outputs);
   operation.flops =
@@ -188,7 +188,7 @@ Operation Cutter::input_gradient(const Operator& op) const {
   return operation;
 }
 
-Operation Cutter::weight_gradient(const Operator& op) const {
+Operation Sharder::weight_gradient(const Operator& op) const {
   Operation operation = operation_of(op, 0);
   if (op.weight_gradient_flops == Flops(0)) {
     return operation;
@@ -206,7 +206,7 @@ Operation Cutter::weight_gradient(const Operator& op) const {
   return operation;
 }
 
-bool Cutter::recomputes(const Operator& op) const {
+bool Sharder::recomputes(const Operator& op) const {
   switch (strategy_.recompute) {
     case Recompute::none:
       return false;
@@ -220,13 +220,13 @@ bool Cutter::recomputes(const Operator& op) const {
   return false;
 }
 
-bool Cutter::computes_again(const Operator& op) const {
+bool Sharder::computes_again(const Operator& op) const {
   const bool stops = strategy_.software.stops_early && strategy_.recompute == Recompute::full;
   return recomputes(op) && (op.needed_again || !stops);
 }
 
 // Of a product some of whose columns are kept, the others.
-Operation Cutter::forward_again(const Operator& op) const {
+Operation Sharder::forward_again(const Operator& op) const {
   Operation operation = forward(op);
   if (strategy_.recompute != Recompute::alternate || op.kept_results == 0) {
     return operation;
@@ -241,7 +241,7 @@ Operation Cutter::forward_again(const Operator& op) const {
   return operation;
 }
 
-Bytes Cutter::kept_results(const Operator& op) const {
+Bytes Sharder::kept_results(const Operator& op) const {
   const bool is_dropped = strategy_.software.compiled && !op.output_is_read;
   if (strategy_.recompute != Recompute::alternate || !op.recomputed_fully || is_dropped) {
     return {};
@@ -251,7 +251,7 @@ Bytes Cutter::kept_results(const Operator& op) const {
 }
 
 // What stays of an operator from forward to backward.
-Bytes Cutter::kept(const Operator& op) const {
+Bytes Sharder::kept(const Operator& op) const {
   if (strategy_.recompute != Recompute::alternate || !op.recomputed_fully) {
     return recomputes(op) ? Bytes() : stored(op);
   }
@@ -260,56 +260,56 @@ Bytes Cutter::kept(const Operator& op) const {
   return kept_results(op) + (with_own ? stored(op) : Bytes());
 }
 
-Bytes Cutter::tensor_bytes(std::uint64_t elements) const {
+Bytes Sharder::tensor_bytes(std::uint64_t elements) const {
   return element_size(workload_.data_type) *
          divided_up(elements * strategy_.micro_batch, strategy_.context);
 }
 
-Bytes Cutter::whole_bytes(std::uint64_t elements) const {
+Bytes Sharder::whole_bytes(std::uint64_t elements) const {
   const std::uint64_t shards = strategy_.sequence_parallel ? strategy_.degrees.tensor : 1;
   return element_size(workload_.data_type) *
          divided_up(elements * strategy_.micro_batch, strategy_.context * shards);
 }
 
-Bytes Cutter::gathered_context(const Operator& op) const {
+Bytes Sharder::gathered_context(const Operator& op) const {
   const Bytes whole = tensor_bytes(op.context_elements) * strategy_.context;
   return Bytes(divided_up(whole.count(), strategy_.degrees.tensor));
 }
 
-Bytes Cutter::sent(const std::optional<DataType>& type, std::uint64_t elements) const {
+Bytes Sharder::sent(const std::optional<DataType>& type, std::uint64_t elements) const {
   return type ? workload_.sent_format(*type).bytes_of(elements)
               : element_size(workload_.data_type) * elements;
 }
 
-Bytes Cutter::exchanged(const Operator& op, bool to_experts) const {
+Bytes Sharder::exchanged(const Operator& op, bool to_experts) const {
   const std::uint64_t shards = strategy_.sequence_parallel ? strategy_.degrees.tensor : 1;
   return sent(to_experts ? strategy_.wires.dispatch : strategy_.wires.combine,
               divided_up(op.exchange_elements * strategy_.micro_batch, strategy_.context * shards));
 }
 
-Bytes Cutter::gathered_tokens(std::uint64_t elements) const {
+Bytes Sharder::gathered_tokens(std::uint64_t elements) const {
   return sent(strategy_.wires.tensor_gathers,
               divided_up(elements * strategy_.micro_batch, strategy_.context));
 }
 
-Bytes Cutter::partial_sums(std::uint64_t elements) const {
+Bytes Sharder::partial_sums(std::uint64_t elements) const {
   return sent(strategy_.wires.tensor_sums,
               divided_up(elements * strategy_.micro_batch, strategy_.context));
 }
 
-Bytes Cutter::sent_weights(const Operator& op) const {
+Bytes Sharder::sent_weights(const Operator& op) const {
   const std::optional<DataType>& type = strategy_.wires.weights;
   return type ? workload_.sent_weights_format(*type).bytes_of(tile_parameters(op))
               : held_weights(op);
 }
 
-Bytes Cutter::sent_gradients(const Operator& op) const {
+Bytes Sharder::sent_gradients(const Operator& op) const {
   const std::optional<DataType>& type = strategy_.wires.gradients;
   return type ? workload_.sent_weights_format(*type).bytes_of(tile_parameters(op))
               : workload_.gradient_bytes_per_parameter * tile_parameters(op);
 }
 
-std::uint64_t Cutter::used(const Operator& op, const Weights& weights) const {
+std::uint64_t Sharder::used(const Operator& op, const Weights& weights) const {
   const std::uint64_t experts = op.experts > 0 ? strategy_.expert : 1;
   const std::uint64_t cut = shares(op).weights() * experts;
   return divided_up(weights.shared, cut) + divided_up(weights.replicated, experts) +
@@ -318,7 +318,7 @@ std::uint64_t Cutter::used(const Operator& op, const Weights& weights) const {
 
 // Weights shared with an operator of another stage are held twice. Where layers lie in a V, the
 // last one may be beside the first.
-bool Cutter::is_copied(const Operator& op) const {
+bool Sharder::is_copied(const Operator& op) const {
   const auto& last = workload_.layers.back().operators;
   const bool beside_first =
       strategy_.last_stage() == 0 &&
@@ -326,7 +326,7 @@ bool Cutter::is_copied(const Operator& op) const {
   return strategy_.degrees.pipeline > 1 && !beside_first;
 }
 
-std::uint64_t Cutter::held(const Operator& op, const Weights& weights) const {
+std::uint64_t Sharder::held(const Operator& op, const Weights& weights) const {
   const std::uint64_t all = used(op, weights);
   if (weights.shared == 0 || is_copied(op)) {
     return all;
@@ -334,21 +334,21 @@ std::uint64_t Cutter::held(const Operator& op, const Weights& weights) const {
   return all - divided_up(weights.shared, shares(op).weights());
 }
 
-std::uint64_t Cutter::tile_parameters(const Operator& op) const {
+std::uint64_t Sharder::tile_parameters(const Operator& op) const {
   return held(op, weights_of(op));
 }
 
-Bytes Cutter::held_weights(const Operator& op) const {
+Bytes Sharder::held_weights(const Operator& op) const {
   return op.weight_bytes ? Bytes(held(op, in_bytes(*op.weight_bytes)))
                          : element_size(workload_.data_type) * tile_parameters(op);
 }
 
-bool Cutter::is_shared_out(const Operator& op) const {
+bool Sharder::is_shared_out(const Operator& op) const {
   return strategy_.gather == GatherUnit::layer ||
          tile_parameters(op) >= strategy_.keep_below * tensors_alike(op);
 }
 
-std::uint32_t Cutter::kept_tensors(const Operator& op) const {
+std::uint32_t Sharder::kept_tensors(const Operator& op) const {
   const std::uint64_t parameters = tile_parameters(op);
   const std::uint64_t weights = op.product.columns * op.product.depth * op.product.count;
   const std::uint32_t alike = tensors_alike(op);
@@ -361,7 +361,7 @@ std::uint32_t Cutter::kept_tensors(const Operator& op) const {
 }
 
 // A look-up touches the rows of its tokens only.
-Bytes Cutter::read_weights(const Operator& op) const {
+Bytes Sharder::read_weights(const Operator& op) const {
   const Bytes all = op.weight_bytes ? Bytes(used(op, in_bytes(*op.weight_bytes)))
                                     : element_size(workload_.data_type) * used(op, weights_of(op));
   if (op.kind == "embedding") {
@@ -372,14 +372,14 @@ Bytes Cutter::read_weights(const Operator& op) const {
   return all - element_size(workload_.data_type) * (op.table_parameters - looked_up);
 }
 
-Cutter::Elements Cutter::elements(const Operator& op) const {
+Sharder::Elements Sharder::elements(const Operator& op) const {
   const Shares cut = shares(op);
   const std::uint64_t batch = strategy_.micro_batch;
   return {divided_up(op.input_elements * batch, cut.input()),
           divided_up(op.output_elements * batch, cut.output())};
 }
 
-Operands Cutter::operands(const Operator& op) const {
+Operands Sharder::operands(const Operator& op) const {
   const Bytes element = element_size(workload_.data_type);
   const Elements moved = elements(op);
   Operands operands;
@@ -391,16 +391,16 @@ Operands Cutter::operands(const Operator& op) const {
 }
 
 // Weights once, inputs and outputs of the micro-batch.
-Bytes Cutter::moved(const Operator& op) const {
+Bytes Sharder::moved(const Operator& op) const {
   const Operands all = operands(op);
   return all.weights + all.inputs + all.outputs;
 }
 
-Bytes Cutter::stored(const Operator& op) const {
+Bytes Sharder::stored(const Operator& op) const {
   const std::uint64_t batch = strategy_.micro_batch;
   std::uint64_t cut = shares(op).all();
   std::uint64_t whole = strategy_.context;
-  if (const Cut* rule = explicit_cut(op)) {
+  if (const OperatorSharding* rule = explicit_sharding(op)) {
     whole *= std::uint64_t{rule->samples} * rule->rows;
   } else if (op.sharding == Sharding::replicated) {
     whole = cut;
@@ -420,7 +420,7 @@ Bytes Cutter::stored(const Operator& op) const {
          Bytes(divided_up(stored_cut.count() * batch, cut));
 }
 
-Bytes Cutter::tied_gradients() const {
+Bytes Sharder::tied_gradients() const {
   std::uint64_t parameters = 0;
   for (const workload::Layer& layer : workload_.layers) {
     for (const Operator& op : layer.operators) {
@@ -447,7 +447,7 @@ Update update_of(const workload::Workload& workload, Bytes optimizer, Bytes upda
   return update;
 }
 
-LayerBytes Cutter::bytes_of(const workload::Layer& layer) const {
+LayerBytes Sharder::bytes_of(const workload::Layer& layer) const {
   LayerBytes bytes;
   for (const Operator& op : layer.operators) {
     const std::uint64_t parameters = tile_parameters(op);
