@@ -181,7 +181,7 @@ class RelayReader final : public sim::JobReader {
   std::unique_ptr<sim::Job> read() override {
     config::Section workload = setup_.section.section("workload");
     Relay relay;
-    relay.tiles = setup_.tiles.nodes;
+    relay.tiles = setup_.tiles.nodes.listed();
     relay.laps = static_cast<std::uint32_t>(
         workload.get_or<std::int64_t>("laps", 1, config::between<std::int64_t>(1, 1000)));
     relay.bytes = workload.get<Bytes>("bytes");
