@@ -117,6 +117,9 @@ void note_sharing_of_inference(Section& section, const Strategy& strategy) {
   if (strategy.zero >= 2 && strategy.gradient_copies > 0) {
     note_without_effect(section, "gradient_copies", "inference");
   }
+  if (strategy.scatters_runs()) {
+    note_without_effect(section, "scatter", "inference");
+  }
   if (strategy.zero < 3) {
     return;
   }
@@ -153,6 +156,10 @@ void note_sharing_out(Section& section, const Strategy& strategy) {
   }
   if (strategy.gradient_copies > 0 && (strategy.zero < 2 || strategy.sharing() == 1)) {
     note_without_effect(section, "gradient_copies",
+                        strategy.zero < 2 ? "less than zero: 2" : why_alone(strategy));
+  }
+  if (strategy.scatter == Scatter::run && (strategy.zero < 2 || strategy.sharing() == 1)) {
+    note_without_effect(section, "scatter",
                         strategy.zero < 2 ? "less than zero: 2" : why_alone(strategy));
   }
   if (strategy.keep_apart && strategy.keep_below == 0) {

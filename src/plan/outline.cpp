@@ -134,7 +134,7 @@ PassOutline outline_of(const workload::Workload& workload, const Strategy& strat
   tables.groups = standard_groups(alone);
   const GroupEstimates estimates;
   PieceWriter writer(workload, alone, 0, stage, sram, estimates, tables);
-  const std::vector<Instruction> code = writer.write(phase, 0, false);
+  const std::vector<Instruction> code = writer.write(phase, 0, Closing::nothing);
   const std::vector<workload::Operation> operations = tables.operations.take();
   PassOutline outline;
   for (const Instruction& instruction : code) {

@@ -77,6 +77,34 @@ PassMemory memory_of_pair(const Strategy& strategy, const std::vector<LayerMemor
   return pair;
 }
 
+namespace {
+
+// Whole gradients of the run that is open, of the chunk that has most: as if there always were one.
+Bytes run_gradients(const Strategy& strategy, const std::vector<LayerMemory>& kinds,
+                    const std::vector<std::size_t>& kind_of,
+                    const std::vector<std::pair<std::size_t, std::size_t>>& chunks) {
+  Bytes most;
+  for (const auto& [first, end] : chunks) {
+    Bytes gradients;
+    for (std::size_t layer = first; layer < end; ++layer) {
+      gradients += kinds[kind_of[layer]].gradients;
+    }
+    most = std::max(most, gradients);
+  }
+  return strategy.scatters_runs() && strategy.sharing() > 1 ? most : Bytes();
+}
+
+void hold_run(const Strategy& strategy, Bytes gradients, PassMemory& pass) {
+  pass.most[MemoryPart::scattered] += gradients;
+  if (strategy.has_units()) {  // whose memory serves all else as well
+    pass.most_else[MemoryPart::scattered] += gradients;
+  } else {
+    pass.scattered += gradients;
+  }
+}
+
+}  // namespace
+
 TurnMemory memory_of_turns(const Strategy& strategy, const std::vector<LayerMemory>& kinds,
                            const std::vector<std::size_t>& kind_of,
                            const std::vector<std::pair<std::size_t, std::size_t>>& chunks) {
@@ -89,6 +117,15 @@ TurnMemory memory_of_turns(const Strategy& strategy, const std::vector<LayerMemo
       passes.pairs.push_back(
           memory_of_pair(strategy, kinds, kind_of, chunks[chunk], chunks[1 - chunk]));
     }
+  }
+  const Bytes gradients = run_gradients(strategy, kinds, kind_of, chunks);
+  for (PhaseMemory& phases_of : passes.chunks) {
+    for (PassMemory& pass : phases_of) {
+      hold_run(strategy, gradients, pass);
+    }
+  }
+  for (PassMemory& pair : passes.pairs) {
+    hold_run(strategy, gradients, pair);
   }
   return passes;
 }

@@ -153,6 +153,9 @@ Bytes PassWalk::unit_gathered(std::size_t index) const {
 // gradients are fewer than the copies of its logits, which come before.
 Bytes PassWalk::unit_scattered(std::size_t index) const {
   const LayerMemory& of = layer(index);
+  if (strategy_.scatters_runs()) {
+    return units_.once_new + (of.repeats ? of.new_gradients : Bytes());
+  }
   if (!of.repeats) {
     return index >= units_.end ? Bytes() : units_.once_new + of.gradients;
   }
@@ -181,7 +184,7 @@ Bytes PassWalk::scattered(std::size_t index) const {
   if (strategy_.has_units()) {
     return unit_scattered(index);
   }
-  if (!scatters(strategy_)) {
+  if (!scatters(strategy_) || strategy_.scatters_runs()) {  // see run_gradients
     return {};
   }
   const bool another = strategy_.overlap_gradients && index + 1 < end_;

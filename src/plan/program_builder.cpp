@@ -13,28 +13,28 @@
 namespace tessera::plan {
 namespace {
 
-// Every pass of every chunk, and the last backward one, in which gradients become final, as a piece
-// of its own; those that the schedule does not use are not written.
+// Every pass of every chunk, and backward ones by what they close, as a piece of its own; those
+// that the schedule does not use are not written.
 class PieceTable {
  public:
   explicit PieceTable(PieceWriter writer) : writer_(std::move(writer)) {}
 
-  std::uint32_t piece(const Pass& pass, bool final) {
+  std::uint32_t piece(const Pass& pass, Closing closing) {
     const auto [place, fresh] =
-        numbers_.try_emplace({pass.phase, pass.chunk, final}, static_cast<std::uint32_t>(0));
+        numbers_.try_emplace({pass.phase, pass.chunk, closing}, static_cast<std::uint32_t>(0));
     if (fresh) {
       place->second = static_cast<std::uint32_t>(pieces_.size());
-      pieces_.push_back(writer_.write(pass.phase, pass.chunk, final));
+      pieces_.push_back(writer_.write(pass.phase, pass.chunk, closing));
     }
     return place->second;
   }
   // Two passes in turns.
-  std::uint32_t pair(const Pass& one, const Pass& other, bool final) {
+  std::uint32_t pair(const Pass& one, const Pass& other, Closing closing) {
     const auto [place, fresh] =
-        pairs_.try_emplace({one.chunk, other.chunk, final}, static_cast<std::uint32_t>(0));
+        pairs_.try_emplace({one.chunk, other.chunk, closing}, static_cast<std::uint32_t>(0));
     if (fresh) {
-      std::vector<Instruction> first = writer_.write(one.phase, one.chunk, false);
-      std::vector<Instruction> second = writer_.write(other.phase, other.chunk, final);
+      std::vector<Instruction> first = writer_.write(one.phase, one.chunk, Closing::nothing);
+      std::vector<Instruction> second = writer_.write(other.phase, other.chunk, closing);
       place->second = static_cast<std::uint32_t>(pieces_.size());
       pieces_.push_back(in_turns(std::move(first), std::move(second)));
     }
@@ -44,13 +44,34 @@ class PieceTable {
 
  private:
   PieceWriter writer_;
-  std::map<std::tuple<Phase, std::uint16_t, bool>, std::uint32_t> numbers_;
-  std::map<std::tuple<std::uint16_t, std::uint16_t, bool>, std::uint32_t> pairs_;
+  std::map<std::tuple<Phase, std::uint16_t, Closing>, std::uint32_t> numbers_;
+  std::map<std::tuple<std::uint16_t, std::uint16_t, Closing>, std::uint32_t> pairs_;
   std::vector<std::vector<Instruction>> pieces_;
 };
 
 bool makes_gradients(const Pass& pass) {
   return pass.phase == Phase::backward || pass.phase == Phase::weight_gradient;
+}
+
+// By turn: what its backward pass closes.
+std::vector<Closing> closings_of(const std::vector<Turn>& turns, const Strategy& strategy) {
+  std::vector<Closing> closings(turns.size(), Closing::nothing);
+  std::vector<bool> closed(strategy.chunks, false);
+  std::uint32_t behind = strategy.chunks;  // the chunk of the next pass that makes gradients
+  for (std::size_t i = turns.size(); i > 0; --i) {
+    const Pass& pass = turns[i - 1].beside.value_or(turns[i - 1].pass);
+    if (!makes_gradients(pass)) {
+      continue;
+    }
+    if (!closed[pass.chunk]) {
+      closings[i - 1] = Closing::iteration;
+    } else if (strategy.scatters_runs() && pass.chunk != behind) {
+      closings[i - 1] = Closing::run;
+    }
+    closed[pass.chunk] = true;
+    behind = pass.chunk;
+  }
+  return closings;
 }
 
 }  // namespace
@@ -180,24 +201,18 @@ Program build_program(const workload::Workload& workload, const Strategy& strate
   const std::vector<Turn> turns =
       turns_of(strategy.passes(number, workload.training), strategy.pipeline_shape(true), number,
                strategy.overlap_passes);
-  std::vector<std::size_t> last(strategy.chunks, turns.size());
-  for (std::size_t i = 0; i < turns.size(); ++i) {
-    const Pass& pass = turns[i].beside.value_or(turns[i].pass);
-    if (makes_gradients(pass)) {
-      last[pass.chunk] = i;
-    }
-  }
+  const std::vector<Closing> closings = closings_of(turns, strategy);
   Program program;
   for (std::size_t i = 0; i < turns.size(); ++i) {
     const Pass& pass = turns[i].pass;
     const std::optional<Pass>& other = turns[i].beside;
-    const std::uint32_t piece = other ? pieces.pair(pass, *other, last[other->chunk] == i)
-                                      : pieces.piece(pass, last[pass.chunk] == i);
+    const std::uint32_t piece =
+        other ? pieces.pair(pass, *other, closings[i]) : pieces.piece(pass, closings[i]);
     program.schedule.push_back({pass, piece, other});
   }
   if (workload.training) {
     const Pass update{Phase::update, 0, 0};
-    program.schedule.push_back({update, pieces.piece(update, false)});
+    program.schedule.push_back({update, pieces.piece(update, Closing::nothing)});
   }
   program.pieces = pieces.take();
   return program;

@@ -41,6 +41,12 @@ const Key<Count> prefetch_layers = counted_in(
                "of prefetch, by layer: whose weights are gathered, or are on their way, while one "
                "is computed; 1 is what FSDP's limit_all_gathers leaves",
                config::between<Count>(1, most_layers_ahead)));
+const ChoiceKey<Scatter> scatter{
+    "scatter",
+    {{"each", Scatter::each}, {"run", Scatter::run}},
+    Strategy{}.scatter,
+    "of zero 2 and 3: gradients of each micro-batch are scattered, or, added up whole, those of "
+    "micro-batches that follow one another through a chunk (interleaved: as many as stages)"};
 const ChoiceKey<GatherUnit> gather{
     "gather",
     {{"layer", GatherUnit::layer}, {"operator", GatherUnit::operators}},
@@ -102,17 +108,21 @@ void read_shard(config::Section& section, Strategy& strategy) {
 }  // namespace
 
 std::vector<ParameterInfo> zero_parameters() {
-  return {zero,       shard,          shard_members, prefetch,   prefetch_layers, gather,
-          keep_below, reuse_distance, list_copies,   keep_apart, gradient_copies};
+  return {zero,   shard,      shard_members,  prefetch,    prefetch_layers, scatter,
+          gather, keep_below, reuse_distance, list_copies, keep_apart,      gradient_copies};
 }
 
 void read_zero(config::Section& section, Strategy& strategy) {
   strategy.zero = zero.read(section);
   read_shard(section, strategy);
   strategy.prefetch = prefetch.read(section);
+  strategy.scatter = scatter.read(section);
   strategy.gather = gather.read(section);
   strategy.gradient_copies = gradient_copies.read(section);
   if (strategy.gather == GatherUnit::operators) {
+    if (strategy.scatter == Scatter::run) {
+      section.error(scatter.key(), "run is only for 'gather: layer'");
+    }
     strategy.keep_below = static_cast<std::uint64_t>(keep_below.read(section));
     strategy.reuse_distance = static_cast<std::uint64_t>(reuse_distance.read(section));
     strategy.list_copies = list_copies.read(section);

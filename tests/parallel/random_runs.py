@@ -156,6 +156,8 @@ def experiment(draw, only=""):
         strategy["schedule"] = draw.choice(["gpipe", "1f1b", "zb-h1"])
         strategy["recompute"] = draw.choice(["none", "full"])
         strategy["zero"] = draw.choice([0, 0, 1, 2, 3])
+        if strategy["zero"] >= 2:
+            strategy["scatter"] = draw.choice(["each", "each", "run"])
     if draw.random() < 0.5:
         strategy["placement"] = {"layout": draw.choice(["line", "s-shape", "linear"])}
     if draw.random() < 0.15:

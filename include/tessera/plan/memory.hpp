@@ -6,9 +6,10 @@
 // besides, of the largest of its operators, outputs and gradients; what is computed again; under
 // ZeRO 3 its weights, and those of the next layer where they are gathered ahead; under ZeRO 2 and 3
 // its whole gradients until they are scattered, and while sums go on beside it those of the layer
-// before. Of two passes that take turns each is at work on a layer, or waits in one for tokens to
-// travel, while the other is at work: what both hold then is there at one time. The software's own
-// share (machine::Framework) is added to the sum.
+// before; where runs of micro-batches are scattered, those of a chunk, all the time. Of two passes
+// that take turns each is at work on a layer, or waits in one for tokens to travel, while the other
+// is at work: what both hold then is there at one time. The software's own share
+// (machine::Framework) is added to the sum.
 //
 // Sources: Rajbhandari et al., "ZeRO", SC 2020 (state of the optimizer); Korthikanti et al.,
 // arXiv:2205.05198 (activations); Zhao et al., "PyTorch FSDP", arXiv:2304.11277 (gathers). What

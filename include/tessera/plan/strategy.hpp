@@ -60,6 +60,11 @@ inline constexpr std::uint32_t most_layers_ahead = 16;
 // as many between them as there are groups.
 enum class ShardMembers : std::uint8_t { near, across };
 
+// When ZeRO 2 and 3 scatter gradients: after each micro-batch, or those of a run, micro-batches
+// that follow one another through a chunk's backward passes, after its last (PyTorch's FSDP with
+// set_requires_gradient_sync; Llama 3, arXiv:2407.21783, section 3.3.2).
+enum class Scatter : std::uint8_t { each, run };
+
 // What ZeRO 3 gathers in one collective: weights of a layer, or of an operator.
 enum class GatherUnit : std::uint8_t { layer, operators };
 
@@ -105,6 +110,7 @@ struct Strategy {
   std::uint32_t zero = 0;             // stage of ZeRO over the data group, 0 … 3
   std::uint32_t shard = 0;            // replicas that share it out; 0: all (see sharing)
   ShardMembers shard_members = ShardMembers::near;
+  Scatter scatter = Scatter::each;
   GatherUnit gather = GatherUnit::layer;
   // Of weights gathered by operator, in parameters: fewer are not shared out; more between a
   // recomputation and the backward pass are gathered for both.
@@ -145,6 +151,9 @@ struct Strategy {
   std::uint32_t gathered_ahead_backward() const {
     return prefetch == Prefetch::both ? prefetch_layers : 0;
   }
+  // Whether each micro-batch's gradients are scattered, or those of a run.
+  bool scatters_each() const { return zero >= 2 && scatter == Scatter::each; }
+  bool scatters_runs() const { return zero >= 2 && scatter == Scatter::run; }
   bool is_hybrid() const { return zero > 0 && sharing() < degrees.data; }
   bool has_adapters() const {
     return boundary == Boundary::broadcast || boundary == Boundary::reduced;

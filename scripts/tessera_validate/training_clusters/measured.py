@@ -226,8 +226,9 @@ def llama(report, program, folder):
     report.say()
     report.say("Measured: Grattafiori et al., arXiv:2407.21783, table 4. Tensor 8, pipeline 16 with 8 "
                "chunks of one layer (section 3.3.2: embedding and head alone in theirs), a sample a "
-               "micro-batch, sequence parallel, no recomputation, optimizer state shared out "
-               "(assumed: ZeRO 1), gradients reduced while the rest goes on.")
+               "micro-batch, sequence parallel, no recomputation, optimizer state and gradients shared out "
+               "(ZeRO 2), gradients of micro-batches that follow one another in a chunk scattered "
+               "together while the rest goes on (`scatter: run`).")
     report.say()
     table = []
     for name, replicas, parts, tokens, samples, published in LLAMA_ROWS:

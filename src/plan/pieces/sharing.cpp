@@ -14,6 +14,15 @@ using workload::Operator;
 
 }  // namespace
 
+void PieceWriter::check_runs() const {
+  if (strategy_.scatters_runs() && strategy_.sharing() > 1 && workload_.training &&
+      streams_weights()) {
+    throw ConfigError("scatter 'run' adds up whole gradients beside the shares, which stage " +
+                      std::to_string(number_) +
+                      " cannot stream; SRAM must hold what it needs, or 'scatter: each'");
+  }
+}
+
 // Weights of one operator, those of experts over the replicas that hold the same ones.
 void PieceWriter::gather_operator(Action action, const Operator& op, std::uint8_t slot) {
   collective(action, Kind::all_gather,

@@ -62,23 +62,24 @@ std::uint32_t busy_share(SimTime on_links, SimTime time) {
 
 }  // namespace
 
-std::vector<Instruction> PieceWriter::write(Phase phase, std::uint16_t chunk, bool final) {
+std::vector<Instruction> PieceWriter::write(Phase phase, std::uint16_t chunk, Closing closing) {
   chunk_ = chunk;
   host_waits_ = HostWait::no;
   occasion_ = phase == Phase::update ? Occasion::once : Occasion::again;
   check_sums();
+  check_runs();
   switch (phase) {
     case Phase::forward:
       write_forward();
       break;
     case Phase::backward:
-      write_backward(Gradients::both, final);
+      write_backward(Gradients::both, closing);
       break;
     case Phase::input_gradient:
-      write_backward(Gradients::inputs, false);
+      write_backward(Gradients::inputs, Closing::nothing);
       break;
     case Phase::weight_gradient:
-      write_backward(Gradients::weights, final);
+      write_backward(Gradients::weights, closing);
       break;
     case Phase::update:
       write_update();
@@ -303,7 +304,14 @@ void PieceWriter::prefetch_backward(std::size_t index, Gradients gradients,
   }
 }
 
-void PieceWriter::write_backward(Gradients gradients, bool final) {
+bool PieceWriter::reduces(Closing closing) const {
+  if (strategy_.zero >= 2) {
+    return strategy_.scatters_each() || closing != Closing::nothing;
+  }
+  return closing == Closing::iteration && strategy_.overlap_gradients;
+}
+
+void PieceWriter::write_backward(Gradients gradients, Closing closing) {
   const LayerRange layers = range();
   const bool passes_on = gradients != Gradients::weights;
   const std::size_t ahead = strategy_.gathered_ahead_backward();
@@ -339,7 +347,7 @@ void PieceWriter::write_backward(Gradients gradients, bool final) {
       }
     }
     backward_layer(index, gradients);
-    if (gradients != Gradients::inputs) {
+    if (gradients != Gradients::inputs && reduces(closing)) {
       copy_gradients(index);
     }
     if (index > layers.first && passes_on && ahead == 0) {
@@ -355,9 +363,8 @@ void PieceWriter::write_backward(Gradients gradients, bool final) {
     }
     access(Action::write, "write gradients", slot_of(gradient_write_slot, index),
            streamed.gradients_written);
-    const bool each_time = strategy_.zero >= 2;
-    if (each_time || (final && strategy_.overlap_gradients)) {
-      reduce_gradients(index, final);
+    if (reduces(closing)) {
+      reduce_gradients(index, closing == Closing::iteration);
     }
   }
   if (passes_on && !takes_samples()) {

@@ -29,6 +29,10 @@ constexpr std::uint8_t gather_slot_of(std::size_t number) {
   return static_cast<std::uint8_t>(gather_slot + number % 2);
 }
 
+// What a pass that adds to gradients is the last of, in its chunk: of a run of micro-batches that
+// follow one another, or of the iteration, when gradients are final.
+enum class Closing : std::uint8_t { nothing, run, iteration };
+
 class PieceWriter {
  public:
   // All must outlive the writer.
@@ -43,8 +47,7 @@ class PieceWriter {
         tables_(tables),
         sharder_(workload, strategy) {}
 
-  // `final`: the last pass of the chunk that adds to the gradients.
-  std::vector<Instruction> write(Phase phase, std::uint16_t chunk, bool final);
+  std::vector<Instruction> write(Phase phase, std::uint16_t chunk, Closing closing);
 
  private:
   // Of a backward pass: what it computes.
@@ -101,6 +104,8 @@ class PieceWriter {
   EndOfLayer end_of(std::size_t index) const;
   // Throws ConfigError where partial sums are wanted and there are none.
   void check_sums() const;
+  // Throws ConfigError where gradients of runs would have to be streamed.
+  void check_runs() const;
   bool leaves_sum(std::size_t index, const workload::Operator& op) const;
   void transfer_by_adapters(Action action, Peer peer, Traffic traffic, std::uint64_t elements);
   void move(Action action, Peer peer, Traffic traffic, Group senders, Bytes bytes);
@@ -115,7 +120,9 @@ class PieceWriter {
   void await_copy_in(std::size_t index);
   void start_copy(const std::string& name, std::uint8_t slot, Bytes bytes);
   void write_forward();
-  void write_backward(Gradients gradients, bool final);
+  void write_backward(Gradients gradients, Closing closing);
+  // Whether gradients of weights are summed up, or shared out, in a pass.
+  bool reduces(Closing closing) const;
   void write_update();
 
   void gather_weights(std::size_t index);

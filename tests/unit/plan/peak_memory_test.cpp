@@ -45,6 +45,7 @@ const std::vector<std::string>& sharings() {
       "data: 2\nzero: 1\n",
       "data: 2\nzero: 2\n",
       "data: 2\nzero: 2\noverlap_gradients: true\n",
+      "data: 2\nzero: 2\nscatter: run\n",
       "data: 2\nzero: 3\n",
       "data: 2\nzero: 3\nprefetch: forward\noverlap_gradients: true\n",
       "data: 2\nzero: 3\nprefetch: none\n",

@@ -228,7 +228,7 @@ class Forecaster {
                        const plan::StageMemory& memory);
   // Outlines have all gradients; what streams is the tile's share.
   bool streams_shares(const plan::StageMemory& memory) const {
-    return strategy_.zero >= 2 && !memory.holds_weights &&
+    return strategy_.scatters_each() && !memory.holds_weights &&
            strategy_.sram == plan::SramAllocation::resident;
   }
   static Span pair_time(const PassCost& one, const PassCost& other);

@@ -80,7 +80,7 @@ LinkBytes Forecaster::carried_for_replicas(Ways& ways, const LayerState& state) 
     LinkBytes once;
     add(ways, data, *data_algorithm_, kind, state.sent_gradients, once);
     add(ways, expert, *data_algorithm_, kind, state.sent_expert_gradients, once);
-    carried += once * (strategy_.zero >= 2 ? strategy_.micro_batches : 1.0);
+    carried += once * (strategy_.scatters_each() ? strategy_.micro_batches : 1.0);
   }
   return carried;
 }

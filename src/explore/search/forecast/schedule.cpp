@@ -81,7 +81,7 @@ Forecaster::PassCost Forecaster::cost_of_part(const CostSums& costs, const Shari
     // The first layer's weights are waited for.
     of.blocking.likely += between(sharing.gather, first, first + 1).likely;
   }
-  if (replicas && strategy_.zero >= 2 && (pass == backward || pass == weights)) {
+  if (replicas && strategy_.scatters_each() && (pass == backward || pass == weights)) {
     const Span reduced = between(sharing.reduce, first, end);
     if (strategy_.overlap_gradients) {
       of.add_beside({0, reduced.likely}, end - first);  // may go on beside the next pass
@@ -178,7 +178,7 @@ class Forecaster::StageSums {
     if (chunk_ == 0) {
       times.first_backward = times_back.waited;
     }
-    if (has_replicas() && strategy_.zero >= 2) {
+    if (has_replicas() && strategy_.scatters_each()) {
       add_sharing_out(last);
     } else if (has_replicas()) {
       add_sums(last);
