@@ -654,6 +654,8 @@ class Strategy(Section):
     """of zero 3: passes that gather a layer's weights while the layer before is computed; both, forward, or none: a gather begins when that layer is over; name, one of both, forward, none; default: both"""
     prefetch_layers: int | None
     """of prefetch, by layer: whose weights are gathered, or are on their way, while one is computed; 1 is what FSDP's limit_all_gathers leaves; integer, 1 to 16; default: 1"""
+    scatter: Literal["each", "run"] | None
+    """of zero 2 and 3: gradients of each micro-batch are scattered, or, added up whole, those of micro-batches that follow one another through a chunk (interleaved: as many as stages); name, one of each, run; default: each"""
     gather: Literal["layer", "operator"] | None
     """of zero 3: weights are gathered by layer (FSDP), or by operator (DeepSpeed's parameters), each in a collective of its own; name, one of layer, operator; default: layer"""
     keep_below: int | None
@@ -710,6 +712,7 @@ class Strategy(Section):
         shard_members: Literal["near", "across"] | None = ...,
         prefetch: Literal["both", "forward", "none"] | None = ...,
         prefetch_layers: int | None = ...,
+        scatter: Literal["each", "run"] | None = ...,
         gather: Literal["layer", "operator"] | None = ...,
         keep_below: int | None = ...,
         reuse_distance: int | None = ...,

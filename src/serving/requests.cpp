@@ -4,6 +4,7 @@
 
 #include "requests/rounded_time.hpp"
 #include "requests/shape.hpp"
+#include "requests/timed.hpp"
 #include "requests/too_long.hpp"
 #include "tessera/config/conditional_key.hpp"
 #include "tessera/config/key.hpp"
@@ -75,9 +76,21 @@ using Made = std::unique_ptr<RequestSource>;
 const Key<SimTime> interval_key{"interval", SimTime::zero(), "between two of them"};
 const Key<SimTime> begin_key{"begin", SimTime::zero(), "arrival of the first"};
 
+// One after the other.
+struct EvenTimes {
+  SimTime time;
+  SimTime gap;
+
+  std::optional<SimTime> next() {
+    const SimTime now = time;
+    time += gap;
+    return now;
+  }
+};
+
 Made make_fixed(Section& section, const RequestNeeds& needs) {
   refuse_endless(section, needs);
-  const RequestShape shape = read_shape(section, needs);
+  RequestShape shape = read_shape(section, needs);
   const std::uint64_t count = count_key().read(section);
   const SimTime gap = read_rounded(section, interval_key);
   const SimTime begin = read_rounded(section, begin_key);
@@ -85,18 +98,8 @@ Made make_fixed(Section& section, const RequestNeeds& needs) {
     section.error("interval", "the last request arrives after more than 9 * 10^6 s");
     return nullptr;
   }
-  auto requests = std::make_unique<RequestTable>();
-  for (std::uint64_t number = 0; number < count; ++number) {
-    requests->add(shape.at(number, begin + gap * static_cast<std::int64_t>(number)),
-                  shape.pieces(number));
-  }
-  requests->set_piece_tokens(shape.piece_tokens());
-  requests->set_drawn(shape.is_drawn());
-  requests->finish(false);
-  for (const std::string& note : shape.notes) {
-    requests->add_note(note);
-  }
-  return requests;
+  const bool is_drawn = shape.is_drawn();
+  return TimedRequests<EvenTimes>::make(std::move(shape), count, {begin, gap}, is_drawn);
 }
 
 const Key<std::uint32_t> clients_key{"clients", 1, "requests under way at a time",
@@ -256,6 +259,26 @@ const config::NameKey kind_key{"requests.arrivals", [] { return arrivals().names
 
 ParameterInfo arrivals_parameter() {
   return kind_key;
+}
+
+namespace {
+
+// Of requests whose times are known by their numbers.
+class KnownTimes final : public ArrivalTimes {
+ public:
+  KnownTimes(const RequestSource& requests, std::uint64_t number)
+      : requests_(requests), number_(number) {}
+  SimTime next() override { return requests_.request(number_++).arrival; }
+
+ private:
+  const RequestSource& requests_;
+  std::uint64_t number_;
+};
+
+}  // namespace
+
+std::unique_ptr<ArrivalTimes> RequestSource::times_from(std::uint64_t number) const {
+  return std::make_unique<KnownTimes>(*this, number);
 }
 
 std::unique_ptr<RequestSource> read_requests(config::Section section, const RequestNeeds& needs) {

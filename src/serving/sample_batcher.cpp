@@ -61,9 +61,9 @@ class SampleBatcher final : public Batcher {
     return waiting;
   }
   std::uint64_t unfinished() const override { return all_.size(); }
-  bool is_last(std::uint32_t number) const override {
+  bool end_with_steps() const override {
     return std::all_of(all_.begin(), all_.end(),
-                       [number](const Waiter& waiter) { return waiter.step == number; });
+                       [](const Waiter& waiter) { return waiter.step != not_started; });
   }
 
   void save(pdes::StateWriter& writer) const override {

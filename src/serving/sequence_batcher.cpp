@@ -126,10 +126,10 @@ class SequenceBatcher final : public Batcher {
   BatchLoad load_of(std::uint32_t of_class) const override {
     return of_class < loads_.size() ? loads_[of_class] : BatchLoad{};
   }
-  bool is_last(std::uint32_t number) const override {
+  bool end_with_steps() const override {
     return waiting_.empty() &&
-           std::all_of(running_.begin(), running_.end(), [this, number](const Sequence& sequence) {
-             return ends_by(sequence, number);
+           std::all_of(running_.begin(), running_.end(), [this](const Sequence& sequence) {
+             return sequence.step != no_step && ends_by(sequence, sequence.step);
            });
   }
   std::vector<std::uint64_t> ending(std::uint32_t number) const override {

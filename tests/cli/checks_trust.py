@@ -193,6 +193,25 @@ def many_collectives_take_no_memory(program):
 
 
 @check
+def huge_meshes_are_checked_on_several_ranks(program):
+    mesh = program.scratch / "huge_mesh.yaml"
+    mesh.write_text("machine:\n  topology: {kind: mesh, rows: 16383, columns: 16383, bandwidth: 10 GB/s, latency: 1 ns}\n"
+                    "  tile: {peak: {fp16: 1 TFLOP/s}}\n"
+                    "  dram: {at: each, bandwidth: 20 GB/s, latency: 50 ns}\n"
+                    "workload: {kind: transformer, layers: 2, hidden: 32, heads: 4, sequence: 16, vocabulary: 50, "
+                    "batch: 4, data_type: fp16, optimizer: adam}\n"
+                    "strategy: {pipeline: 2, tensor: 2, data: 2}\nrun: {trace: none}\n")
+
+    # A byte and a half for each tile.
+    def limit():
+        resource.setrlimit(resource.RLIMIT_AS, (3 << 27, 3 << 27))
+    for iterations in (1, 100000):
+        done = program.call("check", mesh, "--ranks", "2", "--set", "run.iterations=%d" % iterations, preexec_fn=limit)
+        expect(done.returncode == 0, done.stderr_text)
+        expect("268402689" in done.stdout_text and "# cuts over 2 ranks" in done.stdout_text, done.stdout_text)
+
+
+@check
 def too_small_cores_are_bad_input(program):
     wafer = HERE.parent.parent / "configs" / "experiments" / "npu_wafer_layer.yaml"
     for settings, pattern in (

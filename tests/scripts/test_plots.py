@@ -296,6 +296,16 @@ class ServiceLoad(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertEqual(done.stdout, "[[0, 5, 8, 10], [1, 3, 0]]\n2001 2000 9 4320\n")
 
+    def test_others_are_added_up_at_each_change(self):
+        code = ("import numpy as np; from tessera_plots.service_load import together; "
+                "kind = [('time', 'i8'), ('running', 'u8'), ('waiting', 'u8'), ('cache_blocks', 'u8'), ('tenant', 'u2')]; "
+                "rows = np.array([(0, 0, 0, 0, 9), (0, 0, 0, 0, 8), (3, 2, 1, 5, 8), (4, 1, 0, 7, 9), (6, 0, 0, 1, 8), "
+                "(9, 0, 0, 0, 9)], kind); times, held = together(rows); "
+                "print(times.tolist(), held['running'].tolist(), held['cache_blocks'].tolist())")
+        done = PREPARED.python(code)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(done.stdout, "[0, 0, 3, 4, 6, 9] [0, 0, 2, 3, 1, 0] [0, 0, 5, 12, 8, 1]\n")
+
 
 class Plots(unittest.TestCase):
     @classmethod

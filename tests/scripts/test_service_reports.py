@@ -108,6 +108,7 @@ class ServiceReports(unittest.TestCase):
         self.assertEqual({one["windows"] for one in report["summary"]["services"]},
                          {"in summary.json: there are 300 services"})
         self.assertEqual([one["tenant"] for one in report["requests"]["held"]], [f"chat.{i}" for i in range(8)])
+        self.assertEqual(report["requests"]["not_held"], 292)
         self.assertEqual(len(report["requests"]["services"]["rows"]), 301)
         done = run(REPOSITORY / "scripts" / "plot", folder, "-o", self.base / "pictures")
         self.assertEqual(done.returncode, 0, done.stderr)

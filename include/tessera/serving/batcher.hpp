@@ -155,8 +155,8 @@ class Batcher {
   virtual BatchLoad load() const { return {0, unfinished(), 0}; }
   // Of requests of one class alone; blocks are not told apart.
   virtual BatchLoad load_of(std::uint32_t /*of_class*/) const { return {}; }
-  // Whether step `number`, which is under way, is the last of all requests that have come.
-  virtual bool is_last(std::uint32_t number) const = 0;
+  // Whether all requests that have come end with steps that are under way.
+  virtual bool end_with_steps() const = 0;
   // Requests that get their last token by step `number`, which is under way.
   virtual std::vector<std::uint64_t> ending(std::uint32_t /*number*/) const { return {}; }
   // Most blocks of the cache that were taken at a time; 0: there is none.

@@ -35,6 +35,13 @@ struct Request {
   std::uint32_t adapter = 0;  // number of its adapter, from 1 on; 0: none
 };
 
+// Times of arrival of requests, one after the other. Its source must outlive it.
+class ArrivalTimes {
+ public:
+  virtual ~ArrivalTimes() = default;
+  virtual SimTime next() = 0;
+};
+
 // Requests by number, in order of arrival. Immutable.
 class RequestSource {
  public:
@@ -42,6 +49,12 @@ class RequestSource {
   // Requests there are; none: as many as asked for.
   virtual std::optional<std::uint64_t> count() const = 0;
   virtual Request request(std::uint64_t number) const = 0;
+  // The same without its arrival, which may take long where it follows from those before.
+  virtual Request untimed(std::uint64_t number) const { return request(number); }
+  // Times from that request on.
+  virtual std::unique_ptr<ArrivalTimes> times_from(std::uint64_t number) const;
+  // Of the last request, where there is one and they come by themselves.
+  virtual SimTime last_arrival() const { return request(*count() - 1).arrival; }
   // Of a closed loop; 0: requests come by themselves.
   virtual std::uint32_t clients() const { return 0; }
   // Of a closed loop: how long a client waits with request `number` after it was served before, or

@@ -20,8 +20,10 @@
 #include "tessera/core/ids.hpp"
 #include "tessera/core/registry.hpp"
 #include "tessera/core/section_info.hpp"
+#include "tessera/core/sparse_table.hpp"
 #include "tessera/core/time.hpp"
 #include "tessera/core/units.hpp"
+#include "tessera/machine/partition/weights.hpp"
 #include "tessera/memory/coherent/coherent_memory.hpp"
 #include "tessera/plan/memory.hpp"
 #include "tessera/plan/plan.hpp"
@@ -128,8 +130,8 @@ class Job {
   virtual std::string cutter() const { return ""; }
   // [nodes] the rank of its tiles, `no_owner` elsewhere; `weights` [nodes], or none: all alike.
   // Throws ConfigError where it has too few parts.
-  virtual std::vector<std::uint32_t> cut(const Platform& platform, int ranks,
-                                         const std::vector<std::uint32_t>& weights) const;
+  virtual SparseTable cut(const Platform& platform, int ranks,
+                          const machine::Weights& weights) const;
   // What of it has no effect, said before it runs; "": nothing.
   virtual std::string warning() const { return ""; }
   // Whether tiles tell each other of messages in full traces: executor::Observer.

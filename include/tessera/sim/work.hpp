@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "tessera/core/data_type.hpp"
+#include "tessera/core/sparse_table.hpp"
 #include "tessera/core/wide.hpp"
 #include "tessera/executor/program/executor.hpp"
 #include "tessera/sim/job.hpp"
@@ -169,7 +170,7 @@ class Work {
   // (machine::Tile::operands_in_dram), beside those of accesses and what its executor finds.
   virtual Wide operand_bytes() const = 0;
   // [nodes] see weights.hpp.
-  virtual std::vector<std::uint64_t> predicted_events() const = 0;
+  virtual SparseCounts predicted_events() const = 0;
   // Where that knows nothing of tiles, which are alike: how many events one has, roughly, against
   // tiles with other work.
   virtual std::uint64_t events_of_tile() const { return 0; }

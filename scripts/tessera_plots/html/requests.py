@@ -72,7 +72,8 @@ def requests_of(run):
         curves, rows, held = [], services.rows_of_times(run.summary), services.held_in_windows(run.summary)
     else:
         raise NothingToDraw("the run serves no requests")
-    return {"curves": curves, "held": held, "services": served, "table": table(
+    more = max(0, len(run.summary.get("services") or []) - _MOST_SERVICES) if held else 0
+    return {"curves": curves, "held": held, "not_held": more, "services": served, "table": table(
         "Times of requests", [("tenant", "text"), ("time to", "text"), ("count", "count"),
                               ("mean", "time"), ("median", "time"), ("95 %", "time"),
                               ("99 %", "time"), ("longest", "time")], rows)}

@@ -17,7 +17,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from machine_file import value_of
-from operators.attention import MACHINE, errors, generates, is_prompt, keeps_keys, measured, times_us
+from operators.attention import MACHINE, errors, fitted, generates, is_prompt, keeps_keys, measured, times_us
 
 STEPS = (1.1, 1.03)
 CHECKED, WITHIN = 1.1, 1.05
@@ -46,7 +46,7 @@ def main():
     parser.add_argument("--program", required=True)
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
-    steps = measured()
+    steps = fitted(measured())
     point = {key: value_of(MACHINE, "compute", key) for key in CONSTANTS}
     least = error(options.program, steps, point)
     if options.check:

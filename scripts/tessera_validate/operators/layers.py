@@ -4,10 +4,12 @@ from collections import defaultdict
 
 from operators.products import BOUND, SETS
 from operators.rows import DEVICES, HEAD, PRODUCTS, VECTORS, Errors, head_rows, measured, times_us
+from operators.unfitted import section as unfitted
 from operators.vectors import RESOLUTION, beyond
 
 NORMS = 2  # of a layer; the tables have the time of one
 STEPS = SETS[1:]  # of decoding, of prefill
+LENGTHS = ((0, 5), (5, 20), (20, None))  # us, of single operators
 
 
 def every(device, program):
@@ -45,6 +47,31 @@ def together(report, found):
                                    f"{device}, dense operators, {name}, mean absolute error beyond rounding [%]")
             table.append([f"{device}, {name}", rows, absolute, bound, bias, worst])
     report.table(["device and set", "rows", "mean absolute error", "beyond rounding", "mean error", "worst"], table)
+
+
+def of_length(pairs, low, high):
+    return [pair for pair in pairs if low <= pair[0].us and (high is None or pair[0].us < high)]
+
+
+def rounding(report, found):
+    """What a table's last digit may make of the errors of short operators."""
+    name, belongs = STEPS[0]
+    report.say(f"#### {name.capitalize()}, by measured time")
+    report.say()
+    report.say("Where the first error is above the bound and the second is not, the rows are short and the tables' times "
+               "are rounded to whole microseconds: of H100 two of five take less than 5 us, of which half of the last digit is "
+               "a fifth in the mean. What rounding may be is that half digit of each row, in the mean; a longer operator has little of it.")
+    report.say()
+    table = []
+    for device, pairs in found.items():
+        for low, high in LENGTHS:
+            part = of_length([pair for pair in pairs if belongs(pair[0].tokens)], low, high)
+            if part:
+                half = 100 * sum(RESOLUTION[device] / 2 / each.us for each, _ in part) / len(part)
+                rows, absolute, bias, worst = Errors(tuple(ours / each.us - 1 for each, ours in part)).cells()
+                table.append([device, f"{low} to {high}" if high else f"from {low}", rows, absolute, f"{half:.1f} %",
+                              f"{beyond(part, RESOLUTION[device]):.1f} %", bias, worst])
+    report.table(["device", "measured [us]", HEAD[0], HEAD[1], "rounding may be", "beyond rounding", *HEAD[2:]], table)
 
 
 def layers(report, found):
@@ -90,5 +117,7 @@ def sections(report, program, _, __):
     report.say()
     found = {device: every(device, program) for device in DEVICES}
     together(report, found)
+    rounding(report, found)
+    unfitted(report, program, found)
     layers(report, found)
     heads(report, program)

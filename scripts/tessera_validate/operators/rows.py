@@ -16,8 +16,10 @@ MODELS = {"7b": (4096, 11008, 4096, 4096), "70b": (8192, 28672, 8192, 1024), "8b
 PRODUCTS = ("qkv", "attention_output", "mlp_up", "mlp_down")
 HEADS = ("head_rtx_pro_6000.csv", 128256, "bf16")  # table, columns, type of data
 VECTORS = ("norm", "activation", "rotary", "add")
+UNFITTED = ("post_norm", "final_norm", "embedding")  # vector kernels that no constant is fitted to
 # Class of kernel of each, as plans have it (workload/operation.hpp), and the key of its share of the memory.
-KERNELS = {"norm": "norm", "activation": "activation", "rotary": "rotary", "add": "sum"}
+KERNELS = {"norm": "norm", "activation": "activation", "rotary": "rotary", "add": "sum", "post_norm": "norm",
+           "final_norm": "norm"}
 ELEMENT = 2  # bytes
 
 
@@ -55,13 +57,16 @@ def vector_line(operator, row, data_type):
     where the table says so (model 8b)."""
     tokens, tensor = int(row["tokens"]), int(row["tensor"])
     hidden, ffn, queries, keys = MODELS[row["model"]]
+    of_norms = (4 if row["model"] == "8b" else 2) * hidden
     elements = {
-        "norm": (4 if row["model"] == "8b" else 2) * hidden,
+        "norm": of_norms, "post_norm": of_norms, "final_norm": of_norms,
         "activation": 3 * ffn // tensor,
         "rotary": 2 * (queries + keys) // tensor,
         "add": 3 * hidden,
+        "embedding": 2 * hidden,
     }[operator]
-    return f"vector {ELEMENT * tokens * elements} {data_type} {KERNELS[operator]} {ELEMENT * elements}"
+    kernel = KERNELS.get(operator)
+    return f"vector {ELEMENT * tokens * elements} {data_type}" + (f" {kernel} {ELEMENT * elements}" if kernel else "")
 
 
 def measured(device, operators):

@@ -1,6 +1,6 @@
 """What requests cost at the coarsest level: a million of them to Llama 2 70B on 64 H100."""
 
-from page import ROOT, Runner
+from page import ROOT, Runner, call, summary_of, trace_rows
 
 REPLICAS, GPUS = 8, 8
 REQUESTS, REDUCED = 1_000_000, 8_000
@@ -33,6 +33,30 @@ def row(what, summary, requests):
             f"{1e6 * summary['cpu_s'] / requests:.0f}", f"{max(summary['peak_rss_bytes']) / 1e6:.0f}")
 
 
+def counted(runner, path):
+    """(summary, steps that gave a token) of a run with its trace: all but parts of prompts that stood alone."""
+    output = runner.new_folder(path)
+    call(runner.command(path, output, 1, ["-q", "-q", "--trace", "full"]))
+    return summary_of(output), len({(row["tenant"], row["time"]) for row in trace_rows(output, "tokens")})
+
+
+def events_a_step(report, runner, folder, walked, requests):
+    """`walked`: the summary of as many requests, whose steps are those of the same with whole ones."""
+    report.say("### Events a step")
+    report.say()
+    rows, steps = [], 0
+    for layers in (20, 80):
+        summary, steps = counted(runner, str(experiment(folder, layers, requests)))
+        rows.append(("whole", layers, requests, steps, summary["events"], f"{summary['events'] / steps:.1f}"))
+    rows.append(("walked", 80, requests, steps, walked["events"], f"{walked['events'] / steps:.1f}"))
+    report.table(("steps", "layers", "requests", "steps that gave a token", "events", "events a step"), rows)
+    few, many = (float(row[-1]) for row in rows[:2])
+    same = report.bound(many <= 1.1 * few, f"events a step: {many} with 80 layers, {few} with 20")
+    report.say(f"Steps are counted in the trace of a run with whole ones. Four times the layers take no more events a step: {same}. "
+               "Events beyond one a step are of requests that arrive, and of steps with parts of prompts alone.")
+    report.say()
+
+
 def sections(report, program, folder, setting):
     runner = Runner(program, folder)
     requests = REDUCED if setting.reduced else REQUESTS
@@ -63,3 +87,4 @@ def sections(report, program, folder, setting):
                    + report.at_most(whole["cpu_s"] / 60, MINUTES, "processor minutes of a million requests", "{:.2f}")
                    + ".")
         report.say()
+        events_a_step(report, runner, folder, walked, few)

@@ -33,6 +33,12 @@ ARBITRATIONS = (("first come, first served", ()),
                 ("both by tenants, bursts of 16 KiB",
                  (*BY_TENANTS, "machine.memory.max_bursts=256", "machine.memory.burst=16 KiB")))
 EVEN = 2.0  # two tenants meet at most, at the memories of the west and of the east
+# What a device with banks and rows takes in next: keys of its memory.
+LINE, TURNS = "all in one line", "a port that takes who asks in turn, and queues of banks"
+TAKING_IN = ((LINE, "preset: LPDDR5"),
+             ("all in one line, queues of banks", "preset: LPDDR5, scheduler: bank-queues"),
+             ("a port that takes who asks in turn", "preset: LPDDR5, port: 1 TB/s"),
+             (TURNS, "preset: LPDDR5, port: 1 TB/s, scheduler: bank-queues"))
 RANKS = (1, 2, 3, 4)
 
 
@@ -179,6 +185,27 @@ def in_even_parts(report, runner, folder, setting):
     report.say()
 
 
+def with_banks_and_rows(report, runner, folder, setting):
+    report.say("### Even parts of memories with banks and rows")
+    report.say()
+    report.say("The memory `dram` has no `arbitration`. Behind a `port` a channel takes one burst at a time, from those that "
+               "ask in turn, and with `scheduler: bank-queues` it takes only what the queue of its bank has room for. The same "
+               "wafer and tenants, links first come, first served, `machine.dram.bandwidth=51.2 GB/s`.")
+    report.say()
+    rows, slowest = [], {}
+    for arrangement, keys in (TAKING_IN[0], TAKING_IN[-1]) if setting.reduced else TAKING_IN:
+        slower = slower_by(runner, folder, (f"machine.memory={{model: dram, {keys}}}", "machine.dram.bandwidth=51.2 GB/s"))
+        slowest[arrangement] = max(slower.values())
+        rows.append((arrangement, f"`{keys}`", *(f"{times:.3f}" for times in slower.values())))
+    report.table(["bursts that wait", "`machine.memory: {model: dram, ...}`",
+                  *(f"{name} [times as slow]" for name in slower)], rows)
+    turns = report.bound(slowest[TURNS] <= EVEN, f"even parts of banks and rows: {slowest[TURNS]:.2f} times, at most {EVEN}")
+    report.say(f"The slowest tenant takes {slowest[LINE]:.2f} times as long as alone in one line, and {slowest[TURNS]:.2f} "
+               f"times with both keys (at most {EVEN:.0f}: {turns}). It takes both: one of them alone is not even. Parts are "
+               "those of tiles, so that a tenant with more tiles that ask gets more.")
+    report.say()
+
+
 def on_ranks(report, runner, setting):
     report.say("## Tenants: on ranks")
     report.say()
@@ -199,4 +226,5 @@ def sections(report, program, folder, setting):
     by_themselves(report, runner, folder, setting)
     beside_each_other(report, runner, folder, setting)
     in_even_parts(report, runner, folder, setting)
+    with_banks_and_rows(report, runner, folder, setting)
     on_ranks(report, runner, setting)

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <iostream>
 #include <limits>
+#include <numeric>
 
 #include "options/cut_options.hpp"
 #include "tables/check_json.hpp"
@@ -34,23 +35,19 @@ std::string in_thousandths(double value) {
 // Of more ranks than a screen shows, the first and last.
 std::string rank_table(const sim::Experiment& experiment, const machine::Partition& partition) {
   constexpr std::size_t most_rows = 64;
-  const std::vector<std::uint32_t> weights = sim::node_weights(experiment);
   TextTable table({"rank", "nodes", "share of weight"});
   const std::size_t ranks = partition.members.size();
-  std::vector<double> sums(ranks);
-  double total = 0;
-  for (std::size_t node = 0; node < partition.owner.size(); ++node) {
-    const double weight = weights.empty() ? 1 : weights[node];
-    sums[partition.owner[node]] += weight;
-    total += weight;
-  }
+  const std::vector<std::uint64_t> sums =
+      machine::loads_of(partition, sim::node_weights(experiment));
+  const auto total =
+      static_cast<double>(std::accumulate(sums.begin(), sums.end(), std::uint64_t{0}));
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     if (ranks > most_rows && rank == most_rows / 2) {
       table.add({"…"});
       rank = ranks - most_rows / 2;
     }
     table.add({std::to_string(rank), std::to_string(partition.members[rank].size()),
-               in_thousandths(100 * sums[rank] / total) + " %"});
+               in_thousandths(100 * static_cast<double>(sums[rank]) / total) + " %"});
   }
   return table.to_string();
 }

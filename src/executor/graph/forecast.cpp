@@ -7,7 +7,6 @@
 #include <optional>
 #include <queue>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 
 #include "collectives/plans.hpp"
@@ -78,12 +77,14 @@ class Forecasting {
 
   void read(std::uint32_t npu, std::uint64_t most) {
     workload::GraphPosition position;
-    std::unordered_map<std::uint64_t, std::uint32_t> numbers;
-    std::vector<workload::GraphNode> read = setup_.work.source->read(npu, position, most);
+    const std::vector<workload::GraphNode> read = setup_.work.source->read(npu, position, most);
+    std::vector<std::pair<std::uint64_t, std::uint32_t>> numbers;  // by the node's
+    numbers.reserve(read.size());
     std::vector<Node>& nodes = npus_[npu].nodes;
+    nodes.reserve(read.size());
     std::map<std::uint32_t, std::uint32_t> next;  // of collectives, by group
     for (const workload::GraphNode& node : read) {
-      numbers.emplace(node.id, static_cast<std::uint32_t>(nodes.size()));
+      numbers.emplace_back(node.id, static_cast<std::uint32_t>(nodes.size()));
       Node& added = nodes.emplace_back();
       added.task = task_of(setup_.work, node);
       added.shape = node.shape;
@@ -91,12 +92,14 @@ class Forecasting {
         added.task.number = next[added.task.group]++;
       }
     }
+    std::sort(numbers.begin(), numbers.end());  // most are in order
     for (std::uint32_t number = 0; number < read.size(); ++number) {
       for (const auto* dependencies :
            {&read[number].data_dependencies, &read[number].control_dependencies}) {
         for (const std::uint64_t id : *dependencies) {
           ++nodes[number].unmet;  // for ever, of what has not been read
-          if (const auto on = numbers.find(id); on != numbers.end()) {
+          const auto on = std::lower_bound(numbers.begin(), numbers.end(), std::pair{id, 0U});
+          if (on != numbers.end() && on->first == id) {
             nodes[on->second].dependents.push_back(number);
           }
         }

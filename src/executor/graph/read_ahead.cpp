@@ -35,6 +35,9 @@ ReadAhead::ReadAhead(const workload::GraphSource& source, std::uint32_t npu) : n
   constexpr std::size_t nodes_at_a_time = 4096;
   for (auto nodes = source.read(npu, position, nodes_at_a_time); !nodes.empty();
        nodes = source.read(npu, position, nodes_at_a_time)) {
+    if (read == 0) {
+      places.reserve(nodes.size());
+    }
     for (const workload::GraphNode& node : nodes) {
       const std::uint64_t place = read++;
       if (node.data_dependencies.empty() && node.control_dependencies.empty()) {

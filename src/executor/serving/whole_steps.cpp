@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 
 #include "serving/messages.hpp"
 #include "tessera/core/error.hpp"
@@ -16,6 +17,9 @@ void SpentTime::save(pdes::StateWriter& writer) const {
   writer.put_all(busy);
   writer.put_all(exchanging);
   writer.put(is_told);
+  if (has_stages) {
+    writer.put_all(ports);
+  }
 }
 
 void SpentTime::restore(pdes::StateReader& reader) {
@@ -23,6 +27,21 @@ void SpentTime::restore(pdes::StateReader& reader) {
   busy = reader.get_all<SimTime>();
   exchanging = reader.get_all<SimTime>();
   is_told = reader.get<bool>();
+  if (has_stages) {
+    ports = reader.get_all<BusyPort>();
+  }
+}
+
+void SpentTime::add(const WholeStep& step, SimTime told) {
+  for (std::size_t unit = 0; unit < end.size(); ++unit) {
+    end[unit] = told + step.end[unit];
+    busy[unit] += step.busy[unit];
+    exchanging[unit] += step.exchanging[unit];
+  }
+  ports.clear();
+  for (const BusyPort& port : step.ports) {
+    ports.push_back({port.node, port.port, told + port.until});
+  }
 }
 
 WholeSteps::WholeSteps(const ServingSetup& setup)
@@ -94,35 +113,54 @@ void WholeSteps::add_piece(const ServiceSettings& served, const Piece& piece, Pl
   }
 }
 
-const WholeSteps::Plan& WholeSteps::plan_of(std::uint32_t tenant, const StepSizes& sizes) {
-  const auto [found, is_new] = plans_.try_emplace({tenant, sizes.emitting > 0, sizes.adapters > 0});
+WholeSteps::Stage WholeSteps::stage_of(std::uint32_t tenant, std::uint32_t number) const {
+  const ServiceSettings& served = setup_.work.tenants[tenant];
+  const auto units = static_cast<std::uint32_t>(served.npus.size()) / served.model->stages();
+  return {tenant, number, number * units, units};
+}
+
+const WholeSteps::Plan& WholeSteps::plan_of(const Stage& stage, const StepSizes& sizes) {
+  const auto [found, is_new] =
+      plans_.try_emplace({stage.tenant, stage.number, sizes.emitting > 0, sizes.adapters > 0});
   Plan& plan = found->second;
   if (!is_new) {
     return plan;
   }
-  const ServiceSettings& served = setup_.work.tenants[tenant];
+  const ServiceSettings& served = setup_.work.tenants[stage.tenant];
   Piece piece;
-  for (const WalkPart& part : served.model->on_tiles()->walk(0, sizes)) {
-    if (part.kind == WalkPart::Kind::collective) {
-      piece.exchanges = true;
-      piece.exchange = part.op;
-      add_piece(served, piece, plan);
-      piece = {};
-      continue;
-    }
-    ensure(part.kind == WalkPart::Kind::operation, "a whole step has one stage");
-    const std::uint32_t kind = served.model->kind_of(part.op);
-    const auto known =
-        std::find_if(piece.operators.begin(), piece.operators.end(),
-                     [&](const Repeated& one) { return served.model->kind_of(one.op) == kind; });
-    if (known == piece.operators.end()) {
-      piece.operators.push_back(operator_of(served, part.op));
-    } else {
-      ++known->times;
+  for (const WalkPart& part : served.model->on_tiles()->walk(stage.first, sizes)) {
+    ensure(!plan.hands_on, "a stage hands on at last");
+    switch (part.kind) {
+      case WalkPart::Kind::await:
+        break;
+      case WalkPart::Kind::hand_on:
+        plan.hands_on = part.op;
+        break;
+      case WalkPart::Kind::collective:
+        piece.exchanges = true;
+        piece.exchange = part.op;
+        add_piece(served, piece, plan);
+        piece = {};
+        break;
+      case WalkPart::Kind::operation:
+        add_operator(served, part.op, piece);
+        break;
     }
   }
   add_piece(served, piece, plan);
   return plan;
+}
+
+void WholeSteps::add_operator(const ServiceSettings& served, std::uint32_t op, Piece& piece) const {
+  const std::uint32_t kind = served.model->kind_of(op);
+  const auto known =
+      std::find_if(piece.operators.begin(), piece.operators.end(),
+                   [&](const Repeated& one) { return served.model->kind_of(one.op) == kind; });
+  if (known == piece.operators.end()) {
+    piece.operators.push_back(operator_of(served, op));
+  } else {
+    ++known->times;
+  }
 }
 
 WholeSteps::Done WholeSteps::work_of(std::uint32_t tenant, std::uint32_t unit,
@@ -160,71 +198,74 @@ void WholeSteps::be_told(std::uint32_t tenant, IdlePorts& ports, WholeStep& step
 
 void WholeSteps::exchange(std::uint32_t tenant, const serving::Exchange& exchange, IdlePorts& ports,
                           WholeStep& step) {
-  for (std::uint32_t unit = 0; unit < step.end.size(); ++unit) {
+  const std::uint32_t end = exchange.first + exchange.units;
+  for (std::uint32_t unit = exchange.first; unit < end; ++unit) {
     step.moves = step.moves && !ports.is_busy(node_of(tenant, unit), step.end[unit]);
   }
   const std::vector<SimTime> before = step.end;
   exchanges_.pass(tenant, exchange, step.end, ports);
-  for (std::uint32_t unit = 0; unit < step.end.size(); ++unit) {
+  for (std::uint32_t unit = exchange.first; unit < end; ++unit) {
     step.exchanging[unit] += step.end[unit] - before[unit];
   }
 }
 
-WholeStep WholeSteps::add_up(std::uint32_t tenant, const Plan& plan, const StepSizes& sizes,
-                             bool all) {
-  const ServiceSettings& served = setup_.work.tenants[tenant];
-  const auto units = static_cast<std::uint32_t>(served.npus.size());
-  WholeStep step;
-  step.busy.resize(units);
-  step.exchanging.resize(units);
-  IdlePorts ports(setup_);
-  be_told(tenant, ports, step);
+void WholeSteps::pass(const Stage& stage, const Plan& plan, const StepSizes& sizes, bool all,
+                      IdlePorts& ports, WholeStep& step) {
+  const ServiceSettings& served = setup_.work.tenants[stage.tenant];
   std::vector<std::vector<Done>> of_pieces;  // [pieces][units]
   for (const Piece& piece : plan.pieces) {
     std::vector<Done>& done = of_pieces.emplace_back();
-    for (std::uint32_t unit = 0; unit < units; ++unit) {
-      done.push_back(alike_[tenant] != 0 && unit > 0
+    for (std::uint32_t unit = 0; unit < stage.units; ++unit) {
+      done.push_back(alike_[stage.tenant] != 0 && unit > 0
                          ? done.front()
-                         : work_of(tenant, unit, piece.operators, sizes, all));
+                         : work_of(stage.tenant, stage.first + unit, piece.operators, sizes, all));
     }
   }
   for (const std::uint32_t number : plan.order) {
     const Piece& piece = plan.pieces[number];
-    for (std::uint32_t unit = 0; unit < units; ++unit) {
-      step.busy[unit] += of_pieces[number][unit].time;
-      step.end[unit] += of_pieces[number][unit].time;
+    for (std::uint32_t unit = 0; unit < stage.units; ++unit) {
+      step.busy[stage.first + unit] += of_pieces[number][unit].time;
+      step.end[stage.first + unit] += of_pieces[number][unit].time;
       step.operands += of_pieces[number][unit].operands;
     }
     if (piece.exchanges) {
-      exchange(tenant, served.model->exchange(piece.exchange, sizes.tokens), ports, step);
+      exchange(stage.tenant, served.model->exchange(piece.exchange, sizes.tokens), ports, step);
     }
   }
-  const ServingWork& work = setup_.work;
-  for (std::uint32_t unit = 0; unit < units; ++unit) {
-    const EntityId node = node_of(tenant, unit);
-    step.moves = step.moves && !ports.is_busy(node, step.end[unit]);
-    step.over = std::max(step.over, ports.send(node, work.host(), work.message, step.end[unit]));
+  for (std::uint32_t unit = stage.first; unit < stage.first + stage.units; ++unit) {
+    step.moves = step.moves && !ports.is_busy(node_of(stage.tenant, unit), step.end[unit]);
   }
+}
+
+WholeStep WholeSteps::add_up(const Stage& stage, const Plan& plan, const StepSizes& sizes,
+                             bool all) {
+  WholeStep step;
+  step.busy.resize(stage.units);
+  step.exchanging.resize(stage.units);
+  IdlePorts ports(setup_);
+  be_told(stage.tenant, ports, step);
+  pass(stage, plan, sizes, all, ports, step);
+  hand_on(stage, plan, sizes, ports, step);
   return step;
 }
 
-WholeStep WholeSteps::of(std::uint32_t tenant, const StepSizes& sizes) {
-  const Plan& plan = plan_of(tenant, sizes);
-  if (alike_[tenant] == 0) {
-    return add_up(tenant, plan, sizes, true);
+WholeStep WholeSteps::of_one_stage(const Stage& stage, const StepSizes& sizes) {
+  const Plan& plan = plan_of(stage, sizes);
+  if (alike_[stage.tenant] == 0) {
+    return add_up(stage, plan, sizes, true);
   }
   if (known_.size() >= most_kept) {
     known_.clear();
   }
-  const auto [found, is_new] = known_.try_emplace({tenant, sizes.emitting > 0, sizes.tokens});
+  const auto [found, is_new] = known_.try_emplace({stage.tenant, sizes.emitting > 0, sizes.tokens});
   if (is_new) {
-    found->second = add_up(tenant, plan, sizes, false);
+    found->second = add_up(stage, plan, sizes, false);
   }
   if (!found->second.moves) {
-    return add_up(tenant, plan, sizes, true);
+    return add_up(stage, plan, sizes, true);
   }
   WholeStep step = found->second;
-  const Done beyond = work_of(tenant, 0, plan.beyond_tokens, sizes, true);
+  const Done beyond = work_of(stage.tenant, 0, plan.beyond_tokens, sizes, true);
   step.over += beyond.time;
   step.operands += beyond.operands * step.end.size();
   for (std::size_t unit = 0; unit < step.end.size(); ++unit) {
@@ -234,10 +275,119 @@ WholeStep WholeSteps::of(std::uint32_t tenant, const StepSizes& sizes) {
   return step;
 }
 
+// Units that come so much later than the first.
+WholeStep WholeSteps::known_of(const Stage& stage, const Plan& plan, const StepSizes& sizes,
+                               const std::vector<SimTime>& since) {
+  const std::uint32_t end = stage.first + stage.units;
+  WholeStep all;
+  all.busy.resize(end);
+  all.exchanging.resize(end);
+  all.end.resize(stage.first);
+  all.end.insert(all.end.end(), since.begin(), since.end());
+  // Exchanges look at the tenant's units up to theirs alone.
+  IdlePorts ports(setup_);
+  pass(stage, plan, sizes, false, ports, all);
+  for (std::vector<SimTime>* const times : {&all.end, &all.busy, &all.exchanging}) {
+    times->erase(times->begin(), times->begin() + stage.first);
+  }
+  return all;
+}
+
+bool WholeSteps::pass_known(const Stage& stage, const Plan& plan, const StepSizes& sizes,
+                            const IdlePorts& ports, WholeStep& step) {
+  const auto begin = step.end.begin() + stage.first;
+  for (std::uint32_t unit = 0; unit < stage.units; ++unit) {
+    if (ports.is_busy(node_of(stage.tenant, stage.first + unit), begin[unit])) {
+      return false;
+    }
+  }
+  const SimTime first = *std::min_element(begin, begin + stage.units);
+  std::vector<SimTime> since;
+  std::transform(begin, begin + stage.units, std::back_inserter(since),
+                 [first](SimTime time) { return time - first; });
+  if (known_stages_.size() >= most_kept) {
+    known_stages_.clear();
+  }
+  const auto [found, is_new] = known_stages_.try_emplace(
+      {stage.tenant, stage.number, sizes.emitting > 0, sizes.tokens, since});
+  if (is_new) {
+    found->second = known_of(stage, plan, sizes, since);
+  }
+  const WholeStep& known = found->second;
+  if (!known.moves) {
+    return false;
+  }
+  const Done beyond = work_of(stage.tenant, stage.first, plan.beyond_tokens, sizes, true);
+  for (std::uint32_t unit = 0; unit < stage.units; ++unit) {
+    begin[unit] = first + known.end[unit] + beyond.time;
+    step.busy[stage.first + unit] += known.busy[unit] + beyond.time;
+    step.exchanging[stage.first + unit] += known.exchanging[unit];
+  }
+  step.operands += known.operands + beyond.operands * stage.units;
+  return true;
+}
+
+// To the next stage, and tells the host.
+void WholeSteps::hand_on(const Stage& stage, const Plan& plan, const StepSizes& sizes,
+                         IdlePorts& ports, WholeStep& step) const {
+  const ServingWork& work = setup_.work;
+  for (std::uint32_t unit = stage.first; unit < stage.first + stage.units; ++unit) {
+    const EntityId node = node_of(stage.tenant, unit);
+    if (plan.hands_on) {
+      const Bytes bytes =
+          work.tenants[stage.tenant].model->exchange(*plan.hands_on, sizes.tokens).bytes;
+      SimTime& next = step.end[unit + stage.units];
+      next = std::max(next, ports.send(node, node_of(stage.tenant, unit + stage.units),
+                                       std::max(bytes, Bytes(1)), step.end[unit]));
+    }
+    step.over = std::max(step.over, ports.send(node, work.host(), work.message, step.end[unit]));
+  }
+}
+
+WholeStep WholeSteps::of_stages(std::uint32_t tenant, const StepSizes& sizes, SimTime now,
+                                const SpentTime& spent) {
+  const ServiceSettings& served = setup_.work.tenants[tenant];
+  WholeStep step;
+  step.busy.resize(served.npus.size());
+  step.exchanging.resize(served.npus.size());
+  // What the host's tile sends at the same time for its own part is not held back by this.
+  IdlePorts telling(setup_);
+  be_told(tenant, telling, step);
+  IdlePorts ports(setup_);
+  for (const BusyPort& port : spent.ports) {
+    ports.set({port.node, port.port, port.until - now});
+  }
+  for (std::uint32_t number = 0; number < served.model->stages(); ++number) {
+    const Stage stage = stage_of(tenant, number);
+    for (std::uint32_t unit = stage.first; unit < stage.first + stage.units; ++unit) {
+      step.end[unit] = std::max(step.end[unit], spent.end[unit] - now);
+    }
+    const Plan& plan = plan_of(stage, sizes);
+    if (alike_[tenant] == 0 || !pass_known(stage, plan, sizes, ports, step)) {
+      pass(stage, plan, sizes, true, ports, step);
+    }
+    hand_on(stage, plan, sizes, ports, step);
+  }
+  for (std::uint32_t unit = 0; unit < served.npus.size(); ++unit) {
+    ports.visit_busy(node_of(tenant, unit), SimTime::zero(),
+                     [&step](const BusyPort& busy) { step.ports.push_back(busy); });
+  }
+  return step;
+}
+
+WholeStep WholeSteps::of(std::uint32_t tenant, const StepSizes& sizes, SimTime now,
+                         const SpentTime& spent) {
+  return spent.has_stages ? of_stages(tenant, sizes, now, spent)
+                          : of_one_stage(stage_of(tenant, 0), sizes);
+}
+
 std::size_t WholeSteps::resident_bytes() const {
   std::size_t bytes = times_.resident_bytes() + exchanges_.resident_bytes();
   for (const auto& [key, step] : known_) {
     bytes += sizeof(key) + sizeof(step) + 3 * step.end.size() * sizeof(SimTime) + 64;
+  }
+  for (const auto& [key, step] : known_stages_) {
+    bytes += sizeof(key) + sizeof(step) + 4 * step.end.size() * sizeof(SimTime) + 64;
   }
   return bytes;
 }

@@ -7,10 +7,16 @@
 // are summands, and the rest is kept by the number of tokens. So a step costs a look-up and the
 // times of those operators, whatever the number of layers. Where units differ, or where a port
 // still sends what one exchange gave it when the next one begins, the sum is made anew each time.
+//
+// Of a model with several stages a step begins at a stage once the stage before has handed on and
+// the step before is over there, and no step is told of that is to overtake it. So all of its times
+// follow from those of the steps before, and are known when it is told of. Times of a stage are
+// kept by tokens and by how much later than the first one each of its units comes.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -25,7 +31,7 @@ namespace tessera::executor {
 // From the host's telling on.
 struct WholeStep {
   SimTime over;  // the last unit has told the host
-  // [units]
+  // [units]; of a stage: its own
   std::vector<SimTime> end;
   std::vector<SimTime> busy;
   std::vector<SimTime> exchanging;
@@ -33,6 +39,7 @@ struct WholeStep {
   // Whether longer operators only move what comes behind them: no exchange begins with ports that
   // still send.
   bool moves = true;
+  std::vector<BusyPort> ports;  // of models with stages: that still send what they were given
 };
 
 // What the units of a tenant have done so far.
@@ -41,7 +48,11 @@ struct SpentTime {
   std::vector<SimTime> busy;
   std::vector<SimTime> exchanging;
   bool is_told = false;
+  // Of models with several stages, whose steps begin before others are over.
+  bool has_stages = false;
+  std::vector<BusyPort> ports;
 
+  void add(const WholeStep& step, SimTime told);
   void save(pdes::StateWriter& writer) const;
   void restore(pdes::StateReader& reader);
 };
@@ -50,8 +61,10 @@ class WholeSteps {
  public:
   explicit WholeSteps(const ServingSetup& setup);
 
-  // Of the tenant's model with a batch of these sizes.
-  WholeStep of(std::uint32_t tenant, const serving::StepSizes& sizes);
+  // Of the tenant's model with a batch of these sizes, told of at `now`, behind all that its units
+  // have done so far.
+  WholeStep of(std::uint32_t tenant, const serving::StepSizes& sizes, SimTime now,
+               const SpentTime& spent);
   std::size_t resident_bytes() const;
 
  private:
@@ -77,15 +90,37 @@ class WholeSteps {
   struct Plan {
     std::vector<Piece> pieces;
     std::vector<std::uint32_t> order;
-    std::vector<Repeated> beyond_tokens;  // of all pieces
+    std::vector<Repeated> beyond_tokens;    // of all pieces
+    std::optional<std::uint32_t> hands_on;  // op
+  };
+  // Units of a tenant.
+  struct Stage {
+    std::uint32_t tenant = 0;
+    std::uint32_t number = 0;
+    std::uint32_t first = 0;
+    std::uint32_t units = 0;
   };
 
-  const Plan& plan_of(std::uint32_t tenant, const serving::StepSizes& sizes);
+  Stage stage_of(std::uint32_t tenant, std::uint32_t number) const;
+  const Plan& plan_of(const Stage& stage, const serving::StepSizes& sizes);
   void add_piece(const ServiceSettings& served, const Piece& piece, Plan& plan) const;
+  void add_operator(const ServiceSettings& served, std::uint32_t op, Piece& piece) const;
   Repeated operator_of(const ServiceSettings& served, std::uint32_t op) const;
+  WholeStep of_one_stage(const Stage& stage, const serving::StepSizes& sizes);
+  WholeStep of_stages(std::uint32_t tenant, const serving::StepSizes& sizes, SimTime now,
+                      const SpentTime& spent);
   // `all`: also operators that depend on more than tokens.
-  WholeStep add_up(std::uint32_t tenant, const Plan& plan, const serving::StepSizes& sizes,
-                   bool all);
+  WholeStep add_up(const Stage& stage, const Plan& plan, const serving::StepSizes& sizes, bool all);
+  // Units of a stage go on from `step.end`.
+  void pass(const Stage& stage, const Plan& plan, const serving::StepSizes& sizes, bool all,
+            IdlePorts& ports, WholeStep& step);
+  // The same by what is known of the tokens; false: it is not enough.
+  bool pass_known(const Stage& stage, const Plan& plan, const serving::StepSizes& sizes,
+                  const IdlePorts& ports, WholeStep& step);
+  WholeStep known_of(const Stage& stage, const Plan& plan, const serving::StepSizes& sizes,
+                     const std::vector<SimTime>& since);
+  void hand_on(const Stage& stage, const Plan& plan, const serving::StepSizes& sizes,
+               IdlePorts& ports, WholeStep& step) const;
   Done work_of(std::uint32_t tenant, std::uint32_t unit, const std::vector<Repeated>& operators,
                const serving::StepSizes& sizes, bool all);
   void be_told(std::uint32_t tenant, IdlePorts& ports, WholeStep& step) const;
@@ -100,10 +135,14 @@ class WholeSteps {
   OperatorTimes times_;
   ExchangeTimes exchanges_;
   std::vector<char> alike_;  // [tenants] their units
-  // By tenant, and whether tokens come out, and some have adapters.
-  std::map<std::tuple<std::uint32_t, bool, bool>, Plan> plans_;
+  // By tenant, stage, and whether tokens come out, and some have adapters.
+  std::map<std::tuple<std::uint32_t, std::uint32_t, bool, bool>, Plan> plans_;
   // By tenant, whether tokens come out, and tokens: all that depends on nothing else.
   std::map<std::tuple<std::uint32_t, bool, std::uint64_t>, WholeStep> known_;
+  // The same of stages, and of how much later than the first one each unit comes.
+  std::map<std::tuple<std::uint32_t, std::uint32_t, bool, std::uint64_t, std::vector<SimTime>>,
+           WholeStep>
+      known_stages_;
 };
 
 }  // namespace tessera::executor

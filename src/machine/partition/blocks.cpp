@@ -2,7 +2,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <memory>
+#include <numeric>
 #include <optional>
+#include <utility>
 
 #include "tessera/machine/partition/partition_tools.hpp"
 
@@ -20,32 +23,50 @@ struct Rectangle {
   std::uint64_t area() const { return rows() * columns(); }
 };
 
-// Load of any rectangle in O(1), by a summed-area table when there are weights.
+// Load of any rectangle in O(1): as if all nodes weighed the same, and what some weigh beyond that
+// by a summed-area table of the rows and columns that have such nodes.
 class Loads {
  public:
-  Loads(const Grid& grid, const Weights& weights) : stride_(std::size_t{grid.columns} + 1) {
-    if (weights.empty()) {
-      return;
-    }
-    sums_.resize((std::size_t{grid.rows} + 1) * stride_);
-    for (std::uint32_t row = 0; row < grid.rows; ++row) {
-      for (std::uint32_t column = 0; column < grid.columns; ++column) {
-        sums_[at(row + 1, column + 1)] = sums_[at(row, column + 1)] + sums_[at(row + 1, column)] -
-                                         sums_[at(row, column)] +
-                                         weights[grid.node(row, column).value()];
+  Loads(const Grid& grid, const Weights& weights)
+      : of_others_(weights.of_others()),
+        rows_before_(std::size_t{grid.rows} + 1),
+        columns_before_(std::size_t{grid.columns} + 1) {
+    // Where one is, all that come after have one more before them.
+    weights.visit([&](std::size_t node, std::uint32_t) {
+      const EntityId id(static_cast<std::uint32_t>(node));
+      rows_before_[grid.row_of(id) + 1] = 1;
+      columns_before_[grid.column_of(id) + 1] = 1;
+    });
+    std::partial_sum(rows_before_.begin(), rows_before_.end(), rows_before_.begin());
+    std::partial_sum(columns_before_.begin(), columns_before_.end(), columns_before_.begin());
+    stride_ = columns_before_.back() + 1;
+    sums_.resize((rows_before_.back() + 1) * stride_);
+    weights.visit([&](std::size_t node, std::uint32_t weight) {
+      const EntityId id(static_cast<std::uint32_t>(node));
+      sums_[at(grid.row_of(id) + 1, grid.column_of(id) + 1)] = weight - of_others_;
+    });
+    for (std::size_t place = stride_; place < sums_.size(); ++place) {
+      if (place % stride_ != 0) {
+        sums_[place] += sums_[place - 1] + sums_[place - stride_] - sums_[place - stride_ - 1];
       }
     }
   }
   std::uint64_t of(const Rectangle& part) const {
-    return sums_.empty() ? part.area()
-                         : sums_[at(part.bottom, part.right)] - sums_[at(part.top, part.right)] -
-                               sums_[at(part.bottom, part.left)] + sums_[at(part.top, part.left)];
+    return part.area() * of_others_ + sums_[at(part.bottom, part.right)] -
+           sums_[at(part.top, part.right)] - sums_[at(part.bottom, part.left)] +
+           sums_[at(part.top, part.left)];
   }
 
  private:
-  std::size_t at(std::uint32_t row, std::uint32_t column) const { return row * stride_ + column; }
-  std::size_t stride_;
-  std::vector<std::uint64_t> sums_;  // [rows + 1][columns + 1] of all nodes above and to the left
+  std::size_t at(std::uint32_t row, std::uint32_t column) const {
+    return rows_before_[row] * stride_ + columns_before_[column];
+  }
+
+  std::uint64_t of_others_;
+  std::vector<std::size_t> rows_before_;     // [rows + 1] that have such nodes
+  std::vector<std::size_t> columns_before_;  // [columns + 1]
+  std::size_t stride_ = 0;
+  std::vector<std::uint64_t> sums_;  // [such rows + 1][such columns + 1] above and to the left
 };
 
 // Directed links that leave the rectangle for another one.
@@ -164,6 +185,53 @@ std::vector<Candidate> candidates(const Grid& grid, const Loads& loads, std::uin
   return all;
 }
 
+// [nodes]
+std::vector<std::uint32_t> listed_owners(const Grid& grid, const std::vector<Rectangle>& parts) {
+  std::vector<std::uint32_t> owner(std::size_t{grid.rows} * grid.columns);
+  for (std::uint32_t rank = 0; rank < parts.size(); ++rank) {
+    const Rectangle& part = parts[rank];
+    for (std::uint32_t row = part.top; row < part.bottom; ++row) {
+      for (std::uint32_t column = part.left; column < part.right; ++column) {
+        owner[grid.node(row, column).value()] = rank;
+      }
+    }
+  }
+  return owner;
+}
+
+void keep_once(std::vector<std::uint32_t>& places) {
+  std::sort(places.begin(), places.end());
+  places.erase(std::unique(places.begin(), places.end()), places.end());
+}
+
+// The same without a look at nodes: bands end where a rectangle does.
+std::shared_ptr<const GridParts> banded_owners(const Grid& grid,
+                                               const std::vector<Rectangle>& parts) {
+  std::vector<std::uint32_t> rows;
+  std::vector<std::uint32_t> columns;
+  for (const Rectangle& part : parts) {
+    rows.push_back(part.top);
+    columns.push_back(part.left);
+  }
+  keep_once(rows);
+  keep_once(columns);
+  std::vector<std::uint32_t> owner(rows.size() * columns.size());
+  for (std::uint32_t rank = 0; rank < parts.size(); ++rank) {
+    const Rectangle& part = parts[rank];
+    const auto first_column = static_cast<std::size_t>(
+        std::lower_bound(columns.begin(), columns.end(), part.left) - columns.begin());
+    auto row = static_cast<std::size_t>(std::lower_bound(rows.begin(), rows.end(), part.top) -
+                                        rows.begin());
+    for (; row < rows.size() && rows[row] < part.bottom; ++row) {
+      for (std::size_t column = first_column;
+           column < columns.size() && columns[column] < part.right; ++column) {
+        owner[row * columns.size() + column] = rank;
+      }
+    }
+  }
+  return std::make_shared<GridParts>(grid, std::move(rows), std::move(columns), std::move(owner));
+}
+
 Partition cut_blocks(const Topology& topology, int ranks, const Weights& weights) {
   check_request(topology, ranks, weights);
   const std::optional<Grid> grid = topology.grid();
@@ -186,15 +254,8 @@ Partition cut_blocks(const Topology& topology, int ranks, const Weights& weights
       best = &candidate;
     }
   }
-  std::vector<std::uint32_t> owner(topology.nodes());
-  for (std::uint32_t rank = 0; rank < best->parts.size(); ++rank) {
-    const Rectangle& part = best->parts[rank];
-    for (std::uint32_t row = part.top; row < part.bottom; ++row) {
-      for (std::uint32_t column = part.left; column < part.right; ++column) {
-        owner[grid->node(row, column).value()] = rank;
-      }
-    }
-  }
+  Owners owner = is_vast(topology) ? Owners(banded_owners(*grid, best->parts))
+                                   : Owners(listed_owners(*grid, best->parts));
   return partition_from(topology, ranks, std::move(owner), weights);
 }
 

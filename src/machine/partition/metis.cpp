@@ -44,7 +44,8 @@ Partition cut(const Topology& topology, int ranks, const Weights& weights) {
     return partition_of_one(topology);
   }
   WeightedGraph graph = graph_of(topology);
-  graph.vertex_weights.assign(weights.begin(), weights.end());
+  const std::vector<std::uint32_t> listed = weights.listed();
+  graph.vertex_weights.assign(listed.begin(), listed.end());
   return partition_from(topology, ranks, cut_graph(graph, static_cast<std::uint32_t>(ranks)),
                         weights);
 }

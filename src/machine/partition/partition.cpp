@@ -14,6 +14,32 @@ NodeOrder storage_order(const Topology& topology) {
   return grid ? NodeOrder::in_blocks(*grid) : NodeOrder::up_to(topology.nodes());
 }
 
+// By a list of owners.
+std::vector<NodeOrder> members_of(const Topology& topology, const Owners& owner,
+                                  std::size_t ranks) {
+  std::vector<std::vector<EntityId>> members(ranks);
+  for (const EntityId node : storage_order(topology)) {
+    members[owner[node.value()]].push_back(node);
+  }
+  std::vector<NodeOrder> orders;
+  for (std::vector<EntityId>& own : members) {
+    own.shrink_to_fit();
+    orders.emplace_back(std::move(own));
+  }
+  return orders;
+}
+
+// By parts of a grid.
+std::vector<NodeOrder> members_of(const std::shared_ptr<const GridParts>& parts,
+                                  std::size_t ranks) {
+  std::vector<NodeOrder> orders;
+  const std::vector<std::uint64_t> sizes = parts->sizes(ranks);
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    orders.push_back(NodeOrder::of_part(parts, rank, sizes[rank]));
+  }
+  return orders;
+}
+
 std::uint64_t count_cut_links(const Topology& topology, const Owners& owner) {
   std::uint64_t cut = 0;
   for (std::uint32_t n = 0; n < topology.nodes(); ++n) {
@@ -71,28 +97,39 @@ Partition partition_of_one(const Topology& topology) {
   return partition;
 }
 
-Partition partition_from(const Topology& topology, int ranks, std::vector<std::uint32_t> owner,
+bool is_vast(const Topology& topology) {
+  constexpr std::uint32_t many = 1U << 20;
+  return topology.nodes() > many && topology.grid().has_value();
+}
+
+std::vector<std::uint64_t> loads_of(const Partition& partition, const Weights& weights) {
+  std::vector<std::uint64_t> loads;
+  for (const NodeOrder& own : partition.members) {
+    loads.push_back(own.size() * weights.of_others());
+  }
+  weights.visit([&](std::size_t node, std::uint32_t weight) {
+    loads[partition.owner[node]] += weight - weights.of_others();
+  });
+  return loads;
+}
+
+Partition partition_from(const Topology& topology, int ranks, Owners owner,
                          const Weights& weights) {
   if (ranks == 1) {
     return partition_of_one(topology);
   }
-  std::vector<std::vector<EntityId>> members(static_cast<std::size_t>(ranks));
-  std::vector<std::uint64_t> loads(members.size());
-  for (std::uint32_t node = 0; node < topology.nodes(); ++node) {
-    loads[owner[node]] += weights.empty() ? 1 : weights[node];
-  }
-  for (const EntityId node : storage_order(topology)) {
-    members[owner[node.value()]].push_back(node);
-  }
+  const auto all = static_cast<std::size_t>(ranks);
   Partition partition;
   partition.ranks = ranks;
-  for (std::vector<EntityId>& own : members) {
+  partition.members =
+      owner.parts() ? members_of(owner.parts(), all) : members_of(topology, owner, all);
+  for (const NodeOrder& own : partition.members) {
     ensure(!own.empty(), "a partition left a rank without nodes");
-    own.shrink_to_fit();
-    partition.members.emplace_back(std::move(own));
   }
-  partition.owner = Owners(std::move(owner));
-  partition.cut_links = count_cut_links(topology, partition.owner);
+  partition.cut_links =
+      owner.parts() ? owner.parts()->cut_links() : count_cut_links(topology, owner);
+  partition.owner = std::move(owner);
+  const std::vector<std::uint64_t> loads = loads_of(partition, weights);
   double total = 0;
   for (const std::uint64_t load : loads) {
     total += static_cast<double>(load);

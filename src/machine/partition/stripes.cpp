@@ -9,8 +9,8 @@ Partition cut_stripes(const Topology& topology, int ranks, const Weights& weight
   if (ranks == 1) {
     return partition_of_one(topology);
   }
-  std::vector<std::uint64_t> loads(weights.begin(), weights.end());
-  loads.resize(topology.nodes(), 1);
+  std::vector<std::uint64_t> loads(topology.nodes(), weights.of_others());
+  weights.visit([&](std::size_t node, std::uint32_t weight) { loads[node] = weight; });
   const auto cuts = even_cuts(loads, static_cast<std::uint32_t>(ranks));
   std::vector<std::uint32_t> owner(topology.nodes());
   for (std::uint32_t rank = 0; rank + 1 < cuts.size(); ++rank) {

@@ -60,7 +60,7 @@ Partition cut_by_servers(const Topology& topology, int ranks, const Weights& wei
   const std::uint32_t item = parts <= cluster->servers ? cluster->accelerators : 1;
   std::vector<std::uint64_t> loads(accelerators / item);
   for (std::uint32_t node = 0; node < topology.nodes(); ++node) {
-    loads[home_of(*cluster, EntityId(node)) / item] += weights.empty() ? 1 : weights[node];
+    loads[home_of(*cluster, EntityId(node)) / item] += weights.of(node);
   }
   const auto cuts = even_cuts(loads, parts);
   std::vector<std::uint32_t> owner_of_item(loads.size());

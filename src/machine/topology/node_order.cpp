@@ -17,6 +17,15 @@ NodeOrder NodeOrder::in_blocks(const Grid& grid) {
   return order;
 }
 
+NodeOrder NodeOrder::of_part(std::shared_ptr<const GridParts> parts, std::uint32_t part,
+                             std::size_t size) {
+  NodeOrder order;
+  order.parts_ = std::move(parts);
+  order.part_ = part;
+  order.size_ = size;
+  return order;
+}
+
 EntityId NodeOrder::in_block(std::size_t place) const {
   constexpr std::uint32_t side = 16;
   const Grid& grid = *blocks_;
@@ -31,7 +40,17 @@ EntityId NodeOrder::in_block(std::size_t place) const {
 }
 
 std::vector<EntityId> NodeOrder::listed() const {
-  return is_list_ ? list_ : first(size_);
+  if (!parts_) {
+    return is_list_ ? list_ : first(size_);
+  }
+  std::vector<EntityId> list;
+  list.reserve(size_);
+  for (const EntityId node : in_blocks(parts_->grid())) {
+    if (parts_->of(node) == part_) {
+      list.push_back(node);
+    }
+  }
+  return list;
 }
 
 std::vector<EntityId> NodeOrder::first(std::size_t nodes) const {
@@ -51,8 +70,10 @@ const std::vector<EntityId>& NodeOrder::spell_out() {
 }
 
 bool operator==(const NodeOrder& a, const NodeOrder& b) {
-  const bool alike = !a.is_list_ && !b.is_list_ && a.blocks_.has_value() == b.blocks_.has_value();
-  return a.size_ == b.size_ && ((alike && !a.blocks_) || std::equal(a.begin(), a.end(), b.begin()));
+  const auto counts = [](const NodeOrder& order) {
+    return !order.is_list_ && !order.blocks_ && !order.parts_;
+  };
+  return a.size_ == b.size_ && ((counts(a) && counts(b)) || a.listed() == b.listed());
 }
 
 }  // namespace tessera::machine

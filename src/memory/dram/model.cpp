@@ -147,6 +147,18 @@ std::vector<ParameterInfo> parameters_of_model() {
   return list;
 }
 
+// Who asks for even parts by the key of `channel` hears how they are had here.
+void note_even_parts(config::Section& section, const DramParameters& parameters) {
+  const std::string key = "arbitration";
+  const bool in_turn = parameters.port.bytes_per_second() > 0 &&
+                       parameters.spec.controller.scheduler == "bank-queues";
+  if (section.has(key) && section.raw(key).text != "first-come" && !in_turn) {
+    section.tell(section.path() +
+                 ": a device takes bursts in from the tiles that ask in turn with port (not 0 B/s) "
+                 "and scheduler: bank-queues, in place of arbitration");
+  }
+}
+
 std::unique_ptr<MemoryModel> make_dram(config::Section& section) {
   DramParameters parameters;
   parameters.spec = read_dram_spec(section);
@@ -171,6 +183,7 @@ std::unique_ptr<MemoryModel> make_dram(config::Section& section) {
   parameters.request = dram_request_key.read(section);
   parameters.latency = latency_key.read(section);
   parameters.port = port_key.read(section);
+  note_even_parts(section, parameters);
   parameters.spread = spread_key.read(section);
   if (parameters.spread && parameters.memories) {
     section.error(memories_key.key(), "devices that addresses are spread over must be alike");

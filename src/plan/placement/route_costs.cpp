@@ -8,6 +8,8 @@ namespace tessera::plan {
 namespace {
 
 constexpr std::uint32_t most_columns = 4096;
+// Of more, routes are walked and costs not kept.
+constexpr std::uint32_t most_kept = 1U << 20;
 constexpr std::uint32_t unknown = std::numeric_limits<std::uint32_t>::max();
 
 }  // namespace
@@ -31,7 +33,9 @@ RouteCosts::RouteCosts(const machine::Topology& topology) : topology_(&topology)
     return;
   }
   routing_ = machine::make_routing(topology.default_routing(), topology);
-  by_target_.resize(topology.nodes());
+  if (topology.nodes() <= most_kept) {
+    by_target_.resize(topology.nodes());
+  }
 }
 
 std::uint64_t RouteCosts::link_cost(EntityId node, unsigned port) const {
@@ -41,7 +45,8 @@ std::uint64_t RouteCosts::link_cost(EntityId node, unsigned port) const {
 
 // Sums along the first row and the first column stand for all where no link differs from them.
 bool RouteCosts::try_axes(const machine::Grid& grid) {
-  if (topology_->default_routing() == "shortest") {
+  const bool is_too_large = !topology_->has_even_axes() && topology_->nodes() > most_kept;
+  if (topology_->default_routing() == "shortest" || is_too_large) {
     return false;
   }
   const auto sums = [&](std::uint32_t size, unsigned upward, unsigned downward, auto node_at) {
@@ -103,6 +108,17 @@ const std::vector<std::uint32_t>& RouteCosts::column_for(EntityId target) const 
     }
   }
   return column;
+}
+
+RouteCost RouteCosts::walked(EntityId from, EntityId to) const {
+  RouteCost cost;
+  for (EntityId here = from; here != to; ++cost.hops) {
+    ensure(cost.hops < topology_->nodes(), "a route that ends");
+    const unsigned port = routing_->next_port(here, to);
+    cost.ps_per_mib += link_cost(here, port);
+    here = topology_->link(here, port).to;
+  }
+  return cost;
 }
 
 }  // namespace tessera::plan

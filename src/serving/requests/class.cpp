@@ -22,15 +22,15 @@ class Marked final : public RequestSource {
 
   std::optional<std::uint64_t> count() const override { return requests_->count(); }
   Request request(std::uint64_t number) const override {
-    Request request = requests_->request(number);
-    if (request.of_class == 0 && !ends_.empty()) {
-      request.of_class = drawn(number);
-    }
-    if (request.adapter == 0 && adapters_.count > 0) {
-      request.adapter = drawn_adapter(number);
-    }
-    return request;
+    return marked(requests_->request(number), number);
   }
+  Request untimed(std::uint64_t number) const override {
+    return marked(requests_->untimed(number), number);
+  }
+  std::unique_ptr<ArrivalTimes> times_from(std::uint64_t number) const override {
+    return requests_->times_from(number);
+  }
+  SimTime last_arrival() const override { return requests_->last_arrival(); }
   std::uint32_t clients() const override { return requests_->clients(); }
   SimTime think(std::uint64_t number) const override { return requests_->think(number); }
   std::span<const std::uint32_t> pieces(std::uint64_t number) const override {
@@ -52,6 +52,16 @@ class Marked final : public RequestSource {
   std::vector<std::string> notes() const override { return requests_->notes(); }
 
  private:
+  Request marked(Request request, std::uint64_t number) const {
+    if (request.of_class == 0 && !ends_.empty()) {
+      request.of_class = drawn(number);
+    }
+    if (request.adapter == 0 && adapters_.count > 0) {
+      request.adapter = drawn_adapter(number);
+    }
+    return request;
+  }
+
   std::uint32_t drawn(std::uint64_t number) const {
     const double at = random_of(seed_, number, Draw::of_class).next_uniform() * ends_.back();
     const auto end = std::upper_bound(ends_.begin(), ends_.end(), at);

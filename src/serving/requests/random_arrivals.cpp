@@ -1,8 +1,10 @@
 // Arrivals at random times: independent of each other, in bursts, and by the time of day.
 #include <cmath>
+#include <utility>
 
 #include "requests/rounded_time.hpp"
 #include "requests/shape.hpp"
+#include "requests/timed.hpp"
 #include "tessera/core/portable_math.hpp"
 
 namespace tessera::serving {
@@ -13,23 +15,45 @@ using config::Key;
 using config::Section;
 using Made = std::unique_ptr<RequestSource>;
 
+// None: after the longest run.
+std::optional<SimTime> time_of(double seconds) {
+  if (seconds > longest_run) {
+    return std::nullopt;
+  }
+  return SimTime::from_ps(static_cast<std::int64_t>(seconds * 1e12));
+}
+
+// Requests at the times of a process, whose mean distance follows from `rate`.
+template <class Times>
+Made made_of(Section& section, RequestShape shape, std::uint64_t count, const Times& times) {
+  Made made = TimedRequests<Times>::make(std::move(shape), count, times, true);
+  if (!made) {
+    section.error("rate", "the last request arrives after more than 9 * 10^6 s");
+  }
+  return made;
+}
+
+struct PoissonTimes {
+  std::uint64_t seed = 0;
+  double rate = 0;
+  std::uint64_t number = 0;
+  double time = 0;  // [s]
+
+  std::optional<SimTime> next() {
+    time += random_of(seed, number++, Draw::interval).next_exponential(1 / rate);
+    return time_of(time);
+  }
+};
+
 Made make_poisson(Section& section, const RequestNeeds& needs) {
   refuse_endless(section, needs);
-  const RequestShape shape = read_shape(section, needs);
+  RequestShape shape = read_shape(section, needs);
   const std::uint64_t count = count_key().read(section);
   const double rate = rate_key().read(section);
   if (!(rate > 0)) {
     return nullptr;
   }
-  TimedRequests requests(shape);
-  double time = 0;  // [s]
-  while (requests.size() < count) {
-    time += random_of(needs.seed, requests.size(), Draw::interval).next_exponential(1 / rate);
-    if (!requests.add(section, "rate", time)) {
-      return nullptr;
-    }
-  }
-  return requests.take();
+  return made_of(section, std::move(shape), count, PoissonTimes{needs.seed, rate});
 }
 
 // Of the normal distribution (G. Marsaglia, T. A. Bray, SIAM Review 6(3), 1964: polar method).
@@ -73,26 +97,29 @@ const Key<double> variation{"variation", 2,
 
 // Gaps of a gamma distribution of shape 1 / variation^2, as of BurstGPT's measured services
 // (Y. Wang et al., arXiv:2401.17644, section 4).
+struct GammaTimes {
+  double form = 0;
+  double rate = 0;
+  RandomStream gaps;
+  double time = 0;  // [s]
+
+  std::optional<SimTime> next() {
+    time += next_gamma(gaps, form) / (form * rate);
+    return time_of(time);
+  }
+};
+
 Made make_gamma(Section& section, const RequestNeeds& needs) {
   refuse_endless(section, needs);
-  const RequestShape shape = read_shape(section, needs);
+  RequestShape shape = read_shape(section, needs);
   const std::uint64_t count = count_key().read(section);
   const double rate = rate_key().read(section);
   const double varies = variation.read(section);
   if (!(rate > 0) || !(varies > 0)) {
     return nullptr;
   }
-  const double form = 1 / (varies * varies);
-  RandomStream stream = random_of(needs.seed, 0, Draw::interval);
-  TimedRequests requests(shape);
-  double time = 0;  // [s]
-  while (requests.size() < count) {
-    time += next_gamma(stream, form) / (form * rate);
-    if (!requests.add(section, "rate", time)) {
-      return nullptr;
-    }
-  }
-  return requests.take();
+  return made_of(section, std::move(shape), count,
+                 GammaTimes{1 / (varies * varies), rate, random_of(needs.seed, 0, Draw::interval)});
 }
 
 constexpr SimTime least_period = SimTime::from_ps(1'000'000);
@@ -108,9 +135,29 @@ const Key<double> swing{
 
 // A Poisson process of changing rate by thinning (P. A. W. Lewis, G. S. Shedler, Naval Research
 // Logistics 26(3), 1979).
+struct DiurnalTimes {
+  double rate = 0;
+  double day = 0;  // [s]
+  double swings = 0;
+  RandomStream gaps;
+  RandomStream kept;
+  double time = 0;  // [s]
+
+  std::optional<SimTime> next() {
+    const double most = rate * (1 + swings);
+    while (true) {
+      time += gaps.next_exponential(1 / most);
+      const double now = rate * (1 - swings * portable_cosine_of_turns(time / day));
+      if (kept.next_uniform() * most < now) {
+        return time_of(time);
+      }
+    }
+  }
+};
+
 Made make_diurnal(Section& section, const RequestNeeds& needs) {
   refuse_endless(section, needs);
-  const RequestShape shape = read_shape(section, needs);
+  RequestShape shape = read_shape(section, needs);
   const std::uint64_t count = count_key().read(section);
   const double rate = rate_key().read(section);
   const double day = read_rounded(section, period, most_period, least_period).seconds();
@@ -118,19 +165,9 @@ Made make_diurnal(Section& section, const RequestNeeds& needs) {
   if (!(rate > 0) || !(day > 0)) {
     return nullptr;
   }
-  const double most = rate * (1 + swings);
-  RandomStream gaps = random_of(needs.seed, 0, Draw::interval);
-  RandomStream kept = random_of(needs.seed, 0, Draw::thinning);
-  TimedRequests requests(shape);
-  double time = 0;  // [s]
-  while (requests.size() < count) {
-    time += gaps.next_exponential(1 / most);
-    const double now = rate * (1 - swings * portable_cosine_of_turns(time / day));
-    if (kept.next_uniform() * most < now && !requests.add(section, "rate", time)) {
-      return nullptr;
-    }
-  }
-  return requests.take();
+  return made_of(section, std::move(shape), count,
+                 DiurnalTimes{rate, day, swings, random_of(needs.seed, 0, Draw::interval),
+                              random_of(needs.seed, 0, Draw::thinning)});
 }
 
 const Registration poisson(arrivals(),

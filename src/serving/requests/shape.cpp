@@ -285,24 +285,4 @@ void refuse_endless(Section& section, const RequestNeeds& needs) {
   }
 }
 
-bool TimedRequests::add(Section& section, const char* key, double seconds) {
-  if (seconds > longest_run) {
-    section.error(key, "the last request arrives after more than 9 * 10^6 s");
-    return false;
-  }
-  table_->add(shape_.at(size(), SimTime::from_ps(static_cast<std::int64_t>(seconds * 1e12))),
-              shape_.pieces(size()));
-  return true;
-}
-
-std::unique_ptr<RequestSource> TimedRequests::take() {
-  table_->set_piece_tokens(shape_.piece_tokens());
-  table_->finish(false);
-  table_->set_drawn(true);
-  for (const std::string& note : shape_.notes) {
-    table_->add_note(note);
-  }
-  return std::move(table_);
-}
-
 }  // namespace tessera::serving

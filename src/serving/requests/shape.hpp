@@ -87,18 +87,4 @@ const config::RequiredKey<double>& rate_key();
 // Complains of a tenant in the background.
 void refuse_endless(config::Section& section, const RequestNeeds& needs);
 
-// Keeps requests that arrive at increasing times; false and a complaint about `key` for one that
-// comes too late.
-class TimedRequests {
- public:
-  explicit TimedRequests(const RequestShape& shape) : shape_(shape) {}
-  bool add(config::Section& section, const char* key, double seconds);
-  std::uint64_t size() const { return *table_->count(); }
-  std::unique_ptr<RequestSource> take();
-
- private:
-  const RequestShape& shape_;
-  std::unique_ptr<RequestTable> table_ = std::make_unique<RequestTable>();
-};
-
 }  // namespace tessera::serving

@@ -23,6 +23,16 @@ void put_in_order(std::vector<Value>& column, const std::vector<std::uint64_t>& 
 
 }  // namespace
 
+void Extent::add(const Request& request) {
+  samples_.insert(request.samples);
+  largest_.samples = std::max(largest_.samples, request.samples);
+  const auto tokens = [](const Request& one) { return std::uint64_t{one.prompt} + one.generate; };
+  if (tokens(request) > tokens(largest_)) {
+    largest_.prompt = request.prompt;
+    largest_.generate = request.generate;
+  }
+}
+
 void RequestTable::add(const Request& request, std::span<const std::uint32_t> pieces) {
   was_in_order_ = was_in_order_ && (rows_.empty() || rows_.back().arrival <= request.arrival);
   if (request.samples != 1 && samples_.empty()) {
@@ -57,13 +67,7 @@ void RequestTable::add(const Request& request, std::span<const std::uint32_t> pi
   if (!piece_ends_.empty() || !pieces.empty()) {
     piece_ends_.push_back(pieces_.size());
   }
-  different_samples_.insert(request.samples);
-  largest_.samples = std::max(largest_.samples, request.samples);
-  const auto tokens = [](const Request& one) { return std::uint64_t{one.prompt} + one.generate; };
-  if (tokens(request) > tokens(largest_)) {
-    largest_.prompt = request.prompt;
-    largest_.generate = request.generate;
-  }
+  extent_.add(request);
 }
 
 void RequestTable::finish(bool from_first) {

@@ -12,6 +12,18 @@
 
 namespace tessera::serving {
 
+// What requests ask for at most, as of RequestSource, looked at one after the other.
+class Extent {
+ public:
+  void add(const Request& request);
+  const Request& largest() const { return largest_; }
+  std::vector<std::uint32_t> samples() const { return {samples_.begin(), samples_.end()}; }
+
+ private:
+  Request largest_;
+  std::set<std::uint32_t> samples_;
+};
+
 class RequestTable final : public RequestSource {
  public:
   void add(const Request& request) { add(request, {}); }
@@ -22,15 +34,12 @@ class RequestTable final : public RequestSource {
   // times count from the earliest one.
   void finish(bool from_first);
   void divide_times(double speed);
-  void set_drawn(bool drawn) { is_drawn_ = drawn; }
   void add_note(const std::string& note) { notes_.push_back(note); }
 
   std::optional<std::uint64_t> count() const override { return rows_.size(); }
   Request request(std::uint64_t number) const override;
-  Request largest() const override { return largest_; }
-  std::vector<std::uint32_t> samples() const override {
-    return {different_samples_.begin(), different_samples_.end()};
-  }
+  Request largest() const override { return extent_.largest(); }
+  std::vector<std::uint32_t> samples() const override { return extent_.samples(); }
   std::span<const std::uint32_t> pieces(std::uint64_t number) const override;
   std::uint32_t piece_tokens() const override { return piece_tokens_; }
   std::uint32_t class_of(std::uint64_t number) const override {
@@ -38,7 +47,7 @@ class RequestTable final : public RequestSource {
   }
   std::size_t resident_bytes() const override;
   std::vector<std::string> notes() const override { return notes_; }
-  bool is_drawn() const override { return is_drawn_; }
+  bool is_drawn() const override { return false; }
   bool was_in_order() const { return was_in_order_; }
   bool shares_beginnings() const override { return !prefixes_.empty() || !pieces_.empty(); }
 
@@ -63,11 +72,9 @@ class RequestTable final : public RequestSource {
   std::vector<std::uint64_t> piece_ends_;  // [rows] in pieces_, or none
   std::vector<std::uint32_t> pieces_;
   std::uint32_t piece_tokens_ = 0;
-  Request largest_;
-  std::set<std::uint32_t> different_samples_;
+  Extent extent_;
   std::vector<std::string> notes_;
   bool was_in_order_ = true;
-  bool is_drawn_ = false;
 };
 
 }  // namespace tessera::serving

@@ -69,7 +69,7 @@ class ChipsWork final : public Work {
     return platform_.compute->predicted_bytes(nodes);
   }
   Wide operand_bytes() const override { return 0; }
-  std::vector<std::uint64_t> predicted_events() const override {
+  SparseCounts predicted_events() const override {
     PredictedEvents events(platform_);
     const EntityId host = chip_.cores.front();
     for (std::uint32_t number = 0; number < chip_.operators.size(); ++number) {

@@ -16,7 +16,7 @@
 namespace tessera::sim {
 namespace {
 
-using Weights = std::vector<std::uint32_t>;
+using machine::Weights;
 
 constexpr double moment_s = 0.05;   // a run that is over in it is not worth a message
 constexpr double least_gain = 1.1;  // below that, one rank
@@ -141,8 +141,7 @@ class Judge {
     const machine::Topology& topology = *experiment_.machine.topology;
     const std::string name = machine::default_partitioner(topology);
     try {
-      return PlanCuts::Cut{
-          name, machine::partitioners().at(name)(topology, ranks, weights_).owner.listed()};
+      return PlanCuts::Cut{name, machine::partitioners().at(name)(topology, ranks, weights_).owner};
     } catch (const ConfigError&) {
       return std::nullopt;
     }
@@ -195,10 +194,8 @@ CutChoice cut_by_name(const Experiment& experiment, int ranks, const Weights& we
 }
 
 // Of the whole run.
-double events_of_run(const Work& work, const std::vector<std::uint64_t>& nodes) {
-  const double sum = std::accumulate(
-      nodes.begin(), nodes.end(), 0.0,
-      [](double all, std::uint64_t events) { return all + static_cast<double>(events); });
+double events_of_run(const Work& work, const SparseCounts& nodes) {
+  const auto sum = static_cast<double>(nodes.sum());
   const double tiles =
       static_cast<double>(work.events_of_tile()) * static_cast<double>(work.tiles());
   return (sum + tiles) * work.iterations();
@@ -370,7 +367,7 @@ CutChoice choose_cut(const Experiment& experiment, int ranks, int processors) {
     some.most = processors;
   }
   const std::unique_ptr<Work> work = work_of(experiment);
-  const std::vector<std::uint64_t> nodes = work->predicted_events();
+  const SparseCounts nodes = work->predicted_events();
   const Weights weights = node_weights(experiment, nodes);
   const std::optional<WorkJudge> judge = judge_of_work(experiment, *work, weights);
   const double events = judge ? judge->events() : events_of_run(*work, nodes);

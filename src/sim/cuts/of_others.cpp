@@ -6,7 +6,6 @@
 
 #include "cuts/cutter_of_jobs.hpp"
 #include "cuts/idle_nodes.hpp"
-#include "cuts/node_weight.hpp"
 #include "jobs/tiles.hpp"
 #include "tessera/machine/partition/partition_tools.hpp"
 #include "tessera/sim/cuts/cuts.hpp"
@@ -14,7 +13,8 @@
 namespace tessera::sim {
 namespace {
 
-using Owners = std::vector<std::uint32_t>;  // [nodes], or no_owner
+using machine::Weights;
+using Owners = SparseTable;  // [nodes], or no_owner
 
 // The heaviest tenant that is left goes to the rank with least to do.
 Owners by_tenants(const Experiment& experiment, int ranks, const Weights& weights) {
@@ -23,7 +23,7 @@ Owners by_tenants(const Experiment& experiment, int ranks, const Weights& weight
   std::vector<std::uint64_t> load(tenants.size());
   for (std::size_t number = 0; number < tenants.size(); ++number) {
     for (const EntityId tile : tenants[number].tiles) {
-      load[number] += weight_of(weights, tile);
+      load[number] += weights.of(tile.value());
     }
   }
   std::vector<std::size_t> order(tenants.size());
@@ -36,7 +36,7 @@ Owners by_tenants(const Experiment& experiment, int ranks, const Weights& weight
     const auto rank = std::min_element(sums.begin(), sums.end()) - sums.begin();
     sums[static_cast<std::size_t>(rank)] += load[number];
     for (const EntityId tile : tenants[number].tiles) {
-      owner[tile.value()] = static_cast<std::uint32_t>(rank);
+      owner.set(tile.value(), static_cast<std::uint32_t>(rank));
     }
   }
   return owner;
@@ -51,20 +51,19 @@ using Objection = std::function<std::string(const Experiment&)>;
 using Cut = Owners (*)(const Experiment&, int, const Weights&);
 
 Cutter cutter(const Objection& objection, Cut cut) {
-  return {objection,
-          [objection, cut](const Experiment& experiment, int ranks, const Weights& weights) {
-            const machine::Topology& topology = *experiment.machine.topology;
-            machine::check_request(topology, ranks, weights);
-            if (const std::string fault = objection(experiment); !fault.empty()) {
-              throw ConfigError("partition " + fault);
-            }
-            if (ranks == 1) {
-              return machine::partition_of_one(topology);
-            }
-            Owners owner = cut(experiment, ranks, weights);
-            give_idle_nodes(topology, owner);
-            return machine::partition_from(topology, ranks, std::move(owner), weights);
-          }};
+  return {
+      objection, [objection, cut](const Experiment& experiment, int ranks, const Weights& weights) {
+        const machine::Topology& topology = *experiment.machine.topology;
+        machine::check_request(topology, ranks, weights);
+        if (const std::string fault = objection(experiment); !fault.empty()) {
+          throw ConfigError("partition " + fault);
+        }
+        if (ranks == 1) {
+          return machine::partition_of_one(topology);
+        }
+        return machine::partition_from(
+            topology, ranks, give_idle_nodes(topology, cut(experiment, ranks, weights)), weights);
+      }};
 }
 
 std::string needs_tenants(const Experiment& experiment) {

@@ -17,7 +17,7 @@ std::string objection_of(const Experiment& experiment, const std::string& name) 
 }
 
 machine::Partition cut(const std::string& name, const Experiment& experiment, int ranks,
-                       const std::vector<std::uint32_t>& weights) {
+                       const machine::Weights& weights) {
   const machine::Topology& topology = *experiment.machine.topology;
   machine::check_request(topology, ranks, weights);
   if (const std::string objection = objection_of(experiment, name); !objection.empty()) {
@@ -46,11 +46,10 @@ machine::Partition cut(const std::string& name, const Experiment& experiment, in
 }
 
 Cutter cutter(const std::string& name) {
-  return {
-      [name](const Experiment& experiment) { return objection_of(experiment, name); },
-      [name](const Experiment& experiment, int ranks, const std::vector<std::uint32_t>& weights) {
-        return cut(name, experiment, ranks, weights);
-      }};
+  return {[name](const Experiment& experiment) { return objection_of(experiment, name); },
+          [name](const Experiment& experiment, int ranks, const machine::Weights& weights) {
+            return cut(name, experiment, ranks, weights);
+          }};
 }
 
 const Registration stages(

@@ -30,22 +30,14 @@ std::vector<std::uint32_t> even_runs(const std::vector<std::uint64_t>& loads, st
 
 }  // namespace
 
-PlanCuts::PlanCuts(const Experiment& experiment, std::vector<std::uint32_t> weights)
+PlanCuts::PlanCuts(const Experiment& experiment, machine::Weights weights)
     : experiment_(experiment),
       weights_(std::move(weights)),
       traffic_(experiment),
       times_(plan_times(experiment, traffic_)) {
   weigh_groups();
-  std::vector<bool> is_channel(experiment.machine.topology->nodes());
-  for (const machine::MemoryChannel& channel : experiment.machine.channels) {
-    is_channel[channel.node.value()] = true;
-  }
-  for (std::uint32_t node = 0; node < is_channel.size(); ++node) {
-    if (is_channel[node] && traffic_.group_at(node) == PlanTraffic::none) {
-      channel_node_.push_back(node);
-    }
-  }
   find_touched();
+  find_channels();
   graph_ = make_graph();
 }
 
@@ -60,15 +52,37 @@ void PlanCuts::weigh_groups() {
   place_.resize(traffic_.groups());
   const machine::Topology& topology = *experiment_.machine.topology;
   const std::uint32_t tensor = traffic_.plan().strategy.degrees.tensor;
-  for (std::uint32_t node = 0; node < topology.nodes(); ++node) {
-    const std::uint32_t group = traffic_.group_at(node);
-    if (group != PlanTraffic::none) {
-      const machine::Position position = topology.position(EntityId(node));
-      load_[group] += weights_.empty() ? 1 : weights_[node];
-      place_[group].x += position.x / tensor;
-      place_[group].y += position.y / tensor;
-    }
+  traffic_.visit_groups([&](std::size_t node, std::uint32_t group) {
+    const machine::Position position =
+        topology.position(EntityId(static_cast<std::uint32_t>(node)));
+    load_[group] += weights_.of(node);
+    place_[group].x += position.x / tensor;
+    place_[group].y += position.y / tensor;
+  });
+}
+
+void PlanCuts::find_channels() {
+  const machine::Machine& machine = experiment_.machine;
+  if (machine.channels.empty()) {
+    return;
   }
+  if (machine::is_vast(*machine.topology)) {
+    for (const Touch& touch : touched_) {
+      const std::uint32_t channel = machine.channel_of[touch.node];
+      if (channel < machine.channels.size() &&
+          machine.channels[channel].node == EntityId(touch.node)) {
+        channel_node_.push_back(touch.node);
+      }
+    }
+  } else {
+    for (const machine::MemoryChannel& channel : machine.channels) {
+      if (traffic_.group_at(channel.node.value()) == PlanTraffic::none) {
+        channel_node_.push_back(channel.node.value());
+      }
+    }
+    std::sort(channel_node_.begin(), channel_node_.end());
+  }
+  channel_node_.erase(std::unique(channel_node_.begin(), channel_node_.end()), channel_node_.end());
 }
 
 // Adds up touches of the same node and group from `first` on.
@@ -307,7 +321,7 @@ machine::WeightedGraph PlanCuts::make_graph() const {
   machine::WeightedGraph graph;
   graph.vertex_weights = load_;
   for (const std::uint32_t node : channel_node_) {
-    graph.vertex_weights.push_back(weights_.empty() ? 1 : weights_[node]);
+    graph.vertex_weights.push_back(weights_.of(node));
   }
   auto next = edges.begin();
   for (std::uint32_t vertex = 0; vertex < graph.vertex_weights.size(); ++vertex) {
@@ -324,14 +338,12 @@ PlanCuts::Owners PlanCuts::by_traffic(std::uint32_t ranks) const {
   return machine::cut_graph(graph_, ranks);
 }
 
-std::vector<std::uint32_t> PlanCuts::owner_of_nodes(const Owners& owners) const {
-  std::vector<std::uint32_t> owner(experiment_.machine.topology->nodes(), no_owner);
-  for (std::uint32_t node = 0; node < owner.size(); ++node) {
-    const std::uint32_t group = traffic_.group_at(node);
-    owner[node] = group == PlanTraffic::none ? no_owner : owners[group];
-  }
+machine::Owners PlanCuts::owner_of_nodes(const Owners& owners) const {
+  SparseTable owner(experiment_.machine.topology->nodes(), no_owner);
+  traffic_.visit_groups(
+      [&](std::size_t node, std::uint32_t group) { owner.set(node, owners[group]); });
   for (std::size_t i = traffic_.groups(); i < owners.size(); ++i) {
-    owner[channel_node_[i - traffic_.groups()]] = owners[i];
+    owner.set(channel_node_[i - traffic_.groups()], owners[i]);
   }
   std::map<std::uint32_t, std::uint64_t> votes;
   for (auto touch = touched_.begin(); touch != touched_.end();) {
@@ -341,13 +353,13 @@ std::vector<std::uint32_t> PlanCuts::owner_of_nodes(const Owners& owners) const 
       votes[owners[touch->group]] += touch->events;
     }
     if (owner[node] == no_owner) {
-      owner[node] = std::max_element(votes.begin(), votes.end(), [](const auto& a, const auto& b) {
-                      return a.second < b.second;
-                    })->first;
+      const auto most =
+          std::max_element(votes.begin(), votes.end(),
+                           [](const auto& a, const auto& b) { return a.second < b.second; });
+      owner.set(node, most->first);
     }
   }
-  give_idle_nodes(*experiment_.machine.topology, owner);
-  return owner;
+  return give_idle_nodes(*experiment_.machine.topology, owner);
 }
 
 std::vector<PlanCuts::Cut> PlanCuts::ways(const std::string& name, int ranks) const {
@@ -414,7 +426,7 @@ std::vector<PlanCuts::Cut> PlanCuts::all(int ranks) const {
   return cuts;
 }
 
-Replay PlanCuts::predict(const std::vector<std::uint32_t>& owner, int ranks) const {
+Replay PlanCuts::predict(const machine::Owners& owner, int ranks) const {
   return replay_cut(times_, CutWork(traffic_, owner, ranks), ranks);
 }
 

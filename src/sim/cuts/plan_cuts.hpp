@@ -19,11 +19,11 @@ class PlanCuts {
   // One way to cut.
   struct Cut {
     std::string name;
-    std::vector<std::uint32_t> owner;  // [nodes]
+    machine::Owners owner;
   };
 
   // Of the experiment's own plan, nodes weighed so; none: all alike. Refers to the experiment.
-  PlanCuts(const Experiment& experiment, std::vector<std::uint32_t> weights);
+  PlanCuts(const Experiment& experiment, machine::Weights weights);
 
   static const std::vector<std::string>& names();
   // All ways of a name for so many ranks, at least 2; none: it cannot.
@@ -33,10 +33,11 @@ class PlanCuts {
 
   const PlanTraffic& traffic() const { return traffic_; }
   // Of one iteration.
-  Replay predict(const std::vector<std::uint32_t>& owner, int ranks) const;
+  Replay predict(const machine::Owners& owner, int ranks) const;
 
  private:
-  // Tensor groups, then nodes with a channel and no role.
+  // Tensor groups, then nodes with a channel and no role; on a vast machine those of them that
+  // something goes through.
   using Owners = std::vector<std::uint32_t>;  // [vertices], or no_owner
   struct Place {
     double x = 0;
@@ -67,6 +68,7 @@ class PlanCuts {
 
   void weigh_groups();
   void find_touched();
+  void find_channels();
   void merge_touched(std::size_t first);
   std::vector<Unit> units(std::uint32_t ranks) const;
   // [replicas] which of `parts`; empty: fewer units.
@@ -83,10 +85,10 @@ class PlanCuts {
   static void merge_edges(std::vector<Edge>& edges, std::size_t first);
   std::uint32_t vertex_of(std::uint32_t node) const;
   // The same for all nodes.
-  std::vector<std::uint32_t> owner_of_nodes(const Owners& owners) const;
+  machine::Owners owner_of_nodes(const Owners& owners) const;
 
   const Experiment& experiment_;
-  std::vector<std::uint32_t> weights_;
+  machine::Weights weights_;
   PlanTraffic traffic_;
   PlanTimes times_;
   std::vector<std::uint64_t> load_;          // [groups]

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <memory>
 #include <utility>
-#include <vector>
 
+#include "tessera/core/sparse_table.hpp"
 #include "tessera/network/network.hpp"
 #include "tessera/sim/platform.hpp"
 
@@ -19,14 +19,14 @@ class PredictedEvents {
       : PredictedEvents(platform, platform.network->predict_traffic(platform.machine)) {}
   PredictedEvents(const Platform& platform, std::unique_ptr<network::PredictedTraffic> traffic)
       : platform_(platform),
-        events_(platform.machine.topology->nodes()),
+        events_(platform.machine.topology->nodes(), 0),
         traffic_(std::move(traffic)) {}
 
-  void add(EntityId node, std::uint64_t events) { events_[node.value()] += events; }
+  void add(EntityId node, std::uint64_t events) { events_.at(node.value()) += events; }
   void message(EntityId from, EntityId to, Bytes bytes, std::uint64_t count) {
     traffic_->visit_runs(from, to, bytes, [&](const network::PredictedTraffic::Run& run) {
       for (std::uint32_t i = 0; i < run.nodes; ++i) {
-        events_[run.first + i * run.step] += run.events * count;
+        events_.at(run.first + i * run.step) += run.events * count;
       }
     });
   }
@@ -40,11 +40,11 @@ class PredictedEvents {
         });
   }
   // [nodes]
-  std::vector<std::uint64_t> take() { return std::move(events_); }
+  SparseCounts take() { return std::move(events_); }
 
  private:
   const Platform& platform_;
-  std::vector<std::uint64_t> events_;
+  SparseCounts events_;
   std::unique_ptr<network::PredictedTraffic> traffic_;
 };
 

@@ -42,30 +42,31 @@ std::string load_either(std::string& path, const config::TextLoader& load) {
 }  // namespace
 
 std::vector<std::uint64_t> predicted_events(const Experiment& experiment) {
-  return work_of(experiment)->predicted_events();
+  return work_of(experiment)->predicted_events().listed();
 }
 
-std::vector<std::uint32_t> node_weights(const Experiment& experiment) {
+machine::Weights node_weights(const Experiment& experiment) {
   return node_weights(experiment, experiment.options.weights == "predicted"
-                                      ? predicted_events(experiment)
-                                      : std::vector<std::uint64_t>{});
+                                      ? work_of(experiment)->predicted_events()
+                                      : SparseCounts());
 }
 
-std::vector<std::uint32_t> node_weights(const Experiment& experiment,
-                                        std::span<const std::uint64_t> predicted) {
+machine::Weights node_weights(const Experiment& experiment, const SparseCounts& predicted) {
   if (experiment.options.weights == "none") {
     return {};
   }
-  const std::span<const std::uint64_t> events =
-      experiment.options.weights == "predicted" ? predicted : experiment.measured_events;
+  const SparseCounts events = experiment.options.weights == "predicted"
+                                  ? predicted
+                                  : SparseCounts(experiment.measured_events, 0);
   constexpr std::uint64_t limit = std::numeric_limits<std::uint32_t>::max();
-  const std::uint64_t largest = *std::max_element(events.begin(), events.end());
+  std::uint64_t largest = events.usual();
+  events.visit([&](std::size_t, std::uint64_t count) { largest = std::max(largest, count); });
   const std::uint64_t divisor = largest / limit + 1;
-  std::vector<std::uint32_t> weights;
-  weights.reserve(events.size());
-  for (const std::uint64_t count : events) {
-    weights.push_back(static_cast<std::uint32_t>(std::max<std::uint64_t>(1, count / divisor)));
-  }
+  const auto weight = [&](std::uint64_t count) {
+    return static_cast<std::uint32_t>(std::max<std::uint64_t>(1, count / divisor));
+  };
+  machine::Weights weights(events.size(), weight(events.usual()));
+  events.visit([&](std::size_t node, std::uint64_t count) { weights.set(node, weight(count)); });
   return weights;
 }
 
@@ -74,7 +75,7 @@ machine::Partition partition_of(const Experiment& experiment, int ranks) {
 }
 
 machine::Partition partition_of(const Experiment& experiment, int ranks,
-                                const std::vector<std::uint32_t>& weights) {
+                                const machine::Weights& weights) {
   return cut_for(experiment, ranks, weights).partition;
 }
 

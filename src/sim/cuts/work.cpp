@@ -10,7 +10,7 @@ namespace tessera::sim {
 // One stage's jobs, added up.
 class CutWork::Stage {
  public:
-  Stage(const PlanTraffic& traffic, std::span<const std::uint32_t> owner, std::size_t ranks)
+  Stage(const PlanTraffic& traffic, const machine::Owners& owner, std::size_t ranks)
       : traffic_(traffic), owner_(owner), ranks_(ranks) {}
 
   void add_to(CutWork& work, std::size_t stage) {
@@ -119,7 +119,7 @@ class CutWork::Stage {
   }
 
   const PlanTraffic& traffic_;
-  std::span<const std::uint32_t> owner_;
+  const machine::Owners& owner_;
   std::size_t ranks_;
   std::uint32_t first_job_ = 0;
   std::vector<double> events_;  // [jobs of the stage][ranks]
@@ -127,7 +127,7 @@ class CutWork::Stage {
   std::array<std::size_t, 4096> recent_{};  // places in it, by a hash of the key
 };
 
-CutWork::CutWork(const PlanTraffic& traffic, std::span<const std::uint32_t> owner, int ranks) {
+CutWork::CutWork(const PlanTraffic& traffic, const machine::Owners& owner, int ranks) {
   Stage stage(traffic, owner, static_cast<std::size_t>(ranks));
   for (std::size_t number = 0; number < traffic.stages(); ++number) {
     stage.add_to(*this, number);

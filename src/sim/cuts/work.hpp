@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "programs/plan_traffic.hpp"
+#include "tessera/machine/partition/partition.hpp"
 
 namespace tessera::sim {
 
@@ -27,7 +28,7 @@ class CutWork {
   };
 
   // `owner`: [nodes] region. O(nodes on routes + jobs * ranks of one stage).
-  CutWork(const PlanTraffic& traffic, std::span<const std::uint32_t> owner, int ranks);
+  CutWork(const PlanTraffic& traffic, const machine::Owners& owner, int ranks);
 
   std::span<const Share> shares(std::uint32_t job) const {
     return std::span(shares_).subspan(first_share_[job], first_share_[job + 1] - first_share_[job]);

@@ -24,7 +24,7 @@ struct Way {
 };
 
 Way way_of(const network::PredictedTraffic& traffic, const WorkForecast::Talk& talk,
-           const std::vector<std::uint32_t>& owner, int ranks) {
+           const machine::Owners& owner, int ranks) {
   Way way;
   way.events.resize(static_cast<std::size_t>(ranks));
   std::uint32_t before = owner[talk.from.value()];
@@ -62,7 +62,7 @@ double WorkJudge::events() const {
   return forecast_.part > 0 ? all / forecast_.part : all;
 }
 
-Replay WorkJudge::predict(const std::vector<std::uint32_t>& owner, int ranks) const {
+Replay WorkJudge::predict(const machine::Owners& owner, int ranks) const {
   RegionReplay replay(ranks, {});
   for (const WorkForecast::Run& run : forecast_.runs) {
     replay.add_work(owner[run.node.value()], run.end.ps(), run.end.ps(), events_of_an_operator);
@@ -123,7 +123,7 @@ std::vector<WorkJudge::Judged> WorkJudge::all(int ranks) const {
   std::vector<Judged> judged;
   for (const std::string& name : names) {
     if (std::optional<CutChoice> choice = cut(name, ranks)) {
-      const Replay replay = predict(choice->partition.owner.listed(), ranks);
+      const Replay replay = predict(choice->partition.owner, ranks);
       choice->predicted_speed_up = replay.speed_up();
       judged.push_back({std::move(*choice), replay});
     }

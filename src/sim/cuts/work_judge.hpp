@@ -21,7 +21,7 @@ namespace tessera::sim {
 
 class WorkJudge {
  public:
-  using Weights = std::vector<std::uint32_t>;
+  using Weights = machine::Weights;
   struct Judged {
     CutChoice choice;
     Replay replay;
@@ -40,7 +40,7 @@ class WorkJudge {
   std::vector<int> numbers(int ranks) const;
 
  private:
-  Replay predict(const std::vector<std::uint32_t>& owner, int ranks) const;
+  Replay predict(const machine::Owners& owner, int ranks) const;
   std::optional<CutChoice> cut(const std::string& name, int ranks) const;
 
   const Experiment& experiment_;

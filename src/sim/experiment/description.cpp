@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "memory/forecast.hpp"
 #include "tessera/core/version.hpp"
 #include "tessera/sim/simulation.hpp"
 #include "tessera/trace/trace_file.hpp"
@@ -46,7 +47,7 @@ trace::Summary described(const Experiment& experiment, const comm::Communicator&
   summary.hdf5 = trace::hdf5_version();
   summary.weights = experiment.options.weights;
   const machine::Partition& partition = cut.partition;
-  Forecast expected = forecast(experiment, partition);
+  Forecast expected = forecast_of_run(experiment, partition);
   summary.notes = std::move(expected.notes);
   summary.links = expected.links;
   summary.cut_links = partition.cut_links;

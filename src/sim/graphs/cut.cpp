@@ -5,12 +5,13 @@
 #include <string>
 #include <utility>
 
-#include "cuts/node_weight.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/machine/graph/parts.hpp"
 
 namespace tessera::sim {
 namespace {
+
+using machine::Weights;
 
 // What the graphs of some NPUs say of whom they talk to: how often in each communicator (the empty
 // name: all), and messages to other NPUs.
@@ -56,7 +57,7 @@ class TalkGraph {
         graph.edge_weights.push_back(count);
       }
       graph.first.push_back(graph.neighbours.size());
-      graph.vertex_weights.push_back(weight_of(weights, work.nodes[npu]));
+      graph.vertex_weights.push_back(weights.of(work.nodes[npu].value()));
     }
     return graph;
   }
@@ -89,12 +90,12 @@ machine::WeightedGraph graph_of(const executor::GraphWork& work, const Weights& 
 
 }  // namespace
 
-std::vector<std::uint32_t> cut_by_communicators(const executor::GraphWork& work, std::size_t nodes,
-                                                std::uint32_t ranks, const Weights& weights) {
+SparseTable cut_by_communicators(const executor::GraphWork& work, std::size_t nodes,
+                                 std::uint32_t ranks, const Weights& weights) {
   const std::vector<std::uint32_t> parts = machine::cut_graph(graph_of(work, weights), ranks);
-  std::vector<std::uint32_t> owner(nodes, no_owner);
+  SparseTable owner(nodes, no_owner);
   for (std::uint32_t npu = 0; npu < work.npus(); ++npu) {
-    owner[work.nodes[npu].value()] = parts[npu];
+    owner.set(work.nodes[npu].value(), parts[npu]);
   }
   return owner;
 }

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "tessera/executor/graph/graph.hpp"
 #include "tessera/sim/job.hpp"
@@ -11,8 +10,7 @@
 namespace tessera::sim {
 
 // [nodes] see Job::cut. NPUs that talk most stay together (METIS); there are as many as ranks.
-std::vector<std::uint32_t> cut_by_communicators(const executor::GraphWork& work, std::size_t nodes,
-                                                std::uint32_t ranks,
-                                                const std::vector<std::uint32_t>& weights);
+SparseTable cut_by_communicators(const executor::GraphWork& work, std::size_t nodes,
+                                 std::uint32_t ranks, const machine::Weights& weights);
 
 }  // namespace tessera::sim

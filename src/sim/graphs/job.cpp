@@ -123,8 +123,8 @@ std::string GraphsJob::warning() const {
   return ignored_nodes(graph_->survey);
 }
 
-std::vector<std::uint32_t> GraphsJob::cut(const Platform& platform, int ranks,
-                                          const std::vector<std::uint32_t>& weights) const {
+SparseTable GraphsJob::cut(const Platform& platform, int ranks,
+                           const machine::Weights& weights) const {
   refuse_too_many_ranks(cutter(), graph_->npus(), "NPUs", ranks);
   return cut_by_communicators(*graph_, platform.machine.topology->nodes(),
                               static_cast<std::uint32_t>(ranks), weights);

@@ -46,8 +46,8 @@ class GraphsJob final : public Job {
   // Not where nodes that are memory answer, nor where rings are carried without each message.
   bool promises(const Platform& platform) const override;
   std::string cutter() const override { return "communicators"; }
-  std::vector<std::uint32_t> cut(const Platform& platform, int ranks,
-                                 const std::vector<std::uint32_t>& weights) const override;
+  SparseTable cut(const Platform& platform, int ranks,
+                  const machine::Weights& weights) const override;
   std::string warning() const override;
   bool logs_messages() const override { return true; }
   std::optional<memory::CoherentGroup> coherent_group() const override;

@@ -148,8 +148,8 @@ class GraphsWork final : public Work {
     }
     return sum;
   }
-  std::vector<std::uint64_t> predicted_events() const override {
-    return std::vector<std::uint64_t>(platform_.machine.topology->nodes(), 1);
+  SparseCounts predicted_events() const override {
+    return {platform_.machine.topology->nodes(), 1};
   }
   std::uint64_t events_of_tile() const override {
     constexpr std::uint64_t of_node = 2;  // begun, and over

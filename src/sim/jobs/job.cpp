@@ -27,8 +27,8 @@ std::shared_ptr<const workload::GraphSource> Job::graphs(const Platform& /*platf
   throw ConfigError("work of this kind is no graph of operators on accelerators");
 }
 
-std::vector<std::uint32_t> Job::cut(const Platform& /*platform*/, int /*ranks*/,
-                                    const std::vector<std::uint32_t>& /*weights*/) const {
+SparseTable Job::cut(const Platform& /*platform*/, int /*ranks*/,
+                     const machine::Weights& /*weights*/) const {
   throw InternalError("a job without a cutter was asked to cut");
 }
 

@@ -287,17 +287,22 @@ class JointWork final : public Work {
     }
     return all;
   }
-  std::vector<std::uint64_t> predicted_events() const override {
-    std::vector<std::uint64_t> events(experiment_.machine.topology->nodes());
+  SparseCounts predicted_events() const override {
+    std::vector<SparseCounts> own;
+    std::uint64_t usual = 0;
+    for (const auto& work : works_) {
+      own.push_back(work->predicted_events());
+      usual += own.back().usual() * rounds_of(*work);
+    }
+    SparseCounts events(experiment_.machine.topology->nodes(), usual);
     for (std::size_t number = 0; number < works_.size(); ++number) {
       const Work& work = *works_[number];
-      const std::vector<std::uint64_t> own = work.predicted_events();
-      for (std::size_t node = 0; node < events.size(); ++node) {
-        events[node] += own[node] * rounds_of(work);
-      }
+      own[number].visit([&](std::size_t node, std::uint64_t count) {
+        events.at(node) += (count - own[number].usual()) * rounds_of(work);
+      });
       const std::uint64_t of_tile = work.events_of_tile() * rounds_of(work);
       for (const EntityId tile : experiment_.jobs[number].tiles) {
-        events[tile.value()] += of_tile;
+        events.at(tile.value()) += of_tile;
       }
     }
     return events;

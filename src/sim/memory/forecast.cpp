@@ -1,3 +1,5 @@
+#include "memory/forecast.hpp"
+
 #include <algorithm>
 #include <unordered_map>
 #include <utility>
@@ -57,6 +59,38 @@ std::size_t trace_bytes(const Experiment& experiment) {
   return trace::TraceFile::predicted_bytes(tables) + experiment.machine.topology->nodes() / 8;
 }
 
+// But for messages under way.
+Forecast without_messages(const Experiment& experiment, const Work& work,
+                          machine::Partition partition) {
+  Forecast forecast;
+  const machine::Machine& machine = experiment.machine;
+  const int ranks = partition.ranks;
+  forecast.partition = std::move(partition);
+  forecast.lookahead = experiment.lookahead;
+  forecast.links = machine.topology->links();
+  forecast.instructions = work.instructions();
+  forecast.notes = notes_before(experiment, work);
+
+  const std::size_t all = machine.topology->nodes();
+  forecast.shared_bytes = machine.resident_bytes() + work.shared_bytes() +
+                          all * (sizeof(std::uint32_t)     // owner
+                                 + sizeof(std::int32_t)    // locator
+                                 + 2 * sizeof(EntityId));  // members of all ranks, storage order
+  std::size_t largest = 0;
+  for (const auto& members : forecast.partition.members) {
+    largest = std::max(largest, members.size());
+  }
+  const bool bins = experiment.options.trace != TraceLevel::none;
+  const std::size_t local = experiment.network->predicted_bytes(machine, largest, bins) +
+                            experiment.memory->predicted_bytes(machine, largest) +
+                            work.compute_bytes(largest) + largest * work.bytes_a_tile() +
+                            largest * (sizeof(EntityId) + sizeof(std::uint32_t)) +
+                            largest * events_a_tile * sizeof(pdes::Event) + trace_bytes(experiment);
+  forecast.largest_bytes = program_bytes + (ranks > 1 ? mpi_bytes : 0) + forecast.shared_bytes +
+                           local + bytes_a_rank * static_cast<std::size_t>(ranks);
+  return forecast;
+}
+
 }  // namespace
 
 std::uint64_t tiles_at_work(const Experiment& experiment) {
@@ -68,35 +102,17 @@ Forecast forecast(const Experiment& experiment, int ranks) {
 }
 
 Forecast forecast(const Experiment& experiment, machine::Partition partition) {
-  Forecast forecast;
-  const machine::Machine& machine = experiment.machine;
-  const int ranks = partition.ranks;
-  forecast.partition = std::move(partition);
-  forecast.lookahead = experiment.lookahead;
-  forecast.links = machine.topology->links();
   const std::unique_ptr<Work> work = work_of(experiment);
-  forecast.instructions = work->instructions();
-  forecast.notes = notes_before(experiment, *work);
-
-  const std::size_t all = machine.topology->nodes();
-  forecast.shared_bytes = machine.resident_bytes() + work->shared_bytes() +
-                          all * (sizeof(std::uint32_t)     // owner
-                                 + sizeof(std::int32_t)    // locator
-                                 + 2 * sizeof(EntityId));  // members of all ranks, storage order
-  std::size_t largest = 0;
-  for (const auto& members : forecast.partition.members) {
-    largest = std::max(largest, members.size());
-  }
-  const bool bins = experiment.options.trace != TraceLevel::none;
-  const std::size_t local =
-      experiment.network->predicted_bytes(machine, largest, bins) +
-      experiment.memory->predicted_bytes(machine, largest) + work->compute_bytes(largest) +
-      largest * work->bytes_a_tile() + largest * (sizeof(EntityId) + sizeof(std::uint32_t)) +
-      largest * events_a_tile * sizeof(pdes::Event) +
-      bytes_under_way(experiment, *work, forecast.partition) + trace_bytes(experiment);
-  forecast.largest_bytes = program_bytes + (ranks > 1 ? mpi_bytes : 0) + forecast.shared_bytes +
-                           local + bytes_a_rank * static_cast<std::size_t>(ranks);
+  Forecast forecast = without_messages(experiment, *work, std::move(partition));
+  forecast.largest_bytes += bytes_under_way(experiment, *work, forecast.partition);
   return forecast;
+}
+
+Forecast forecast_of_run(const Experiment& experiment, machine::Partition partition) {
+  if (!experiment.network->shares_evenly()) {
+    return forecast(experiment, std::move(partition));
+  }
+  return without_messages(experiment, *work_of(experiment), std::move(partition));
 }
 
 }  // namespace tessera::sim

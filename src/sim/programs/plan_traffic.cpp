@@ -74,10 +74,10 @@ class PlanTraffic::Builder {
 
  private:
   void place_groups() {
-    traffic_.group_at_.assign(experiment_.machine.topology->nodes(), none);
+    traffic_.group_at_ = SparseTable(experiment_.machine.topology->nodes(), none);
     const std::vector<EntityId>& tiles = plan_.placement.tiles();
     for (std::uint32_t role = 0; role < tiles.size(); ++role) {
-      traffic_.group_at_[tiles[role].value()] = role / plan_.strategy.degrees.tensor;
+      traffic_.group_at_.set(tiles[role].value(), role / plan_.strategy.degrees.tensor);
     }
   }
 

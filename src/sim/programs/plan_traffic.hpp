@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "tessera/core/sparse_table.hpp"
 #include "tessera/plan/plan.hpp"
 #include "tessera/sim/experiment.hpp"
 
@@ -50,6 +51,11 @@ class PlanTraffic {
   // Of the tile's role, or `none`.
   std::uint32_t group_at(std::uint32_t node) const { return group_at_[node]; }
   static constexpr std::uint32_t none = 0xFFFFFFFFU;
+  // Gives all nodes with a role to `visit(node, group)`, in order.
+  template <class Visit>
+  void visit_groups(const Visit& visit) const {
+    group_at_.visit(visit);
+  }
 
   std::uint32_t job(std::size_t stage, std::uint32_t piece) const {
     return first_job_[stage] + piece;
@@ -86,7 +92,7 @@ class PlanTraffic {
   class Builder;
 
   const plan::Plan* plan_;
-  std::vector<std::uint32_t> group_at_;
+  SparseTable group_at_;
   std::vector<std::uint32_t> first_job_;
   std::vector<std::uint64_t> runs_;
   std::vector<std::size_t> first_flow_;

@@ -34,8 +34,7 @@ struct PlacementMeasure {
 };
 
 std::uint64_t events_of(const Experiment& experiment) {
-  const std::vector<std::uint64_t> events = work_of(experiment)->predicted_events();
-  return std::accumulate(events.begin(), events.end(), std::uint64_t{0});
+  return work_of(experiment)->predicted_events().sum();
 }
 
 // A few more than fill the pipeline, and twice as many; empty where that is no less than all.

@@ -26,7 +26,7 @@ class PlanPrediction {
   PlanPrediction(const Platform& platform, const plan::Plan& plan, const Work& work)
       : plan_(plan), events_(platform, predicted_traffic(platform, work)), collectives_(plan_) {}
 
-  std::vector<std::uint64_t> make() {
+  SparseCounts make() {
     const plan::Degrees& degrees = plan_.strategy.degrees;
     for (std::uint32_t stage = 0; stage < plan_.stages.size(); ++stage) {
       const plan::StageWork work = plan::work_of(plan_.stages[stage].program);
@@ -229,7 +229,7 @@ class ProgramWork final : public Work {
     }
     return sum;
   }
-  std::vector<std::uint64_t> predicted_events() const override {
+  SparseCounts predicted_events() const override {
     return PlanPrediction(platform_, plan_, *this).make();
   }
   std::span<const workload::Operation> operations() const override { return plan_.operations; }

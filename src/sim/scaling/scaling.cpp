@@ -120,7 +120,7 @@ class ScalingRun {
 
   void cut_all(trace::ScalingReport& report) {
     const std::set<int> all = numbers_of_ranks(static_cast<std::int64_t>(report.nodes));
-    const std::vector<std::uint32_t> weights = node_weights(experiment_);
+    const machine::Weights weights = node_weights(experiment_);
     std::vector<std::string> names = request_.partitions;
     if (names.empty()) {
       names.push_back(experiment_.options.partition);
@@ -162,7 +162,7 @@ class ScalingRun {
   }
 
   // Where a run chooses the cut it leaves ranks idle that would only hold the others up.
-  machine::Partition cut_as_a_run(int ranks, const std::vector<std::uint32_t>& weights) const {
+  machine::Partition cut_as_a_run(int ranks, const machine::Weights& weights) const {
     if (ranks > 1 && experiment_.options.partition == automatic_partition) {
       CutChoice choice = choose_cut(experiment_, ranks, ranks);
       if (choice.ranks > 1) {
@@ -172,7 +172,7 @@ class ScalingRun {
     return partition_of(experiment_, ranks, weights);
   }
 
-  void cut(trace::ScalingReport& report, int ranks, const std::vector<std::uint32_t>& weights) {
+  void cut(trace::ScalingReport& report, int ranks, const machine::Weights& weights) {
     machine::Partition partition = cut_as_a_run(ranks, weights);
     WatchedCut cut;
     cut.ranks = partition.ranks;

@@ -139,15 +139,19 @@ void read_npus_of(Section& section, ServiceSettings& tenant, std::size_t npus) {
   }
 }
 
-// Steps whose times are sums share nothing with others.
+// Steps whose times are sums share nothing with others, and do not overtake each other.
 void check_whole_steps(const ServingWork& work, Section& workload, std::vector<Section>& sections) {
   std::set<std::uint32_t> taken;
+  Section scheduler = workload.section("scheduler");
+  const bool may_overtake = serving_keys().policy.read(scheduler) == "deadline";
   for (std::size_t number = 0; number < work.tenants.size(); ++number) {
     const ServiceSettings& tenant = work.tenants[number];
-    if (tenant.model->stages() > 1 && tenant.lead == number) {
-      sections[tenant.section].error("pipeline",
-                                     "steps of several stages go beside each other; 'steps' of "
-                                     "the workload must be walked");
+    const bool has_stages = tenant.model->stages() > 1 && tenant.lead == number;
+    if (has_stages && (may_overtake || tenant.prefill > 0)) {
+      sections[tenant.section].error(
+          "pipeline", std::string("steps of several stages must be walked ('steps') ") +
+                          (may_overtake ? "by the policy 'deadline', where they overtake others"
+                                        : "where prompts are computed apart"));
     }
     for (const std::uint32_t npu : tenant.npus) {
       if (!taken.insert(npu).second) {
@@ -330,7 +334,11 @@ serving::PolicyFactory read_policy(Section& workload, const ServingWork& work,
                                             : serving::PolicyFactory();
 }
 
-// Policies share an NPU out among tenants.
+bool has_stages(const ServingWork& work) {
+  return work.tenants.front().model && work.tenants.front().model->stages() > 1;
+}
+
+// Policies share an NPU out among tenants, and among steps of several stages.
 void note_policy_of_one(Section& workload) {
   Section scheduler = workload.section("scheduler");
   const std::string name = serving_keys().policy.read(scheduler);
@@ -420,7 +428,7 @@ void read_policy_of_all(Section& workload, ReadTenants& read, ServingWork& work)
   work.policy = read_policy(workload, work, read.policy);
   // Operators of other models may be under way beside each other.
   if (work.policy && read.sections.size() == 1 && work.tenants.front().of_language &&
-      !read.policy.tenants.front().cores) {
+      !has_stages(work) && !read.policy.tenants.front().cores) {
     note_policy_of_one(workload);
   }
 }

@@ -134,23 +134,23 @@ std::string ServingJob::brief() const {
 }
 
 // Runs of whole NPUs of nearly equal work.
-std::vector<std::uint32_t> ServingJob::cut(const Platform& platform, int ranks,
-                                           const std::vector<std::uint32_t>& weights) const {
+SparseTable ServingJob::cut(const Platform& platform, int ranks,
+                            const machine::Weights& weights) const {
   const auto& npus = serving_->npus;
   refuse_too_many_ranks(cutter(), npus.size(), "NPUs", ranks);
   std::vector<std::uint64_t> loads;
   for (const std::vector<EntityId>& cores : npus) {
     std::uint64_t& load = loads.emplace_back();
     for (const EntityId core : cores) {
-      load += weights.empty() ? 1 : weights[core.value()];
+      load += weights.of(core.value());
     }
   }
   const auto cuts = machine::even_cuts(loads, static_cast<std::uint32_t>(ranks));
-  std::vector<std::uint32_t> owner(platform.machine.topology->nodes(), no_owner);
+  SparseTable owner(platform.machine.topology->nodes(), no_owner);
   for (std::uint32_t rank = 0; rank + 1 < cuts.size(); ++rank) {
     for (std::uint32_t npu = cuts[rank]; npu < cuts[rank + 1]; ++npu) {
       for (const EntityId core : npus[npu]) {
-        owner[core.value()] = rank;
+        owner.set(core.value(), rank);
       }
     }
   }

@@ -28,8 +28,8 @@ class ServingJob final : public Job {
   std::optional<std::uint32_t> usual_iterations() const override { return 1; }
   std::size_t services() const override { return serving_->tenants.size(); }
   std::string cutter() const override { return "npus"; }
-  std::vector<std::uint32_t> cut(const Platform& platform, int ranks,
-                                 const std::vector<std::uint32_t>& weights) const override;
+  SparseTable cut(const Platform& platform, int ranks,
+                  const machine::Weights& weights) const override;
   std::shared_ptr<const workload::GraphSource> graphs(const Platform& platform) const override;
   std::uint64_t first_address() const override { return serving_->first_address; }
   void number(NextNumbers& next) override;

@@ -131,6 +131,20 @@ std::pair<std::optional<StoredWeights>, std::optional<StoredWeights>> read_cache
                            : stored_with(batching, apart[1] > 0 ? apart[1] : both, scales)};
 }
 
+// So that a complaint about another key says all that can be given.
+void name_weight_keys(Section& weights) {
+  for (const char* const key : {"type", "group_size", "scale"}) {
+    if (!weights.has(key)) {
+      weights.raw(key);
+    }
+  }
+  for (const char* const of_class : weight_classes) {
+    if (!weights.has(of_class)) {
+      weights.raw(of_class);
+    }
+  }
+}
+
 serving::WeightTypes read_weight_types(Section& tenant,
                                        const std::optional<workload::TransformerShape>& shape) {
   if (!tenant.has("weights")) {
@@ -140,6 +154,7 @@ serving::WeightTypes read_weight_types(Section& tenant,
   const bool by_class = std::any_of(weight_classes.begin(), weight_classes.end(),
                                     [&](const char* of_class) { return weights.has(of_class); });
   const bool has_own = weights.has("type") || weights.has("group_size") || weights.has("scale");
+  name_weight_keys(weights);
   auto types = serving::WeightTypes::of_layers(
       by_class && !has_own ? std::nullopt : npu::read_stored_weights(tenant));
   const std::array<std::optional<npu::StoredWeights>*, weight_classes.size()> places{

@@ -51,6 +51,21 @@ void note_shared_costs(const ServingWork& work,
   }
 }
 
+// Steps of several stages that are whole, beside those that are walked.
+void note_whole_stages(const ServingWork& work, std::vector<std::string>& notes) {
+  for (std::size_t number = 0; work.whole_steps && number < work.tenants.size(); ++number) {
+    const ServiceSettings& tenant = work.tenants[number];
+    const std::uint32_t stages = tenant.model->stages();
+    if (tenant.lead != number || stages == 1) {
+      continue;
+    }
+    const bool fills = tenant.npus.size() > stages && work.policy()->begins_at_once();
+    notes.push_back(model_name(tenant) + ": steps go through each stage one after the other; " +
+                    (fills ? "walked ones do operators there while others add up"
+                           : "walked ones that meet there may take turns by operators"));
+  }
+}
+
 }  // namespace
 
 void note_npus(const ServingWork& work, std::vector<std::string>& notes) {
@@ -61,6 +76,7 @@ void note_npus(const ServingWork& work, std::vector<std::string>& notes) {
     }
   }
   note_shared_costs(work, served, notes);
+  note_whole_stages(work, notes);
   if (work.idle_npus > 0) {
     notes.push_back(std::to_string(work.idle_npus) + " of " +
                     std::to_string(served.size() + work.idle_npus) +

@@ -21,7 +21,7 @@ class CorePrediction {
                  const npu::OperatorSource& operators)
       : work_(work), operators_(operators), events_(platform), moved_(work.npus.size()) {}
 
-  std::vector<std::uint64_t> make() {
+  SparseCounts make() {
     for (const bool background : {false, true}) {
       const Bytes busiest = *std::max_element(moved_.begin(), moved_.end());
       for (std::uint32_t number = 0; number < work_.tenants.size(); ++number) {
@@ -123,8 +123,8 @@ class CorePrediction {
 
 }  // namespace
 
-std::vector<std::uint64_t> predicted_events(const Platform& platform, const ServingWork& work,
-                                            const npu::OperatorSource& operators) {
+SparseCounts predicted_events(const Platform& platform, const ServingWork& work,
+                              const npu::OperatorSource& operators) {
   return CorePrediction(platform, work, operators).make();
 }
 

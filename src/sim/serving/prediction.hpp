@@ -3,8 +3,8 @@
 
 #include <cstdint>
 #include <memory>
-#include <vector>
 
+#include "tessera/core/sparse_table.hpp"
 #include "tessera/executor/serving/serving.hpp"
 #include "tessera/sim/platform.hpp"
 
@@ -15,11 +15,9 @@ namespace tessera::sim {
 // As many sequences run together as there are clients; where requests come by themselves, four
 // (assumed). Operators are shared by all cores of an NPU. A tenant in the background moves as many
 // bytes on its busiest NPU as the busiest of others does.
-std::vector<std::uint64_t> predicted_events(const Platform& platform,
-                                            const executor::ServingWork& work,
-                                            const npu::OperatorSource& operators);
+SparseCounts predicted_events(const Platform& platform, const executor::ServingWork& work,
+                              const npu::OperatorSource& operators);
 // The same where NPUs are tiles: of what each of them goes through.
-std::vector<std::uint64_t> predicted_events_of_tiles(const Platform& platform,
-                                                     const executor::ServingWork& work);
+SparseCounts predicted_events_of_tiles(const Platform& platform, const executor::ServingWork& work);
 
 }  // namespace tessera::sim

@@ -101,16 +101,17 @@ void read_scaling(Section& section, ServiceSettings& tenant) {
   tenant.scaling =
       executor::Scaling{keys.least.read(scaling), std::max(1U, keys.requests_each.read(scaling)),
                         keys.start_up.read(scaling), keys.idle.read(scaling)};
-  if (tenant.scaling->least > tenant.replicas) {
-    scaling.error("least", "more than the " + std::to_string(tenant.replicas) + " replicas");
+  if (tenant.prefill >= tenant.replicas) {
+    return;  // which was complained of
   }
-  if (tenant.replicas == 1) {
-    section.error("scaling", "is of several replicas");
-  } else if (tenant.scaling->least == tenant.replicas) {
-    config::note_without_effect(section, "scaling", "as many least as there are replicas");
+  const std::string all = tenant.prefill > 0 ? "replicas that generate" : "replicas";
+  if (tenant.scaling->least > tenant.scaled()) {
+    scaling.error("least", "more than the " + std::to_string(tenant.scaled()) + " " + all);
   }
-  if (tenant.prefill > 0) {
-    section.error("scaling", "is of replicas that all do the same, without 'prefill'");
+  if (tenant.scaled() == 1) {
+    section.error("scaling", "is of several " + all);
+  } else if (tenant.scaling->least == tenant.scaled()) {
+    config::note_without_effect(section, "scaling", "as many least as there are " + all);
   }
 }
 

@@ -36,7 +36,7 @@ class TilesPrediction {
   TilesPrediction(const Platform& platform, const ServingWork& work)
       : work_(work), events_(platform), moved_(work.npus.size()) {}
 
-  std::vector<std::uint64_t> make() {
+  SparseCounts make() {
     if (work_.whole_steps) {  // all of them at the host
       for (const ServiceSettings& tenant : work_.tenants) {
         events_.add(work_.host(), tenant.requests->count().value_or(1));
@@ -155,8 +155,7 @@ class TilesPrediction {
 
 }  // namespace
 
-std::vector<std::uint64_t> predicted_events_of_tiles(const Platform& platform,
-                                                     const ServingWork& work) {
+SparseCounts predicted_events_of_tiles(const Platform& platform, const ServingWork& work) {
   return TilesPrediction(platform, work).make();
 }
 

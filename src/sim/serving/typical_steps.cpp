@@ -24,7 +24,7 @@ std::vector<TypicalSteps> typical_steps(const executor::ServiceSettings& tenant)
   std::uint64_t prompt = 0;
   std::uint64_t generate = 0;
   for (std::uint64_t number = 0; number < some; ++number) {
-    const serving::Request request = requests.request(number);
+    const serving::Request request = requests.untimed(number);
     samples += request.samples;
     prompt += request.prompt;
     generate += request.generate;

@@ -253,7 +253,7 @@ class ServedWork final : public Work {
   }
   // Found as steps come.
   Wide operand_bytes() const override { return 0; }
-  std::vector<std::uint64_t> predicted_events() const override {
+  SparseCounts predicted_events() const override {
     if (work_.on_tiles) {
       return predicted_events_of_tiles(platform_, work_);
     }

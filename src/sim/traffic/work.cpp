@@ -90,7 +90,7 @@ class TrafficsWork final : public Work {
   std::optional<Accessed> accessed() const override { return Accessed{}; }
   Wide operand_bytes() const override { return 0; }
   // Exact where few enough are sent that all can be drawn.
-  std::vector<std::uint64_t> predicted_events() const override {
+  SparseCounts predicted_events() const override {
     PredictedEvents events(platform_, predicted_traffic(platform_, *this));
     const std::uint64_t of_tile = std::max<std::uint64_t>(1, most_drawn / traffic_.tiles.size());
     draw(of_tile, 1, [&](EntityId from, EntityId to, std::uint64_t count) {

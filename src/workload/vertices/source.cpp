@@ -204,7 +204,7 @@ class VertexSource final : public GraphSource {
     node.bytes = vertex.bytes;
     switch (vertex.kind) {
       case Vertex::Kind::compute:
-        add_compute(vertex, remote_of(row_of(npu), number), node, nodes);
+        add_compute(vertex, remote_of(row_of(npu), number), std::move(node), nodes);
         return;
       case Vertex::Kind::collective:
         add_collective(vertex, groups_of_[number], std::move(node), nodes);
@@ -221,8 +221,14 @@ class VertexSource final : public GraphSource {
   }
 
   // Reads, computes, writes: at once, or one after the other.
-  static void add_compute(const Vertex& vertex, const RemoteBytes& remote, const GraphNode& node,
+  static void add_compute(const Vertex& vertex, const RemoteBytes& remote, GraphNode node,
                           std::vector<GraphNode>& nodes) {
+    if (remote.read == Bytes() && remote.written == Bytes()) {
+      node.action = GraphAction::compute;
+      node.flops = vertex.flops;
+      nodes.push_back(std::move(node));
+      return;
+    }
     std::uint64_t id = node.id;
     const auto add = [&](GraphAction action, Bytes bytes) -> GraphNode& {
       GraphNode& next = nodes.emplace_back();
@@ -256,16 +262,17 @@ class VertexSource final : public GraphSource {
                                                             : collective::Kind::reduce_scatter;
     node.root = vertex.root;
     node.group = group;
-    nodes.push_back(node);
-    if (vertex.gather == Vertex::Gather::read) {
-      const std::uint64_t members = vertex.everywhere ? npus_ : vertex.places.size();
-      GraphNode read = std::move(node);
-      read.data_dependencies = {read.id};
-      ++read.id;
-      read.collective = collective::Kind::all_gather;
-      read.bytes = Bytes((vertex.bytes.count() + members - 1) / members);
-      nodes.push_back(std::move(read));
+    if (vertex.gather != Vertex::Gather::read) {
+      nodes.push_back(std::move(node));
+      return;
     }
+    nodes.push_back(node);
+    const std::uint64_t members = vertex.everywhere ? npus_ : vertex.places.size();
+    node.data_dependencies = {node.id};
+    ++node.id;
+    node.collective = collective::Kind::all_gather;
+    node.bytes = Bytes((vertex.bytes.count() + members - 1) / members);
+    nodes.push_back(std::move(node));
   }
 
   void note_computed(std::uint32_t number) {

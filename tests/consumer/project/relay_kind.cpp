@@ -138,8 +138,8 @@ class RelayWork final : public sim::Work {
   std::size_t compute_bytes(std::uint64_t nodes) const override {
     return platform_.compute->predicted_bytes(nodes);
   }
-  std::vector<std::uint64_t> predicted_events() const override {
-    return std::vector<std::uint64_t>(platform_.machine.topology->nodes(), relay_.laps);
+  tessera::SparseCounts predicted_events() const override {
+    return {platform_.machine.topology->nodes(), relay_.laps};
   }
   std::span<const workload::Operation> operations() const override { return relay_.operations; }
   std::unique_ptr<compute::Compute> make_compute(std::span<const EntityId> members) const override {

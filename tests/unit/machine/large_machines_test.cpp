@@ -231,5 +231,57 @@ TEST(LargeMachines, TakeNoMemoryForTheirNodes) {
   EXPECT_LT(edges.resident_bytes(), 4U * 16383 * sizeof(MemoryChannel));
 }
 
+// A little more than a million nodes, of which some weigh much.
+TEST(LargeMachines, AreCutByBandsAsByNodes) {
+  constexpr std::uint32_t rows = 1100;
+  constexpr std::uint32_t columns = 1000;
+  for (const char* kind : {"mesh", "torus"}) {
+    const auto topology = grid_of(kind, rows, columns);
+    Weights weights(topology->nodes(), 1);
+    for (std::uint32_t node = 0; node < topology->nodes(); node += 54'321) {
+      weights.set(node, 200'000);
+    }
+    for (const int ranks : {2, 5}) {
+      const Partition cut = partitioners().at("blocks")(*topology, ranks, weights);
+      ASSERT_TRUE(cut.owner.parts()) << kind;
+      std::vector<std::uint64_t> sizes(cut.members.size());
+      std::vector<std::uint64_t> loads(cut.members.size());
+      std::uint64_t cut_links = 0;
+      for (std::uint32_t node = 0; node < topology->nodes(); ++node) {
+        ++sizes[cut.owner[node]];
+        loads[cut.owner[node]] += weights[node];
+      }
+      visit_links(*topology, [&](EntityId node, const Link& link) {
+        cut_links += cut.owner[node.value()] != cut.owner[link.to.value()] ? 1 : 0;
+      });
+      EXPECT_EQ(cut.cut_links, cut_links) << kind << ranks;
+      EXPECT_EQ(loads_of(cut, weights), loads) << kind << ranks;
+      for (std::uint32_t rank = 0; rank < sizes.size(); ++rank) {
+        EXPECT_EQ(cut.members[rank].size(), sizes[rank]) << kind << ranks;
+        EXPECT_EQ(cut.members[rank].listed().size(), sizes[rank]) << kind << ranks;
+      }
+      EXPECT_LT(cut.imbalance, 1.5) << kind << ranks;
+    }
+  }
+}
+
+// Lists of owners and weights would take gigabytes.
+TEST(LargeMachines, AreCutWithoutALookAtTheirNodes) {
+  const auto topology = grid_of("mesh", 16383, 16383);
+  Weights weights(topology->nodes(), 1);
+  weights.set(0, 1'000'000'000);
+  const Partition cut = partitioners().at("blocks")(*topology, 4, weights);
+  EXPECT_EQ(cut.owner[0], 0U);
+  EXPECT_EQ(cut.owner[topology->nodes() - 1], 3U);
+  std::size_t bytes = weights.resident_bytes();
+  std::size_t nodes = 0;
+  for (const NodeOrder& members : cut.members) {
+    bytes += members.resident_bytes();
+    nodes += members.size();
+  }
+  EXPECT_LT(bytes, 2U << 20);
+  EXPECT_EQ(nodes, topology->nodes());
+}
+
 }  // namespace
 }  // namespace tessera::machine::large_machines_test

@@ -298,7 +298,7 @@ TEST(SequenceBatcher, GivesWhatDraftsGain) {
   while (const auto batch = batcher->next(steps, SimTime::from_ps(steps))) {
     computed += batch->tokens();
     EXPECT_EQ(batch->drafts, steps == 0 ? 0U : batch->tokens() - 1);  // none for a prompt
-    const bool is_last = batcher->is_last(steps);
+    const bool is_last = batcher->end_with_steps();
     batcher->end(steps, SimTime::from_ps(steps), counter);
     EXPECT_EQ(is_last, counter.last.has_value()) << steps;
     ++steps;

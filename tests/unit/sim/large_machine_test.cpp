@@ -37,6 +37,63 @@ TEST(LargeMachine, IsDescribedAndPredictedInLittleMemory) {
   }
 }
 
+// A link that is slow makes no table of all routes to a tile.
+TEST(LargeMachine, HasSlowLinks) {
+  constexpr std::uint64_t little = std::uint64_t{64} << 20;
+  std::vector<std::string> settings = all_tiles_large;
+  settings.emplace_back("machine.faults.links=[{from: 0, to: 1, bandwidth: 50 %}]");
+  const std::uint64_t before = peak_resident_bytes();
+  const Experiment large = read(small_experiment(), settings);
+  const std::string tables = large.jobs.front().job->describe(large).tables;
+  EXPECT_LT(peak_resident_bytes() - before, little);
+  settings[0] = "machine.topology.rows=8";
+  settings[1] = "machine.topology.columns=8";
+  const Experiment small = read(small_experiment(), settings);
+  EXPECT_EQ(tables, small.jobs.front().job->describe(small).tables);
+}
+
+// Of 50 000 iterations, which are worth a cut: lists for all nodes would take gigabytes.
+TEST(LargeMachine, IsCutOverRanksInLittleMemory) {
+  constexpr std::uint64_t little = std::uint64_t{128} << 20;
+  for (const std::string dram : {"edge", "each"}) {
+    testing::Files files = small_experiment();
+    if (dram == "each") {
+      files = testing::edited("parts/machine.yaml", "at: edge, edges: [west]", "at: each");
+    }
+    std::vector<std::string> settings = all_tiles_large;
+    settings.emplace_back("run.iterations=50000");
+    const std::uint64_t before = peak_resident_bytes();
+    const Experiment experiment = read(files, settings);
+    for (const CutChoice& cut : {choose_cut(experiment, 2, 2), cut_for(experiment, 2)}) {
+      EXPECT_GT(forecast(experiment, cut.partition).largest_bytes, 0U);
+    }
+    EXPECT_EQ(predict_cuts(experiment, 2).size(), 6U) << dram;
+    EXPECT_LT(peak_resident_bytes() - before, little) << dram;
+  }
+}
+
+// Over a machine of more than a million nodes.
+TEST(LargeMachine, IsCutAsASmallOneWhereWorkIs) {
+  const auto owners = [](std::uint32_t side, const std::string& name) {
+    const std::string text = std::to_string(side);
+    const Experiment experiment =
+        read(small_experiment(), {"machine.topology.rows=" + text,
+                                  "machine.topology.columns=" + text, "run.partition=" + name});
+    const machine::Owners owner = cut_for(experiment, 2).partition.owner;
+    EXPECT_EQ(owner.size(), std::size_t{side} * side);
+    std::vector<std::uint32_t> found;
+    for (std::uint32_t row = 0; row < 20; ++row) {
+      for (std::uint32_t column = 0; column < 20; ++column) {
+        found.push_back(owner[row * side + column]);
+      }
+    }
+    return found;
+  };
+  for (const std::string name : {"replicas", "stages", "groups"}) {
+    EXPECT_EQ(owners(1100, name), owners(20, name)) << name;
+  }
+}
+
 // Tiles, capacity and routes of a plan are the same, wherever nodes are that it does not use.
 TEST(LargeMachine, HasThePlanOfASmallOne) {
   const auto described = [](const std::vector<std::string>& sizes) {

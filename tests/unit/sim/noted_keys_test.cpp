@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -158,6 +159,21 @@ TEST(NotedKeys, QueuesOfBanksWithoutSuch) {
   expect_unused(plan, key, "scheduler: oldest-ready", dram);
   EXPECT_THAT(read(plan, {dram[0], key, "machine.memory.scheduler=bank-queues"}).notes,
               Each(Not(HasSubstr("bank_queue has no effect"))));
+}
+
+TEST(NotedKeys, EvenPartsOfDevicesWithBanks) {
+  const Files plan = training(gemm, "data: 4, zero: 3");
+  const std::string dram = "machine.memory={model: dram, arbitration: ";
+  const auto says = [&](const std::string& more) {
+    const auto notes = read(plan, {dram + more + "}"}).notes;
+    return std::ranges::any_of(notes, [](const std::string& note) {
+      return note.starts_with("machine.memory: a device takes bursts in");
+    });
+  };
+  EXPECT_TRUE(says("fair-tenants"));
+  EXPECT_TRUE(says("fair, port: 1 TB/s"));
+  EXPECT_FALSE(says("first-come"));
+  EXPECT_FALSE(says("fair, port: 1 TB/s, scheduler: bank-queues"));
 }
 
 TEST(NotedKeys, RequestsThatNoChannelIsSent) {

@@ -259,7 +259,7 @@ TEST(Scaling, IsByRoundsWhereNothingIsPromised) {
 // Columns for one or two ranks.
 const Registration two_at_most(machine::partitioners(), {"two-at-most", "for tests", {}},
                                [](const machine::Topology& topology, int ranks,
-                                  const std::vector<std::uint32_t>& weights) {
+                                  const machine::Weights& weights) {
                                  if (ranks > 2) {
                                    throw ConfigError("two at most");
                                  }

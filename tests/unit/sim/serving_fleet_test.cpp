@@ -373,7 +373,7 @@ TEST(Fleets, SayWhatIsWrong) {
   EXPECT_THAT(complaint("      replicas: 2\n      scaling: {requests: 4, least: 3}\n"),
               HasSubstr("scaling.least: more than the 2 replicas"));
   EXPECT_THAT(complaint("      replicas: 2\n      prefill: 1\n      scaling: {requests: 4}\n"),
-              HasSubstr("scaling: is of replicas that all do the same"));
+              HasSubstr("scaling: is of several replicas that generate"));
   EXPECT_THAT(complaint("      adapters: {count: 3, rank: 8, loaded: 2}\n"),
               HasSubstr("adapters: the machine has no memory behind all of its NPUs"));
   EXPECT_THAT(complaint("      classes: [{name: a}, {name: a}]\n"),

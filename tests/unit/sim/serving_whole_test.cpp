@@ -14,9 +14,11 @@ namespace tessera::sim::serving_whole_test {
 namespace {
 
 using testing::complaint_of;
+using ::testing::Contains;
 using testing::expect_goes_on_from_eighths;
 using testing::Files;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using testing::read;
 using testing::run_on;
 
@@ -138,6 +140,126 @@ TEST(WholeSteps, TakeAsLongAsWalkedOnesWhereUnitsDiffer) {
   expect_same(two("ring"), mixed + gemm, "types");
 }
 
+// Generated requests to a model of several stages, and how steps are put together and shared out.
+// Tables of positions make the embedding longer than the norm before the head: were they alike, a
+// step would come to the last stage in the instant in which an operator ends there.
+std::string staged(const std::string& cut, const std::string& batching, int seed,
+                   const std::string& more_of_model = "") {
+  std::string model = model_of(4);
+  model.replace(model.find("rotary"), 6, "learned");
+  model.insert(model.size() - 1, more_of_model);
+  return "  seed: " + std::to_string(seed) + "\n  tenants:\n    - language_model: " + model +
+         "\n      " + cut + "\n      batching: {" + batching +
+         "}\n      requests: {arrivals: gamma, rate: 30000, count: 24, prompt: [4, 60], generate: "
+         "[1, 9]}\n      target: {first_token: 400 us}\n";
+}
+
+// Run times within 1e-4, since steps that meet at a stage take turns there when walked.
+void expect_close(const std::string& workload, const std::string& machine,
+                  const std::string& what) {
+  const trace::Summary walked = run_on(1, read(experiment_of(workload, machine)));
+  const trace::Summary whole =
+      run_on(1, read(experiment_of("  steps: whole\n" + workload, machine)));
+  const auto time = static_cast<double>(walked.simulated_time_ps);
+  EXPECT_NEAR(static_cast<double>(whole.simulated_time_ps), time, 1e-4 * time) << what;
+  ASSERT_EQ(walked.services.size(), whole.services.size());
+  for (std::size_t i = 0; i < walked.services.size(); ++i) {
+    const trace::Service& a = walked.services[i];
+    const trace::Service& b = whole.services[i];
+    EXPECT_EQ(a.served, b.served) << what;
+    EXPECT_EQ(a.first_token.count, b.first_token.count) << what;
+    const auto mean = static_cast<double>(a.latency.mean);
+    EXPECT_NEAR(static_cast<double>(b.latency.mean), mean, 1e-4 * mean) << what;
+  }
+  EXPECT_LT(whole.events * 5, walked.events) << what;
+  EXPECT_THAT(whole.notes, Contains(HasSubstr("go through each stage one after the other")));
+}
+
+TEST(WholeSteps, TakeAboutAsLongAsWalkedOnesOfSeveralStages) {
+  int seed = 0;
+  for (const char* const compute :
+       {roofline.c_str(), gemm.c_str(), "  compute: {model: systolic, array: [8, 8]}\n"}) {
+    for (const char* const cut :
+         {"pipeline: 2", "pipeline: 3\n      npus: [5, 0, 3]", "pipeline: 4\n      replicas: 2"}) {
+      for (const char* const batching :
+           {"chunk: 24", "host: 20 us", "chunk: 8, block: 4, cache: 40 KiB, sequences: 6"}) {
+        expect_close(staged(cut, batching, ++seed), mesh + compute,
+                     compute + std::string(cut) + ", " + batching);
+      }
+    }
+  }
+}
+
+TEST(WholeSteps, TakeAsLongAsWalkedOnesOfStagesWithExpertsAndWindows) {
+  expect_same(staged("pipeline: 4", "chunk: 24", 1, ", experts: {count: 8, top_k: 2, ffn: 64}"),
+              mesh + gemm, "experts");
+  expect_same(staged("pipeline: 2", "chunk: 24", 2,
+                     ", attention: flash, causal: true, window: 20, pattern: [local, attention]"),
+              mesh + gemm, "windows");
+  std::string mixed = mesh;
+  mixed.insert(mixed.find("  dram:"),
+               "  types:\n    slow: {nodes: [2], peak: {fp16: 0.1 TFLOP/s}}\n");
+  expect_same(staged("pipeline: 4", "chunk: 24", 3), mixed + gemm, "types");
+  expect_same(staged("pipeline: 4", "chunk: 24", 4), cluster + gemm, "cluster");
+}
+
+// One step at a time goes through all stages, so that none does operators while another adds up.
+TEST(WholeSteps, TakeAsLongAsWalkedOnesOfSharedStagesThatTakeTurns) {
+  const std::string in_turn = "  scheduler: {policy: time-sharing}\n";
+  for (const std::string& name : collective::algorithms().names()) {
+    for (const char* const cut : {"tensor: 2\n      pipeline: 4", "tensor: 4\n      pipeline: 2"}) {
+      expect_same(in_turn + "  all_reduce: " + name + "\n" + staged(cut, "chunk: 24", 5),
+                  mesh + gemm, name + cut);
+    }
+  }
+}
+
+// Walked ones do operators while others add up, which a run says.
+TEST(WholeSteps, GoThroughSharedStagesOneAfterTheOther) {
+  const std::string work = staged("tensor: 4\n      pipeline: 2", "chunk: 24", 6);
+  const trace::Summary walked = run_on(1, read(experiment_of(work, mesh + gemm)));
+  const trace::Summary whole =
+      run_on(1, read(experiment_of("  steps: whole\n" + work, mesh + gemm)));
+  EXPECT_GE(whole.simulated_time_ps, walked.simulated_time_ps);
+  EXPECT_LT(static_cast<double>(whole.simulated_time_ps),
+            1.3 * static_cast<double>(walked.simulated_time_ps));
+  EXPECT_THAT(whole.notes, Contains(HasSubstr("one after the other; walked ones")));
+  EXPECT_THAT(walked.notes, Not(Contains(HasSubstr("one after the other; walked ones"))));
+}
+
+TEST(WholeSteps, OfStagesAreTheSameOnAnyNumberOfRanks) {
+  for (const std::string& machine : {mesh, cluster}) {
+    const Experiment experiment = read(
+        experiment_of("  steps: whole\n" +
+                          staged("tensor: 2\n      pipeline: 2\n      replicas: 2", "chunk: 24", 7),
+                      machine + gemm));
+    const trace::Summary expected = run_on(1, experiment);
+    for (const int ranks : {2, 3, 4}) {
+      const trace::Summary summary = run_on(ranks, experiment);
+      EXPECT_EQ(summary.result_digest, expected.result_digest) << ranks;
+      EXPECT_EQ(summary.events, expected.events) << ranks;
+    }
+  }
+}
+
+TEST(WholeSteps, OfStagesAreWalkedWherePromptsAreComputedApart) {
+  const std::string work =
+      staged("pipeline: 2\n      replicas: 2\n      prefill: 1", "chunk: 24", 9);
+  EXPECT_THAT(complaint_of(experiment_of("  steps: whole\n" + work, mesh + gemm)),
+              HasSubstr("steps of several stages must be walked"));
+}
+
+TEST(WholeSteps, OfStagesGoOnFromACheckpoint) {
+  const Experiment experiment = read(experiment_of(
+      "  steps: whole\n" + staged("tensor: 2\n      pipeline: 4", "chunk: 24, host: 5 us", 8),
+      cluster + gemm));
+  expect_goes_on_from_eighths(experiment, "tessera_whole_stages_checkpoint",
+                              [](const trace::Summary& summary, const trace::Summary& expected) {
+                                EXPECT_EQ(summary.services.at(0).latency.p99,
+                                          expected.services.at(0).latency.p99);
+                              });
+}
+
 TEST(WholeSteps, AreTheSameOnAnyNumberOfRanks) {
   const Experiment experiment =
       read(experiment_of("  steps: whole\n" + two("halving-doubling"), mesh + gemm));
@@ -151,16 +273,18 @@ TEST(WholeSteps, AreTheSameOnAnyNumberOfRanks) {
 }
 
 TEST(WholeSteps, CostEventsByRequestsAndNotByLayers) {
-  const auto events = [](int layers) {
+  const auto events = [](const std::string& cut, int layers) {
     const std::string one =
-        "  steps: whole\n  tenants:\n    - language_model: " + model_of(layers) +
-        "\n      tensor: 4\n      requests: {arrivals: closed, count: 20, prompt: 9, generate: "
+        "  steps: whole\n  tenants:\n    - language_model: " + model_of(layers) + "\n      " + cut +
+        "\n      requests: {arrivals: closed, count: 20, prompt: 9, generate: "
         "5}\n";
     return run_on(1, read(experiment_of(one, mesh + roofline))).events;
   };
-  EXPECT_EQ(events(1), events(9));
+  EXPECT_EQ(events("tensor: 4", 1), events("tensor: 4", 9));
+  EXPECT_EQ(events("pipeline: 4", 4), events("pipeline: 4", 12));
   // A step gives a token here; the last one tells four tiles.
-  EXPECT_LT(events(1), 20U * 5 + 60);
+  EXPECT_LT(events("tensor: 4", 1), 20U * 5 + 60);
+  EXPECT_LT(events("pipeline: 4", 4), 20U * 5 + 60);
 }
 
 TEST(WholeSteps, GoOnFromACheckpoint) {
@@ -178,8 +302,11 @@ TEST(WholeSteps, AreRefusedWhereSomethingIsShared) {
       "\n      requests: {arrivals: closed, count: 1, prompt: 9, "
       "generate: 5}\n";
   const std::string head = "  steps: whole\n  tenants:\n    - language_model: " + model_of(4);
-  EXPECT_THAT(complaint_of(experiment_of(head + "\n      pipeline: 2" + requests, mesh + gemm)),
-              HasSubstr("steps of several stages"));
+  EXPECT_THAT(complaint_of(experiment_of(head + "\n      pipeline: 2" + requests +
+                                             "      target: {latency: 1 ms}\n"
+                                             "  scheduler: {policy: deadline}\n",
+                                         mesh + gemm)),
+              HasSubstr("by the policy 'deadline', where they overtake others"));
   EXPECT_THAT(complaint_of(experiment_of(head + requests +
                                              "    - name: beside\n"
                                              "      language_model: " +

@@ -87,9 +87,11 @@ struct ServiceSettings {
   bool by_layers = false;          // they hand over each layer once it is computed
   bool experts_spread = false;     // over the units of the model
   std::optional<Scaling> scaling;  // none: all are on all the time
-  std::uint64_t drawn_from = 0;    // seed of the requests, where they are drawn
-  double price = 0;                // of an NPU, an hour
-  std::size_t section = 0;         // that it was read from
+  // Replicas that `scaling` is of, the last ones: those that compute prompts alone stay.
+  std::uint32_t scaled() const { return replicas - prefill; }
+  std::uint64_t drawn_from = 0;  // seed of the requests, where they are drawn
+  double price = 0;              // of an NPU, an hour
+  std::size_t section = 0;       // that it was read from
   bool of_language = false;
   bool background = false;                                 // asks as long as others are not served
   std::shared_ptr<const serving::ServedModel> model;       // of all replicas
@@ -128,7 +130,7 @@ inline constexpr std::size_t most_tenants = 4096;
 struct ServingWork {
   bool on_tiles = false;  // NPUs are tiles
   // On tiles: a step is one event, and takes as long as operators and exchanges do where nothing is
-  // shared. No unit has two tenants then, and models have one stage.
+  // shared. No unit has two tenants then, and steps of several stages go one behind the other.
   bool whole_steps = false;
   npu::CoreConfig core;  // that the models refer to, of NPUs of cores
   std::vector<std::vector<EntityId>> npus;

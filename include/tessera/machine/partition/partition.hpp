@@ -4,17 +4,20 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "tessera/core/region_delays.hpp"
 #include "tessera/core/registry.hpp"
+#include "tessera/machine/partition/weights.hpp"
+#include "tessera/machine/topology/grid_parts.hpp"
 #include "tessera/machine/topology/topology.hpp"
 
 namespace tessera::machine {
 
-// [nodes] rank; nothing is stored where one rank has all.
+// [nodes] rank; nothing is stored for nodes where one rank has all, or by parts of a grid.
 class Owners {
  public:
   using value_type = std::uint32_t;
@@ -24,6 +27,9 @@ class Owners {
   Owners() = default;
   Owners(std::vector<std::uint32_t> ranks)  // NOLINT(google-explicit-constructor): a list is one
       : list_(std::move(ranks)), size_(list_.size()) {}
+  Owners(std::shared_ptr<const GridParts> parts)  // NOLINT(google-explicit-constructor): tells all
+      : parts_(std::move(parts)),
+        size_(std::size_t{parts_->grid().rows} * parts_->grid().columns) {}
   static Owners one(std::uint32_t nodes) {
     Owners owners;
     owners.size_ = nodes;
@@ -31,20 +37,30 @@ class Owners {
   }
 
   std::size_t size() const { return size_; }
-  std::uint32_t operator[](std::size_t node) const { return list_.empty() ? 0 : list_[node]; }
+  std::uint32_t operator[](std::size_t node) const {
+    return parts_          ? parts_->of(EntityId(static_cast<std::uint32_t>(node)))
+           : list_.empty() ? 0
+                           : list_[node];
+  }
   const_iterator begin() const { return {*this, 0}; }
   const_iterator end() const { return {*this, size_}; }
   // Becomes a list, for those who need one.
   const std::vector<std::uint32_t>& spell_out() {
+    if (parts_) {
+      *this = Owners(listed());
+    }
     list_.resize(size_);
     return list_;
   }
+  // Null: not by parts of a grid.
+  const std::shared_ptr<const GridParts>& parts() const { return parts_; }
   std::vector<std::uint32_t> listed() const { return {begin(), end()}; }
   friend bool operator==(const Owners& a, const Owners& b) {
     return a.size_ == b.size_ && std::equal(a.begin(), a.end(), b.begin());
   }
 
  private:
+  std::shared_ptr<const GridParts> parts_;
   std::vector<std::uint32_t> list_;
   std::size_t size_ = 0;
 };
@@ -72,9 +88,11 @@ struct Partition {
 //            as a pipeline of stages does, every rank has a part of each.
 // `weights` has one entry a node or is empty (all alike). Every rank gets at least one node; throws
 // ConfigError when there are fewer nodes than ranks or the partitioner cannot cut this topology.
-using Partitioner =
-    std::function<Partition(const Topology&, int ranks, const std::vector<std::uint32_t>& weights)>;
+using Partitioner = std::function<Partition(const Topology&, int ranks, const Weights& weights)>;
 Registry<Partitioner>& partitioners();
+
+// [ranks] what the nodes of each weigh together.
+std::vector<std::uint64_t> loads_of(const Partition& partition, const Weights& weights);
 
 // "blocks" on grids, "servers" on clusters, "metis" otherwise.
 std::string default_partitioner(const Topology& topology);

@@ -8,8 +8,6 @@
 
 namespace tessera::machine {
 
-using Weights = std::vector<std::uint32_t>;
-
 // Throws ConfigError when there are fewer nodes than ranks or less than one rank.
 void check_request(const Topology& topology, int ranks, const Weights& weights);
 
@@ -21,8 +19,11 @@ std::vector<std::uint32_t> even_cuts(const std::vector<std::uint64_t>& loads, st
 // One rank has all: takes no memory for its nodes.
 Partition partition_of_one(const Topology& topology);
 
+// Whether a machine is a grid of so many nodes that those which no work touches are not looked at
+// one by one: it is cut by parts of the grid (GridParts), and dead links count as any.
+bool is_vast(const Topology& topology);
+
 // Fills in the members, the cut and the imbalance.
-Partition partition_from(const Topology& topology, int ranks, std::vector<std::uint32_t> owner,
-                         const Weights& weights);
+Partition partition_from(const Topology& topology, int ranks, Owners owner, const Weights& weights);
 
 }  // namespace tessera::machine

@@ -3,13 +3,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "tessera/core/ids.hpp"
 #include "tessera/core/index_iterator.hpp"
-#include "tessera/machine/topology/grid.hpp"
+#include "tessera/machine/topology/grid_parts.hpp"
 
 namespace tessera::machine {
 
@@ -28,11 +29,18 @@ class NodeOrder {
   static NodeOrder up_to(std::uint32_t nodes);
   // All of a grid in small blocks, row after row of these, so that neighbours lie close together.
   static NodeOrder in_blocks(const Grid& grid);
+  // Those of one part, of which there are `size`, in the same order. They are found by a look at
+  // all: spell them out before asking for one after the other.
+  static NodeOrder of_part(std::shared_ptr<const GridParts> parts, std::uint32_t part,
+                           std::size_t size);
 
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
   EntityId operator[](std::size_t place) const {
-    return is_list_ ? list_[place] : blocks_ ? in_block(place) : EntityId(number(place));
+    return is_list_  ? list_[place]
+           : parts_  ? listed()[place]
+           : blocks_ ? in_block(place)
+                     : EntityId(number(place));
   }
   EntityId front() const { return (*this)[0]; }
   EntityId back() const { return (*this)[size_ - 1]; }
@@ -53,6 +61,8 @@ class NodeOrder {
 
   std::vector<EntityId> list_;
   std::optional<Grid> blocks_;
+  std::shared_ptr<const GridParts> parts_;
+  std::uint32_t part_ = 0;
   std::size_t size_ = 0;
   bool is_list_ = false;
 };

@@ -49,7 +49,10 @@ class RouteCosts {
       const RouteCost along_column = rows_.between(a.row, b.row);
       return {along_row.ps_per_mib + along_column.ps_per_mib, along_row.hops + along_column.hops};
     }
-    return from == to ? RouteCost{} : distinct_[column_for(to)[from.value()]];
+    if (from == to) {
+      return {};
+    }
+    return by_target_.empty() ? walked(from, to) : distinct_[column_for(to)[from.value()]];
   }
 
  private:
@@ -74,6 +77,7 @@ class RouteCosts {
   std::uint64_t link_cost(EntityId node, unsigned port) const;
   bool try_axes(const machine::Grid& grid);
   const std::vector<std::uint32_t>& column_for(EntityId target) const;
+  RouteCost walked(EntityId from, EntityId to) const;
   std::uint32_t number_of(const RouteCost& cost) const;
 
   const machine::Topology* topology_;
@@ -84,7 +88,8 @@ class RouteCosts {
   std::unique_ptr<machine::Routing> routing_;
   mutable std::vector<RouteCost> distinct_;
   mutable std::map<std::pair<std::uint64_t, std::uint32_t>, std::uint32_t> numbers_;
-  mutable std::vector<std::vector<std::uint32_t>> by_target_;  // numbers in distinct_, by source
+  mutable std::vector<std::vector<std::uint32_t>> by_target_;  // numbers in distinct_, by source;
+                                                               // empty: of too many nodes
 };
 
 inline RouteCost RouteCosts::Axis::between(std::uint32_t from, std::uint32_t to) const {

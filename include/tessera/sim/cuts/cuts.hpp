@@ -19,8 +19,7 @@ struct Cutter {
   std::function<std::string(const Experiment&)> objection;
   // Every rank has a node at least; the same on every rank. `weights` as for machine::Partitioner.
   // Throws ConfigError when there is an objection, or too many ranks.
-  std::function<machine::Partition(const Experiment&, int ranks,
-                                   const std::vector<std::uint32_t>& weights)>
+  std::function<machine::Partition(const Experiment&, int ranks, const machine::Weights& weights)>
       cut;
 };
 
@@ -82,7 +81,6 @@ CutChoice choose_cut(const Experiment& experiment, int ranks, int processors);
 
 // The same for exactly so many ranks: what partition_of (weights.hpp) gives, with its name.
 CutChoice cut_for(const Experiment& experiment, int ranks);
-CutChoice cut_for(const Experiment& experiment, int ranks,
-                  const std::vector<std::uint32_t>& weights);
+CutChoice cut_for(const Experiment& experiment, int ranks, const machine::Weights& weights);
 
 }  // namespace tessera::sim

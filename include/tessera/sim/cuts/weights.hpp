@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tessera/core/sparse_table.hpp"
 #include "tessera/machine/partition/partition.hpp"
 #include "tessera/sim/experiment.hpp"
 
@@ -20,16 +21,15 @@ std::vector<std::uint64_t> predicted_events(const Experiment& experiment);
 
 // [nodes] as RunOptions::weights says, at least 1 each; empty for `none`. Counts beyond 32 bits are
 // scaled down together.
-std::vector<std::uint32_t> node_weights(const Experiment& experiment);
+machine::Weights node_weights(const Experiment& experiment);
 // The same, where predicted_events() is known already.
-std::vector<std::uint32_t> node_weights(const Experiment& experiment,
-                                        std::span<const std::uint64_t> predicted);
+machine::Weights node_weights(const Experiment& experiment, const SparseCounts& predicted);
 
 // The machine cut over exactly so many ranks as the experiment's `partition` and weights say: see
 // cuts.hpp, where choose_cut may leave ranks idle. Throws ConfigError when it cannot be cut so.
 machine::Partition partition_of(const Experiment& experiment, int ranks);
 machine::Partition partition_of(const Experiment& experiment, int ranks,
-                                const std::vector<std::uint32_t>& weights);
+                                const machine::Weights& weights);
 
 // The text of node_events.txt: a line that says what it is, then one count a line, in order of
 // nodes.

@@ -157,5 +157,7 @@ function requestSection(run) {
   const kinds = [...new Set(requests.curves.map((curve) => curve.what))];
   return section("requests", "Requests", tableOf(requests.services, { filter: false }),
     ...kinds.map((what) => distributionChart(what, requests.curves.filter((curve) => curve.what === what))),
+    requests.not_held ? note(`What the first ${requests.held.length} services and replicas held; ${requests.not_held} more `
+      + "are in the tables alone, and all others together in the picture service_load of scripts/plot.") : null,
     ...requests.held.flatMap(heldCharts), tableOf(requests.table));
 }

@@ -19,16 +19,22 @@ bool has_cache_of(const ServiceSettings& tenant, std::uint64_t request, std::siz
 }  // namespace
 
 // Of those that generate, the one whose requests have the fewest tokens of prompts.
-std::uint32_t ServingHost::choose_generating(std::uint32_t lead) const {
+std::uint32_t ServingHost::choose_generating(pdes::Context& context, std::uint32_t lead) {
+  advance_scaling(context, lead);
   const ServiceSettings& tenant = work_.tenants[lead];
   const auto work = [this](std::uint32_t replica) {
     return std::pair(tenants_[replica].prompt_tokens, tenants_[replica].batcher->unfinished());
   };
   std::uint32_t best = lead + tenant.prefill;
   for (std::uint32_t replica = best + 1; replica < lead + tenant.replicas; ++replica) {
-    best = work(replica) < work(best) ? replica : best;
+    best = takes_requests(replica) && work(replica) < work(best) ? replica : best;
   }
   return best;
+}
+
+void ServingHost::expect(pdes::Context& context, std::uint32_t to) {
+  ++tenants_[to].coming;
+  scale(context, to);
 }
 
 // Each unit sends what it has to its like.
@@ -39,10 +45,11 @@ void ServingHost::begin_carry(pdes::Context& context, std::uint32_t from,
     know_computed(from, carried);
     return;
   }
-  const std::uint32_t to = choose_generating(tenant.lead);
+  const std::uint32_t to = choose_generating(context, tenant.lead);
   const std::uint32_t number = next_carry_++;
   carries_[number] = {carried, to};
   tenants_[to].prompt_tokens += carried.what.prompt;
+  expect(context, to);
   const std::uint16_t slot = take_slot({number, carry_part});
   const Bytes bytes = tenant.model->cache_of_prompt(carried.what.prompt);
   for (std::size_t unit = 0; unit < tenant.npus.size(); ++unit) {
@@ -60,6 +67,7 @@ void ServingHost::end_carry(pdes::Context& context, std::uint32_t number) {
   const auto found = carries_.find(number);
   const Carry& carry = found->second;
   TenantState& state = tenants_[carry.to];
+  --state.coming;
   state.counts.take_over(carry.what.what);
   state.batcher->take_over(carry.what);
   hold(context, carry.to);
@@ -77,16 +85,17 @@ std::vector<std::uint32_t> ServingHost::begin_layers(pdes::Context& context, std
   const serving::TileModel& model = *tenant.model->on_tiles();
   std::vector<std::uint32_t> requests(tenant.npus.size());
   for (const std::uint64_t request : tenants_[from].batcher->ending(number)) {
-    const serving::Request whole = tenant.requests->request(request);
+    const serving::Request whole = tenant.requests->untimed(request);
     if (whole.generate < 2) {
       continue;
     }
     const std::uint32_t carry = next_carry_++;
-    const std::uint32_t to = choose_generating(tenant.lead);
+    const std::uint32_t to = choose_generating(context, tenant.lead);
     carries_[carry].to = to;
     carries_[carry].what.request = request;
     layered_[carry].from = from;
     tenants_[to].prompt_tokens += whole.prompt;
+    expect(context, to);
     const std::uint16_t place = take_slot({carry, carry_part});
     for (std::uint32_t unit = 0; unit < tenant.npus.size(); ++unit) {
       if (!has_cache_of(tenant, request, unit) || model.layers_in(model.walk(unit, sizes)) == 0) {

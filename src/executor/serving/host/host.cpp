@@ -32,16 +32,18 @@ ServingHost::ServingHost(const ServingSetup& setup)
       state.classes.resize(tenant.classes.size());
       state.total.windows.begin_with(tenant.replicas);
       if (tenant.scaling) {
-        state.scaling.emplace(*tenant.scaling, tenant.replicas);
-        state.total.windows.begin_with(tenant.scaling->least);
+        state.scaling.emplace(*tenant.scaling, tenant.scaled());
+        state.total.windows.begin_with(tenant.prefill + tenant.scaling->least);
       }
     }
     const std::uint32_t place = static_cast<std::uint32_t>(tenants_.size()) - 1 - tenant.lead;
-    state.service.windows.begin_with(tenant.scaling && place >= tenant.scaling->least ? 0 : 1);
+    const bool is_later = tenant.scaling && place >= tenant.prefill + tenant.scaling->least;
+    state.service.windows.begin_with(is_later ? 0 : 1);
     if (work_.whole_steps) {
       state.spent.end.resize(tenant.npus.size());
       state.spent.busy.resize(tenant.npus.size());
       state.spent.exchanging.resize(tenant.npus.size());
+      state.spent.has_stages = tenant.model->stages() > 1;
     }
   }
   if (work_.whole_steps) {
@@ -244,13 +246,10 @@ void ServingHost::begin_walk(pdes::Context& context, const Ready& ready, const S
 void ServingHost::begin_whole(pdes::Context& context, const Ready& ready) {
   const StepState& step = steps_.at(ready.step);
   const ServiceSettings& tenant = tenant_of(step);
-  const WholeStep whole = whole_->of(step.tenant, tenant.model->on_tiles()->sizes_of(step.batch));
   SpentTime& spent = tenants_[step.tenant].spent;
-  for (std::size_t unit = 0; unit < tenant.npus.size(); ++unit) {
-    spent.end[unit] = context.now() + whole.end[unit];
-    spent.busy[unit] += whole.busy[unit];
-    spent.exchanging[unit] += whole.exchanging[unit];
-  }
+  const WholeStep whole =
+      whole_->of(step.tenant, tenant.model->on_tiles()->sizes_of(step.batch), context.now(), spent);
+  spent.add(whole, context.now());
   operand_bytes_ += whole.operands;
   const std::uint16_t slot = take_slot(ready);
   slots_[slot].outstanding = 1;
@@ -258,11 +257,19 @@ void ServingHost::begin_whole(pdes::Context& context, const Ready& ready) {
                     slot);
   calls_.add(HostCall::whole, context.now() + whole.over);
   count_running(context.now(), step, step.parts[ready.part], 1);
-  tell_spent(context, step.tenant, ready.step);
+  tell_spent(context, step.tenant, true);
 }
 
-void ServingHost::tell_spent(pdes::Context& context, std::uint32_t tenant,
-                             std::optional<std::uint32_t> step) {
+// Whether all steps of the tenant that were put together have begun.
+bool ServingHost::have_begun(std::uint32_t tenant) const {
+  const auto begun = std::count_if(slots_.begin(), slots_.end(), [&](const Running& running) {
+    return running.outstanding > 0 && running.part != carry_part && running.part != move_part &&
+           steps_.at(running.step).tenant == tenant;
+  });
+  return begun == std::int64_t{tenants_[tenant].in_flight};
+}
+
+void ServingHost::tell_spent(pdes::Context& context, std::uint32_t tenant, bool begins) {
   const ServiceSettings& lead = work_.tenants[work_.tenants[tenant].lead];
   const TenantState& state = tenants_[lead.lead];
   const bool is_closed = lead.requests->clients() > 0;
@@ -271,7 +278,8 @@ void ServingHost::tell_spent(pdes::Context& context, std::uint32_t tenant,
   }
   for (std::uint32_t replica = lead.lead; replica < lead.lead + lead.replicas; ++replica) {
     const serving::Batcher& batcher = *tenants_[replica].batcher;
-    const bool is_last = replica == tenant && step && batcher.is_last(*step);
+    const bool is_last =
+        replica == tenant && begins && batcher.end_with_steps() && have_begun(replica);
     if (!tenants_[replica].spent.is_told && (is_last || batcher.unfinished() == 0) &&
         nothing_comes(replica)) {
       tell_spent_of(context, replica);

@@ -111,7 +111,11 @@ class ServingHost {
   };
   struct TenantState {
     std::unique_ptr<serving::Batcher> batcher;
-    std::uint64_t arrived = 0;    // requests
+    std::uint64_t arrived = 0;  // requests
+    // Of the lead, of those that come by themselves; not in checkpoints, as both follow from
+    // `arrived`.
+    std::unique_ptr<serving::ArrivalTimes> times;
+    SimTime next_arrival;
     std::uint64_t asked = 0;      // of closed loops: arrived, or being thought of
     std::uint32_t in_flight = 0;  // steps
     Service service;
@@ -119,10 +123,12 @@ class ServingHost {
     std::vector<Service> classes;  // of the lead, of all replicas
     ServingCounts counts;
     Wide flops = 0;
-    SpentTime spent;                        // in whole steps
-    std::uint64_t prompt_tokens = 0;        // of requests that are not served
-    std::uint32_t next_replica = 0;         // of the lead, as the next ones
-    std::uint64_t left = 0;                 // requests that have come and are not over
+    SpentTime spent;                  // in whole steps
+    std::uint64_t prompt_tokens = 0;  // of requests that are not served
+    std::uint32_t next_replica = 0;   // of the lead, as the next ones
+    std::uint64_t left = 0;           // requests that have come and are not over
+    // Whose keys and values are on their way to it; in checkpoints these are `carries_`.
+    std::uint64_t coming = 0;
     PrefixRoutes routes{1};                 // of the lead, of all replicas
     std::optional<ReplicaScaling> scaling;  // of the lead
   };
@@ -139,7 +145,7 @@ class ServingHost {
   // Of the model whose requests come at `lead`: the replica that the next one goes to.
   std::uint32_t choose_replica(std::uint32_t lead, std::uint64_t number,
                                const serving::Request& request);
-  std::uint32_t choose_generating(std::uint32_t lead) const;
+  std::uint32_t choose_generating(pdes::Context& context, std::uint32_t lead);
   void begin_carry(pdes::Context& context, std::uint32_t from, const serving::Carried& carried);
   void end_carry(pdes::Context& context, std::uint32_t number);
   // Of a step in that place, before it is told: where caches of requests go whose prompts it ends,
@@ -151,9 +157,12 @@ class ServingHost {
   void end_layers(pdes::Context& context, std::uint32_t from);
   void hear_of_carry(pdes::Context& context, std::uint32_t number);
   bool nothing_comes(std::uint32_t replica) const;
+  // Keys and values of a request are about to go to that replica.
+  void expect(pdes::Context& context, std::uint32_t to);
   // Of replicas that come and go: whether one takes requests; what has happened until now; what
   // follows from requests that have come or are over.
   bool takes_requests(std::uint32_t replica) const;
+  bool is_on(std::uint32_t replica) const;
   void advance_scaling(pdes::Context& context, std::uint32_t lead);
   void scale(pdes::Context& context, std::uint32_t tenant);
   void tell_replicas(std::uint32_t lead);
@@ -175,7 +184,8 @@ class ServingHost {
   // A client of a closed loop asks, once it has thought.
   void ask(pdes::Context& context, std::uint32_t tenant);
   bool may_ask(std::uint32_t tenant) const;
-  SimTime arrival_of(std::uint32_t tenant) const;
+  // Of a model whose requests come by themselves: knows when the next one does.
+  void await_next(std::uint32_t tenant);
   void schedule_arrival(pdes::Context& context, std::uint32_t tenant);
   // Begins all that may begin.
   void go_on(pdes::Context& context);
@@ -193,8 +203,8 @@ class ServingHost {
   void begin_whole(pdes::Context& context, const Ready& ready);
   // Tells the tiles of a tenant how their time was spent, once: as its last step begins, so that
   // the end of the run is that of the step; or where that was not known, as it ends.
-  void tell_spent(pdes::Context& context, std::uint32_t tenant,
-                  std::optional<std::uint32_t> step = {});
+  void tell_spent(pdes::Context& context, std::uint32_t tenant, bool begins = false);
+  bool have_begun(std::uint32_t tenant) const;
   void tell_spent_of(pdes::Context& context, std::uint32_t tenant);
   void make_ready(std::uint32_t number, const StepState& step);
   void count_running(SimTime now, const StepState& step, const serving::StepPart& part, int change);

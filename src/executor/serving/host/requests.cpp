@@ -38,7 +38,7 @@ class ServingHost::Listener final : public serving::BatchListener {
   void on_served(const serving::Served& served) override {
     state_.prompt_tokens -= served.what.prompt;
     if (host_.work_.prefills(tenant_)) {
-      Request whole = served_.requests->request(served.request);
+      Request whole = served_.requests->untimed(served.request);
       whole.arrival = served.what.arrival;
       if (whole.generate > 1) {
         hand_over({served.request, whole, served.begun, served.first, served.again});
@@ -112,8 +112,8 @@ void ServingHost::hold(pdes::Context& context, std::uint32_t tenant) {
   advance_scaling(context, served.lead);
   const serving::BatchLoad load = tenants_[tenant].batcher->load();
   TenantState& lead = tenants_[served.lead];
-  const bool is_on = !lead.scaling || lead.scaling->is_on(tenant - served.lead);
-  const ServiceLoad own{load.running, load.waiting, load.blocks, is_on ? std::uint64_t{1} : 0};
+  const ServiceLoad own{load.running, load.waiting, load.blocks,
+                        is_on(tenant) ? std::uint64_t{1} : 0};
   ServiceWindows& windows = tenants_[tenant].service.windows;
   if (setup_.observer != nullptr && !own.holds_as(windows.load())) {
     setup_.observer->on_service_load({static_cast<std::uint16_t>(tenant), context.now(),
@@ -132,7 +132,7 @@ void ServingHost::hold(pdes::Context& context, std::uint32_t tenant) {
   };
   if (served.replicas > 1) {
     ServiceLoad all = sum_of([](const serving::Batcher& batcher) { return batcher.load(); });
-    all.replicas = lead.scaling ? lead.scaling->on() : served.replicas;
+    all.replicas = lead.scaling ? served.prefill + lead.scaling->on() : served.replicas;
     lead.total.windows.hold(now, all);
   }
   for (std::uint32_t number = 0; number < served.classes.size(); ++number) {
@@ -156,6 +156,8 @@ void ServingHost::begin(pdes::Context& context) {
     }
     const std::uint32_t clients = work_.tenants[tenant].requests->clients();
     if (clients == 0) {
+      tenants_[tenant].times.reset();
+      await_next(tenant);
       schedule_arrival(context, tenant);
     }
     for (std::uint32_t client = 0; client < clients && may_ask(tenant); ++client) {
@@ -187,8 +189,9 @@ void ServingHost::ask(pdes::Context& context, std::uint32_t tenant) {
 void ServingHost::take_request(pdes::Context& context, std::uint32_t tenant) {
   const ServiceSettings& lead = work_.tenants[tenant];
   const std::uint64_t number = tenants_[tenant].arrived++;
-  Request request = lead.requests->request(number);
+  Request request = lead.requests->untimed(number);
   request.arrival = context.now();
+  await_next(tenant);
   ++tenants_[tenant].left;
   advance_scaling(context, tenant);
   const std::uint32_t chosen = choose_replica(tenant, number, request);
@@ -253,16 +256,23 @@ std::uint32_t ServingHost::choose_replica(std::uint32_t lead, std::uint64_t numb
 
 void ServingHost::schedule_arrival(pdes::Context& context, std::uint32_t tenant) {
   if (may_ask(tenant)) {
-    const SimTime at = arrival_of(tenant);
+    const SimTime at = begin_ + tenants_[tenant].next_arrival;
     context.send_self(at - context.now(), pdes::Port(setup_.slot, serving_call_kind), tenant,
                       static_cast<std::uint16_t>(HostCall::arrive));
     calls_.add(HostCall::arrive, at);
   }
 }
 
-// Of its next request.
-SimTime ServingHost::arrival_of(std::uint32_t tenant) const {
-  return begin_ + work_.tenants[tenant].requests->request(tenants_[tenant].arrived).arrival;
+void ServingHost::await_next(std::uint32_t tenant) {
+  const serving::RequestSource& requests = *work_.tenants[tenant].requests;
+  TenantState& state = tenants_[tenant];
+  if (requests.clients() > 0 || state.arrived >= requests.count().value_or(0)) {
+    return;
+  }
+  if (!state.times) {
+    state.times = requests.times_from(state.arrived);
+  }
+  state.next_arrival = state.times->next();
 }
 
 SimTime ServingHost::last_arrival() const {
@@ -272,8 +282,7 @@ SimTime ServingHost::last_arrival() const {
     const auto count = served.requests->count();
     const bool comes = served.requests->clients() == 0 && count.value_or(0) > 0;
     if (served.lead == tenant) {
-      first = std::min(
-          first, comes ? begin_ + served.requests->request(*count - 1).arrival : SimTime::zero());
+      first = std::min(first, comes ? begin_ + served.requests->last_arrival() : SimTime::zero());
     }
   }
   return first;
@@ -292,7 +301,7 @@ void ServingHost::arrive(pdes::Context& context, std::uint32_t tenant) {
     }
     return;
   }
-  while (may_ask(tenant) && arrival_of(tenant) <= context.now()) {
+  while (may_ask(tenant) && begin_ + tenants_[tenant].next_arrival <= context.now()) {
     take_request(context, tenant);
   }
   schedule_arrival(context, tenant);

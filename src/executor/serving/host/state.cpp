@@ -77,6 +77,7 @@ void ServingHost::save(pdes::StateWriter& writer) const {
 void ServingHost::restore(pdes::StateReader& reader) {
   calls_.forget();
   for (TenantState& tenant : tenants_) {
+    tenant.coming = 0;
     tenant.batcher->restore(reader);
     tenant.arrived = reader.get<std::uint64_t>();
     tenant.asked = reader.get<std::uint64_t>();
@@ -120,6 +121,7 @@ void ServingHost::restore(pdes::StateReader& reader) {
   for (auto left = reader.get<std::uint64_t>(); left > 0; --left) {
     const auto number = reader.get<std::uint32_t>();
     carries_[number] = reader.get<Carry>();
+    ++tenants_[carries_[number].to].coming;
   }
   for (auto left = work_.hands_over_layers() ? reader.get<std::uint64_t>() : 0; left > 0; --left) {
     const auto number = reader.get<std::uint32_t>();
@@ -139,6 +141,12 @@ void ServingHost::restore(pdes::StateReader& reader) {
   parts_told_ = reader.get<std::uint64_t>();
   begin_ = reader.get<SimTime>();
   last_ = reader.get<SimTime>();
+  for (std::uint32_t tenant = 0; tenant < tenants_.size(); ++tenant) {
+    tenants_[tenant].times.reset();
+    if (work_.tenants[tenant].lead == tenant) {
+      await_next(tenant);
+    }
+  }
 }
 
 std::size_t ServingHost::resident_bytes() const {

@@ -1,0 +1,64 @@
+"""Norms and look-ups of tokens that no constant is fitted to, beside measured ones."""
+
+from collections import defaultdict
+
+from operators.products import BOUND, SETS
+from operators.rows import DEVICES, HEAD, UNFITTED, errors, measured, times_us
+from operators.vectors import RESOLUTION, beyond
+
+LAYERS = {"7b": 32, "70b": 80, "8b": 32}
+BOUNDED = ("post_norm",)
+NAMES = {"post_norm": "norm before the MLP", "final_norm": "norm behind the last layer", "embedding": "look-up of tokens"}
+STEPS = SETS[1:]  # of decoding, of prefill
+
+
+def steps_us(pairs):
+    """{(model, tensor, tokens): measured us} of the dense operators of all layers."""
+    sums = defaultdict(float)
+    for each, _ in pairs:
+        model = each.row["model"]
+        sums[model, each.row["tensor"], each.tokens] += LAYERS[model] * each.us
+    return sums
+
+
+def off_a_step(part, steps):
+    """What the error of these rows is of the dense operators of a step, in the mean [%]."""
+    shares = [abs(ours - each.us) / steps[each.row["model"], each.row["tensor"], each.tokens] for each, ours in part]
+    return 100 * sum(shares) / len(shares)
+
+
+def rows_of_device(report, device, pairs, steps):
+    for operator in UNFITTED:
+        for name, belongs in STEPS:
+            part = [pair for pair in pairs if pair[0].operator == operator and belongs(pair[0].tokens)]
+            if not part:
+                continue
+            count, absolute, bias, worst = errors(part).cells()
+            rest = beyond(part, RESOLUTION[device])
+            what = f"{device}, {NAMES[operator]}, {name}"
+            rest = (report.at_most(rest, BOUND, f"{what}, mean absolute error beyond rounding [%]") if operator in BOUNDED
+                    else f"{rest:.1f}")
+            off = "" if operator in BOUNDED else f"{off_a_step(part, steps):.2f} %"
+            yield [what, count, absolute, rest, bias, worst, off]
+
+
+def section(report, program, found):
+    """`found`: of each device, (measurement, ours) of the operators of its layers."""
+    report.say("### Norms and look-ups that nothing is fitted to")
+    report.say()
+    report.say("The rows of the tables that stand in no other part. The norm before the MLP has the constants of the norm "
+               "before attention. The norm behind the last layer and the look-up of tokens are once in a step; the last "
+               "column says what their error is of the dense operators of all layers, as measured.")
+    report.say()
+    table = []
+    for device in DEVICES:
+        rows = measured(device, UNFITTED)
+        pairs = list(zip(rows, times_us(program, device, rows)))
+        table += rows_of_device(report, device, pairs, steps_us(found[device]))
+    report.table(["device, operator and set", HEAD[0], HEAD[1], "beyond rounding", HEAD[2], HEAD[3], "error in a step"], table)
+    report.say("Look-ups are taken to read and write each row once, at the share of the memory that kernels without a class "
+               "have, and they do not: on A100 and H100 those of 16 tokens take 11 to 14 us, where those of one take 2 or 3, and "
+               "those of 2048 three times our time; on RTX PRO 6000 those of 2048 are twice as fast as its memory, out of the "
+               "cache. The norm behind the last layer of RTX PRO 6000 takes longer than the one within layers (1.8 times "
+               "of 992 tokens, 1.2 times of 2048), which moves the same bytes. Neither is modelled, and there is no bound.")
+    report.say()
