@@ -80,8 +80,8 @@ def sections(report, program, folder, setting):
                   "µs a request", "memory [MB]"), rows)
     if not setting.reduced:
         report.say("A step is one event, whatever the layers: the model of 20 has shorter steps, into which fewer "
-                   "requests come together, so that there are more of them. Memory beyond what is in flight is 16 bytes a "
-                   "request, and a million times each of tokens and requests before they are only counted.")
+                   "requests come together, so that there are more of them. Arrivals are drawn as they come; memory "
+                   "beyond what is in flight is a million times each of tokens and requests before they are only counted.")
         report.say()
         report.say("Processor minutes: "
                    + report.at_most(whole["cpu_s"] / 60, MINUTES, "processor minutes of a million requests", "{:.2f}")
