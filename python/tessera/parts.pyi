@@ -52,7 +52,43 @@ ServedTenantWeightsRouter = TypedDict("ServedTenantWeightsRouter", {"type": Lite
 
 ServedTenantWeightsHead = TypedDict("ServedTenantWeightsHead", {"type": Literal["int2", "int3", "int4", "fp4", "fp6", "int8", "fp8"], "group_size": int, "scale": str}, total=False)
 
-ServedTenantWeights = TypedDict("ServedTenantWeights", {"type": Literal["int2", "int3", "int4", "fp4", "fp6", "int8", "fp8"], "group_size": int, "scale": str, "attention": ServedTenantWeightsAttention, "mlp": ServedTenantWeightsMlp, "experts": ServedTenantWeightsExperts, "router": ServedTenantWeightsRouter, "head": ServedTenantWeightsHead}, total=False)
+ServedTenantWeightsWord_Embedding = TypedDict("ServedTenantWeightsWord_Embedding", {"type": Literal["int2", "int3", "int4", "fp4", "fp6", "int8", "fp8"], "group_size": int, "scale": str}, total=False)
+
+ServedTenantWeightsPosition_Embedding = TypedDict("ServedTenantWeightsPosition_Embedding", {"type": Literal["int2", "int3", "int4", "fp4", "fp6", "int8", "fp8"], "group_size": int, "scale": str}, total=False)
+
+ServedTenantWeightsQkv = TypedDict("ServedTenantWeightsQkv", {"type": Literal["int2", "int3", "int4", "fp4", "fp6", "int8", "fp8"], "group_size": int, "scale": str}, total=False)
+
+ServedTenantWeightsQ_Down = TypedDict("ServedTenantWeightsQ_Down", {"type": Literal["int2", "int3", "int4", "fp4", "fp6", "int8", "fp8"], "group_size": int, "scale": str}, total=False)
+
+ServedTenantWeightsKv_Down = TypedDict("ServedTenantWeightsKv_Down", {"type": Literal["int2", "int3", "int4", "fp4", "fp6", "int8", "fp8"], "group_size": int, "scale": str}, total=False)
+
+ServedTenantWeightsQ = TypedDict("ServedTenantWeightsQ", {"type": Literal["int2", "int3", "int4", "fp4", "fp6", "int8", "fp8"], "group_size": int, "scale": str}, total=False)
+
+ServedTenantWeightsQ_Up = TypedDict("ServedTenantWeightsQ_Up", {"type": Literal["int2", "int3", "int4", "fp4", "fp6", "int8", "fp8"], "group_size": int, "scale": str}, total=False)
+
+ServedTenantWeightsKv_Up = TypedDict("ServedTenantWeightsKv_Up", {"type": Literal["int2", "int3", "int4", "fp4", "fp6", "int8", "fp8"], "group_size": int, "scale": str}, total=False)
+
+ServedTenantWeightsAttention_Output = TypedDict("ServedTenantWeightsAttention_Output", {"type": Literal["int2", "int3", "int4", "fp4", "fp6", "int8", "fp8"], "group_size": int, "scale": str}, total=False)
+
+ServedTenantWeightsSsm_Input = TypedDict("ServedTenantWeightsSsm_Input", {"type": Literal["int2", "int3", "int4", "fp4", "fp6", "int8", "fp8"], "group_size": int, "scale": str}, total=False)
+
+ServedTenantWeightsSsm_Output = TypedDict("ServedTenantWeightsSsm_Output", {"type": Literal["int2", "int3", "int4", "fp4", "fp6", "int8", "fp8"], "group_size": int, "scale": str}, total=False)
+
+ServedTenantWeightsMlp_Up = TypedDict("ServedTenantWeightsMlp_Up", {"type": Literal["int2", "int3", "int4", "fp4", "fp6", "int8", "fp8"], "group_size": int, "scale": str}, total=False)
+
+ServedTenantWeightsMlp_Down = TypedDict("ServedTenantWeightsMlp_Down", {"type": Literal["int2", "int3", "int4", "fp4", "fp6", "int8", "fp8"], "group_size": int, "scale": str}, total=False)
+
+ServedTenantWeightsExpert_Up = TypedDict("ServedTenantWeightsExpert_Up", {"type": Literal["int2", "int3", "int4", "fp4", "fp6", "int8", "fp8"], "group_size": int, "scale": str}, total=False)
+
+ServedTenantWeightsExpert_Down = TypedDict("ServedTenantWeightsExpert_Down", {"type": Literal["int2", "int3", "int4", "fp4", "fp6", "int8", "fp8"], "group_size": int, "scale": str}, total=False)
+
+ServedTenantWeightsShared_Up = TypedDict("ServedTenantWeightsShared_Up", {"type": Literal["int2", "int3", "int4", "fp4", "fp6", "int8", "fp8"], "group_size": int, "scale": str}, total=False)
+
+ServedTenantWeightsShared_Down = TypedDict("ServedTenantWeightsShared_Down", {"type": Literal["int2", "int3", "int4", "fp4", "fp6", "int8", "fp8"], "group_size": int, "scale": str}, total=False)
+
+ServedTenantWeightsLm_Head = TypedDict("ServedTenantWeightsLm_Head", {"type": Literal["int2", "int3", "int4", "fp4", "fp6", "int8", "fp8"], "group_size": int, "scale": str}, total=False)
+
+ServedTenantWeights = TypedDict("ServedTenantWeights", {"type": Literal["int2", "int3", "int4", "fp4", "fp6", "int8", "fp8"], "group_size": int, "scale": str, "attention": ServedTenantWeightsAttention, "mlp": ServedTenantWeightsMlp, "experts": ServedTenantWeightsExperts, "router": ServedTenantWeightsRouter, "head": ServedTenantWeightsHead, "word_embedding": ServedTenantWeightsWord_Embedding, "position_embedding": ServedTenantWeightsPosition_Embedding, "qkv": ServedTenantWeightsQkv, "q_down": ServedTenantWeightsQ_Down, "kv_down": ServedTenantWeightsKv_Down, "q": ServedTenantWeightsQ, "q_up": ServedTenantWeightsQ_Up, "kv_up": ServedTenantWeightsKv_Up, "attention_output": ServedTenantWeightsAttention_Output, "ssm_input": ServedTenantWeightsSsm_Input, "ssm_output": ServedTenantWeightsSsm_Output, "mlp_up": ServedTenantWeightsMlp_Up, "mlp_down": ServedTenantWeightsMlp_Down, "expert_up": ServedTenantWeightsExpert_Up, "expert_down": ServedTenantWeightsExpert_Down, "shared_up": ServedTenantWeightsShared_Up, "shared_down": ServedTenantWeightsShared_Down, "lm_head": ServedTenantWeightsLm_Head}, total=False)
 
 LanguageModelLatent = TypedDict("LanguageModelLatent", {"kv_rank": int, "q_rank": int, "nope_width": int, "rope_width": int, "value_width": int}, total=False)
 

@@ -28,8 +28,9 @@ class ModelByType final : public ComputeModel {
   ModelByType(std::vector<std::unique_ptr<ComputeModel>> models, Places of_types,
               const machine::Machine& machine)
       : models_(std::move(models)), of_types_(std::move(of_types)), tiles_(models_.size()) {
-    for (const EntityId node : machine.topology->computing_node_ids()) {
-      ++tiles_[place_of(machine.tile_of(node))];
+    const std::vector<std::uint64_t> nodes = machine.nodes_of_types();
+    for (std::size_t type = 0; type < nodes.size(); ++type) {
+      tiles_[place_of(machine.tiles()[type])] += nodes[type];
     }
   }
 

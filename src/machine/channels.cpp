@@ -12,6 +12,44 @@ MemoryChannels MemoryChannels::alike(const MemoryChannel& usual, std::uint32_t n
   return channels;
 }
 
+MemoryChannels MemoryChannels::of_types(std::vector<MemoryChannel> types,
+                                        SparseTableOf<std::uint16_t> type_of) const {
+  MemoryChannels channels;
+  channels.types_ = std::move(types);
+  channels.type_of_ = std::move(type_of);
+  channels.size_ = size_;
+  return channels;
+}
+
+std::vector<MemoryChannels::Kind> MemoryChannels::kinds() const {
+  std::vector<Kind> kinds;
+  if (!are_at_first_nodes()) {
+    for (const MemoryChannel& channel : list_) {
+      kinds.push_back({channel, 1});
+    }
+    return kinds;
+  }
+  kinds.resize(std::max<std::size_t>(types_.size(), 1));
+  const auto add = [&](std::size_t type, std::size_t channel, std::size_t count) {
+    kinds[type].channel = kinds[type].count == 0 ? (*this)[channel] : kinds[type].channel;
+    kinds[type].count += count;
+  };
+  std::size_t usual = 0;  // the first channel of this type
+  std::size_t others = 0;
+  type_of_.visit([&](std::size_t node, std::uint16_t type) {
+    if (node < size_) {
+      usual += node == usual ? 1 : 0;
+      ++others;
+      add(type, node, 1);
+    }
+  });
+  if (others < size_) {
+    add(types_.empty() ? 0 : type_of_.usual(), usual, size_ - others);
+  }
+  std::erase_if(kinds, [](const Kind& kind) { return kind.count == 0; });
+  return kinds;
+}
+
 std::vector<EntityId> EdgeChannels::nodes() const {
   std::vector<EntityId> nodes;
   const std::uint32_t last = grid.columns - 1;
@@ -31,7 +69,7 @@ std::vector<EntityId> EdgeChannels::nodes() const {
 }
 
 // Along each side the nearest one is straight ahead.
-std::uint32_t EdgeChannels::nearest(EntityId node) const {
+EdgeChannels::Nearest EdgeChannels::nearest(EntityId node) const {
   const std::uint32_t row = grid.row_of(node);
   const std::uint32_t column = grid.column_of(node);
   const auto distance = [&](std::uint32_t from, std::uint32_t to, std::uint32_t size) {
@@ -48,7 +86,7 @@ std::uint32_t EdgeChannels::nearest(EntityId node) const {
   look(east, distance(column, last_column, grid.columns), grid.node(row, last_column));
   look(north, distance(row, 0, grid.rows), grid.node(0, column));
   look(south, distance(row, last_row, grid.rows), grid.node(last_row, column));
-  return number_of(best.second);
+  return {best.first, number_of(best.second)};
 }
 
 // Those before it, row by row: rows on a side have one in each column, others one on each side.
@@ -71,12 +109,19 @@ ChannelOfNodes ChannelOfNodes::own(const Topology& topology, std::uint32_t tiles
   return channels;
 }
 
-ChannelOfNodes ChannelOfNodes::along(const EdgeChannels& edges) {
+ChannelOfNodes ChannelOfNodes::along(const EdgeChannels& edges,
+                                     std::unordered_map<std::uint32_t, std::uint32_t> others) {
   ChannelOfNodes channels;
   channels.form_ = Form::edges;
   channels.edges_ = edges;
+  channels.others_ = std::move(others);
   channels.size_ = std::size_t{edges.grid.rows} * edges.grid.columns;
   return channels;
+}
+
+std::uint32_t ChannelOfNodes::past_dead_links(std::uint32_t node) const {
+  const auto other = others_.find(node);
+  return other == others_.end() ? edges_.nearest(EntityId(node)).channel : other->second;
 }
 
 std::uint32_t ChannelOfNodes::of_switch(std::size_t node) const {

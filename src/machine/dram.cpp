@@ -179,8 +179,9 @@ ChannelOfNodes nearest_channels(const Topology& topology, const PlacedChannels& 
   if (channels.are_alike() && (are_whole || channels.size() == topology.nodes())) {
     return ChannelOfNodes::own(topology, static_cast<std::uint32_t>(channels.size()));
   }
-  if (placed.edges && are_whole) {
-    return ChannelOfNodes::along(*placed.edges);
+  if (placed.edges) {
+    return are_whole ? ChannelOfNodes::along(*placed.edges)
+                     : nearest_past_dead_links(topology, *placed.edges);
   }
   const std::optional<Grid> grid = topology.grid();
   if (grid && are_whole) {
@@ -220,7 +221,8 @@ ChannelOfNodes nearest_channels(const Topology& topology, const PlacedChannels& 
       spread(node, topology.link(node, port).to);
     }
   }
-  ensure(open.size() == topology.nodes(), "a node from which no memory channel can be reached");
+  // Of nodes that are cut off, which has been complained about, any.
+  std::replace(channel_of.begin(), channel_of.end(), unknown, 0U);
   return channel_of;
 }
 

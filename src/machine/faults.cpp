@@ -1,8 +1,10 @@
 #include "faults.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <set>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -52,6 +54,18 @@ class FaultyTopology final : public Topology {
   }
   const GivenRoutes* given_routes() const override { return sound_->given_routes(); }
   bool has_dead_links() const override { return dead_; }
+  std::vector<DeadLink> dead_links() const override {
+    std::vector<DeadLink> dead;
+    for (const auto& [place, link] : faulty_) {
+      if (!link.to.valid()) {
+        dead.push_back({EntityId(static_cast<std::uint32_t>(place >> 32)),
+                        static_cast<unsigned>(place & 0xffff'ffff)});
+      }
+    }
+    std::sort(dead.begin(), dead.end());
+    return dead;
+  }
+  const Topology& sound() const override { return *sound_; }
   RouteRule route_rule() const override { return sound_->route_rule(); }
   // Where the usual one would cross dead links or go by distances that are no more: on grids one
   // way for each pair as before, elsewhere spread over the equal ways that are left.
@@ -61,7 +75,6 @@ class FaultyTopology final : public Topology {
                              : usual != "hierarchy" || !changes_distances();
     return holds ? usual : grid() ? "shortest" : "ecmp";
   }
-  std::string sound_routing() const override { return sound_->default_routing(); }
   std::size_t resident_bytes() const override {
     return sound_->resident_bytes() + Topology::resident_bytes() +
            faulty_.size() * (sizeof(std::uint64_t) + sizeof(Link) + 2 * sizeof(void*));
@@ -209,8 +222,42 @@ void read_link(config::Section& fault, NodeFinder& find, Ways& listed, FaultyTop
   }
 }
 
+// Over fewer than `left` nodes, of which those that are seen are taken.
+bool leads_to(const Topology& topology, EntityId from, EntityId to, std::uint64_t& left) {
+  std::unordered_set<std::uint32_t> reached{from.value()};
+  std::deque<EntityId> open{from};
+  for (; !open.empty() && left > 0; --left) {
+    const EntityId node = open.front();
+    open.pop_front();
+    for (unsigned port = 0; port < topology.ports(node); ++port) {
+      const EntityId next = topology.link(node, port).to;
+      if (next == to) {
+        return true;
+      }
+      if (next.valid() && reached.insert(next.value()).second) {
+        open.push_back(next);
+      }
+    }
+  }
+  return false;
+}
+
+// Whether some way leads around each dead link. Nothing is cut off then: any way of the sound
+// machine can be gone with these in place of the links. False where that takes a look at more nodes
+// than there are, too.
+bool has_detours(const Topology& topology) {
+  std::uint64_t left = topology.nodes();
+  const std::vector<DeadLink> dead = topology.dead_links();
+  return std::all_of(dead.begin(), dead.end(), [&](const DeadLink& link) {
+    return leads_to(topology, link.from, topology.sound().link(link.from, link.port).to, left);
+  });
+}
+
 // A node that cannot be reached from the first one, or from which that cannot be reached.
 std::optional<EntityId> cut_off(const Topology& topology) {
+  if (has_detours(topology)) {
+    return std::nullopt;
+  }
   const ReverseLinks reverse(topology);
   for (const bool forward : {true, false}) {
     std::vector<bool> reached(topology.nodes(), false);

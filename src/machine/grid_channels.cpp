@@ -2,7 +2,12 @@
 
 #include <cstddef>
 #include <limits>
+#include <queue>
+#include <set>
+#include <unordered_map>
 #include <utility>
+
+#include "topology/grid_links.hpp"
 
 namespace tessera::machine {
 namespace {
@@ -77,6 +82,93 @@ class Sweeps {
 };
 
 }  // namespace
+
+namespace {
+
+// Nodes in rows and columns of a grid that have dead links, with their nearest channels along
+// edges. Nearer ones first, from the nodes around them on.
+class ChannelsPastDeadLinks {
+ public:
+  ChannelsPastDeadLinks(const Topology& topology, const EdgeChannels& edges)
+      : topology_(topology), edges_(edges) {
+    for (const DeadLink& link : topology.dead_links()) {
+      add_line(link);
+    }
+  }
+
+  std::unordered_map<std::uint32_t, std::uint32_t> run() {
+    for (const auto& [number, nearest] : nearest_) {
+      begin_at(EntityId(number));
+    }
+    while (!open_.empty()) {
+      const auto [nearest, node] = open_.top();
+      open_.pop();
+      if (nearest == nearest_.at(node.value())) {
+        for (unsigned port = 0; port < topology_.ports(node); ++port) {
+          offer(topology_.link(node, port).to, {nearest.hops + 1, nearest.channel});
+        }
+      }
+    }
+    std::unordered_map<std::uint32_t, std::uint32_t> others;
+    for (const auto& [number, nearest] : nearest_) {
+      if (nearest.hops != unknown && nearest.channel != edges_.nearest(EntityId(number)).channel) {
+        others.emplace(number, nearest.channel);
+      }
+    }
+    return others;
+  }
+
+ private:
+  using Nearest = EdgeChannels::Nearest;
+  using Entry = std::pair<Nearest, EntityId>;
+
+  void add_line(const DeadLink& link) {
+    const Grid& grid = edges_.grid;
+    const bool along_row = link.port == west || link.port == east;
+    const EntityId first =
+        along_row ? grid.node(grid.row_of(link.from), 0) : grid.node(0, grid.column_of(link.from));
+    const std::uint32_t step = along_row ? 1 : grid.columns;
+    const std::uint32_t size = along_row ? grid.columns : grid.rows;
+    if (lines_.emplace(first, along_row).second) {
+      for (std::uint32_t at = 0; at < size; ++at) {
+        nearest_.try_emplace(first.value() + at * step, Nearest{unknown, unknown});
+      }
+    }
+  }
+
+  void begin_at(EntityId node) {
+    const Nearest own = edges_.nearest(node);
+    if (own.hops == 0) {
+      offer(node, own);
+    }
+    visit_links_into(topology_, node, [&](EntityId from, const Link&) {
+      if (!nearest_.contains(from.value())) {
+        const Nearest nearest = edges_.nearest(from);
+        offer(node, {nearest.hops + 1, nearest.channel});
+      }
+    });
+  }
+
+  void offer(EntityId node, const Nearest& nearest) {
+    const auto found = node.valid() ? nearest_.find(node.value()) : nearest_.end();
+    if (found != nearest_.end() && nearest < found->second) {
+      found->second = nearest;
+      open_.emplace(nearest, node);
+    }
+  }
+
+  const Topology& topology_;
+  const EdgeChannels& edges_;
+  std::set<std::pair<EntityId, bool>> lines_;  // first nodes; whether they are rows
+  std::unordered_map<std::uint32_t, Nearest> nearest_;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> open_;
+};
+
+}  // namespace
+
+ChannelOfNodes nearest_past_dead_links(const Topology& topology, const EdgeChannels& edges) {
+  return ChannelOfNodes::along(edges, ChannelsPastDeadLinks(topology, edges).run());
+}
 
 std::vector<std::uint32_t> nearest_on_grid(const Grid& grid, const MemoryChannels& channels) {
   return Sweeps(grid, channels).run();

@@ -14,4 +14,9 @@ namespace tessera::machine {
 // Memory is passed through in order, a few times.
 std::vector<std::uint32_t> nearest_on_grid(const Grid& grid, const MemoryChannels& channels);
 
+// The same of channels along edges, with dead links. Ways to the nearest channel go straight along
+// a row or a column, so that nodes in others than those with dead links have the same channel as
+// without them. O(such nodes * log).
+ChannelOfNodes nearest_past_dead_links(const Topology& topology, const EdgeChannels& edges);
+
 }  // namespace tessera::machine

@@ -30,6 +30,19 @@ std::string Tile::peak_key() const {
   return name.empty() || inherits_peak ? "tile.peak" : "types." + name + ".peak";
 }
 
+std::vector<std::uint64_t> Machine::nodes_of_types() const {
+  std::vector<std::uint64_t> nodes(tiles().size());
+  std::uint64_t usual = topology->computing_nodes();
+  type_of.visit([&](std::size_t node, std::uint16_t type) {
+    if (topology->computes(EntityId(static_cast<std::uint32_t>(node)))) {
+      ++nodes[type];
+      --usual;
+    }
+  });
+  nodes[type_of.usual()] += usual;
+  return nodes;
+}
+
 SimTime Machine::time_at(EntityId node, SimTime time) const {
   const auto slow = speeds.find(node);
   return slow == speeds.end() ? time
@@ -47,7 +60,7 @@ Bandwidth Machine::operand_bandwidth(const Tile& of) const {
 std::size_t Machine::resident_bytes() const {
   return sizeof(*this) + name.capacity() + (topology ? topology->resident_bytes() : 0) +
          channels.resident_bytes() + channel_of.resident_bytes() + types.capacity() * sizeof(Tile) +
-         type_of.capacity() * sizeof(std::uint16_t);
+         type_of.resident_bytes();
 }
 
 std::vector<std::uint32_t> hosts_of(const Machine& machine) {

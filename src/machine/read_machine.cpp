@@ -43,7 +43,7 @@ void check_operands(const Machine& machine, config::Section& section) {
     return;  // the former has been complained about there
   }
   if (machine.channels.size() == machine.topology->computing_nodes() &&
-      machine.channels.are_alike()) {
+      machine.channels.are_at_first_nodes()) {
     return;  // each has its own
   }
   for (std::uint32_t n = 0; n < machine.topology->nodes(); ++n) {
@@ -61,13 +61,11 @@ void check_operands(const Machine& machine, config::Section& section) {
 }
 
 // Whether its description alone has room in this computer's memory. What follows from arithmetic
-// takes none; types of tiles and channels at listed nodes have an entry a node.
+// takes none; channels at listed nodes have an entry a node.
 bool has_room(config::Section& section, const Topology& topology) {
-  constexpr std::uint64_t bytes_of_types = 4;
   constexpr std::uint64_t bytes_of_channels = 8;
   const bool lists_channels = section.has("dram") && section.section("dram").has("nodes");
-  const std::uint64_t bytes = topology.nodes() * ((section.has("types") ? bytes_of_types : 0) +
-                                                  (lists_channels ? bytes_of_channels : 0));
+  const std::uint64_t bytes = topology.nodes() * (lists_channels ? bytes_of_channels : 0);
   const MemoryThere there = memory_there();
   if (there.most == 0 || bytes <= there.most) {
     return true;

@@ -1,6 +1,7 @@
 #include "readers.hpp"
 
 #include <array>
+#include <set>
 #include <utility>
 
 #include "tessera/machine/node_finder.hpp"
@@ -49,7 +50,7 @@ bool was_read(const LinkClass& link_class) {
 
 std::vector<EntityId> read_listed_nodes(config::Section& section, const Topology& topology) {
   std::vector<EntityId> nodes;
-  std::vector<bool> listed(topology.nodes(), false);
+  std::set<EntityId> listed;
   const auto given = read_list<std::string>(section, "nodes");
   const std::vector<std::string> texts = given.value_or(std::vector<std::string>());
   if (given && texts.empty()) {
@@ -61,10 +62,9 @@ std::vector<EntityId> read_listed_nodes(config::Section& section, const Topology
     if (!node) {
       section.error("nodes", "there is no node '" + text + "'; nodes are numbered 0 to " +
                                  std::to_string(topology.nodes() - 1));
-    } else if (listed[node->value()]) {
+    } else if (!listed.insert(*node).second) {
       section.error("nodes", "node '" + text + "' is listed twice");
     } else {
-      listed[node->value()] = true;
       nodes.push_back(*node);
     }
   }

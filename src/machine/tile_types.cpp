@@ -63,10 +63,12 @@ void read_peak(config::Section& section, Tile& tile) {
   }
 }
 
+using TypeOfNodes = SparseTableOf<std::uint16_t>;
+
 // [nodes] the place in `types` of those that list the node, else of none.
-std::vector<std::uint16_t> listed_types(config::Section& section, const std::vector<Tile>& types,
-                                        const Topology& topology) {
-  std::vector<std::uint16_t> listed(topology.nodes(), NodeTree::no_type);
+TypeOfNodes listed_types(config::Section& section, const std::vector<Tile>& types,
+                         const Topology& topology) {
+  TypeOfNodes listed(topology.nodes(), NodeTree::no_type);
   for (std::size_t place = 0; place < types.size(); ++place) {
     config::Section entry = section.section("types").section(types[place].name);
     if (!entry.has(type_nodes_key.key())) {
@@ -79,22 +81,96 @@ std::vector<std::uint16_t> listed_types(config::Section& section, const std::vec
         entry.error("nodes", "'" + topology.node_name(node) + "' is listed for '" +
                                  types[listed[node.value()]].name + "' as well");
       } else {
-        listed[node.value()] = static_cast<std::uint16_t>(place);
+        listed.set(node.value(), static_cast<std::uint16_t>(place));
       }
     }
   }
   return listed;
 }
 
+using Numbers = std::map<std::uint16_t, std::uint16_t>;  // by place in `types`
+
 // `numbers`: of places in `types` that some tile has.
 void note_unused_types(config::Section& machine, const std::vector<Tile>& types,
-                       const std::map<std::uint16_t, std::uint16_t>& numbers) {
+                       const Numbers& numbers) {
   for (std::size_t place = 0; place < types.size(); ++place) {
     if (!numbers.contains(static_cast<std::uint16_t>(place))) {
       config::Section section = machine.section("types");
       config::note_without_effect(section, types[place].name, "no tile of this type");
     }
   }
+}
+
+// Numbers of types as nodes from the first one on have them; those of no type count as one.
+struct MetTypes {
+  Numbers numbers;
+  std::vector<std::uint16_t> places;      // in `types`, by number
+  std::optional<EntityId> first_of_none;  // the first node of no type
+  TypeOfNodes type_of;                    // [nodes] number; 0 of those that do not compute
+
+  std::uint16_t meet(std::uint16_t place, EntityId node) {
+    const auto [number, is_new] =
+        numbers.try_emplace(place, static_cast<std::uint16_t>(places.size()));
+    if (is_new) {
+      places.push_back(place);
+    }
+    if (is_new && place == NodeTree::no_type) {
+      first_of_none = node;
+    }
+    return number->second;
+  }
+};
+
+// Where those that compute have the first numbers and types but by lists: O(listed nodes).
+MetTypes meet_listed(const TypeOfNodes& listed, std::uint32_t tiles) {
+  std::map<std::uint16_t, std::uint32_t> firsts;  // nodes, by place
+  listed.visit([&](std::size_t node, std::uint16_t place) {
+    firsts.try_emplace(place, static_cast<std::uint32_t>(node));
+  });
+  std::uint32_t other = 0;
+  while (other < tiles && listed[other] != NodeTree::no_type) {
+    ++other;
+  }
+  if (other < tiles) {
+    firsts.emplace(NodeTree::no_type, other);
+  }
+  std::map<std::uint32_t, std::uint16_t> order;
+  for (const auto& [place, node] : firsts) {
+    order.emplace(node, place);
+  }
+  MetTypes met;
+  for (const auto& [node, place] : order) {
+    met.meet(place, EntityId(node));
+  }
+  const std::uint16_t usual = other < tiles ? met.numbers.at(NodeTree::no_type) : 0;
+  const auto nodes = static_cast<std::uint32_t>(listed.size());
+  met.type_of = TypeOfNodes(nodes, usual);
+  listed.visit(
+      [&](std::size_t node, std::uint16_t place) { met.type_of.set(node, met.numbers.at(place)); });
+  for (std::uint32_t node = tiles; node < nodes && usual != 0; ++node) {
+    met.type_of.set(node, 0);
+  }
+  return met;
+}
+
+// `places`: in `types`, of those of the topology.
+MetTypes meet_all(const TypeOfNodes& listed, const std::vector<std::uint16_t>& places,
+                  const Topology& topology) {
+  MetTypes met;
+  met.type_of = TypeOfNodes(topology.nodes(), 0);
+  for (std::uint32_t n = 0; n < topology.nodes(); ++n) {
+    const EntityId node(n);
+    if (!topology.computes(node)) {
+      continue;
+    }
+    const std::uint16_t named = topology.tile_type(node);
+    const std::uint16_t place =
+        listed[n] == NodeTree::no_type && named != NodeTree::no_type ? places[named] : listed[n];
+    if (const std::uint16_t number = met.meet(place, node); number != 0) {
+      met.type_of.set(n, number);
+    }
+  }
+  return met;
 }
 
 }  // namespace
@@ -184,38 +260,26 @@ void assign_types(config::Section& section, const std::vector<Tile>& types, Mach
   if (types.empty() && places.empty()) {
     return;  // all are as `tile` says
   }
-  const std::vector<std::uint16_t> listed = listed_types(section, types, topology);
-  const bool some_have_none = section.has("types") && !section.has("tile");
-  std::map<std::uint16_t, std::uint16_t> numbers;  // by place in `types`, as first met
-  std::vector<std::uint16_t> type_of(topology.nodes(), 0);
-  std::vector<Tile> met;
-  for (std::uint32_t n = 0; n < topology.nodes(); ++n) {
-    const EntityId node(n);
-    if (!topology.computes(node)) {
-      continue;
-    }
-    const std::uint16_t named = topology.tile_type(node);
-    const std::uint16_t type =
-        listed[n] == NodeTree::no_type && named != NodeTree::no_type ? places[named] : listed[n];
-    if (type == NodeTree::no_type && some_have_none) {
-      section.error("types", "'" + topology.node_name(node) +
-                                 "' has none of them, and there is no 'tile' for such nodes");
-      return;
-    }
-    const auto [number, added] =
-        numbers.try_emplace(type, static_cast<std::uint16_t>(numbers.size()));
-    if (added) {
-      met.push_back(type == NodeTree::no_type ? machine.tile : types[type]);
-    }
-    type_of[n] = number->second;
+  const TypeOfNodes listed = listed_types(section, types, topology);
+  const std::optional<std::uint32_t> tiles = topology.first_tiles();
+  MetTypes met =
+      places.empty() && tiles ? meet_listed(listed, *tiles) : meet_all(listed, places, topology);
+  if (met.first_of_none && section.has("types") && !section.has("tile")) {
+    section.error("types", "'" + topology.node_name(*met.first_of_none) +
+                               "' has none of them, and there is no 'tile' for such nodes");
+    return;
   }
-  if (!met.empty()) {
-    machine.tile = met.front();
+  std::vector<Tile> tiles_met;
+  for (const std::uint16_t place : met.places) {
+    tiles_met.push_back(place == NodeTree::no_type ? machine.tile : types[place]);
   }
-  note_unused_types(section, types, numbers);
-  if (met.size() > 1) {
-    machine.types = std::move(met);
-    machine.type_of = std::move(type_of);
+  if (!tiles_met.empty()) {
+    machine.tile = tiles_met.front();
+  }
+  note_unused_types(section, types, met.numbers);
+  if (tiles_met.size() > 1) {
+    machine.types = std::move(tiles_met);
+    machine.type_of = std::move(met.type_of);
   }
 }
 
@@ -236,6 +300,19 @@ void state_usual_channel(Machine& machine) {
   machine.tile.channel = machine.tile.channel.value_or(usual);
 }
 
+// Either all types have channels of their own by now, or none has.
+void set_channels_at_all_tiles(Machine& machine) {
+  std::vector<MemoryChannel> of_types;
+  for (const Tile& type : machine.types) {
+    if (type.channel) {
+      of_types.push_back(*type.channel);
+    }
+  }
+  if (!machine.channels.empty() && !of_types.empty()) {
+    machine.channels = machine.channels.of_types(std::move(of_types), machine.type_of);
+  }
+}
+
 // Those of types at their tiles; the types that have some.
 std::set<std::string> set_channels_of_types(Machine& machine) {
   if (machine.types.empty() && machine.channels.are_alike()) {
@@ -245,6 +322,13 @@ std::set<std::string> set_channels_of_types(Machine& machine) {
     return machine.channels.empty() ? std::set<std::string>() : std::set{machine.tile.name};
   }
   std::set<std::string> at_types;
+  if (machine.channels.are_alike()) {
+    set_channels_at_all_tiles(machine);
+    for (std::size_t type = 0; type < machine.types.size() && !machine.channels.empty(); ++type) {
+      at_types.insert(machine.types[type].name);
+    }
+    return at_types;
+  }
   std::vector<MemoryChannel> channels = machine.channels.listed();
   for (MemoryChannel& channel : channels) {
     if (!machine.topology->computes(channel.node)) {

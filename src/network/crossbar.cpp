@@ -165,6 +165,7 @@ class CrossbarModel final : public NetworkModel {
   std::size_t predicted_bytes(const machine::Machine&, std::uint64_t nodes, bool) const override {
     return nodes * sizeof(Port);
   }
+  bool cuts_messages() const override { return true; }
   std::uint64_t events_of_message(const machine::Machine&, EntityId, EntityId,
                                   Bytes bytes) const override {
     return std::max<std::uint64_t>(

@@ -6,6 +6,8 @@
 // "FlashAttention", arXiv:2205.14135, algorithm 1): scores never leave the core. Queries are
 // [batch][tokens][heads][width], keys and values, which are the cache, [batch][heads][tokens]
 // [width]. `append` puts keys and values of new tokens into the cache. Masked parts are computed.
+// A cache of few bits lies as weights do (stored_weights.hpp): it is packed in memory and in the
+// scratchpad, and enters the array as elements, since keys and values are right operands.
 
 #include <algorithm>
 #include <optional>
@@ -29,20 +31,27 @@ struct AttentionTiles {
   std::uint64_t keys = 1;
 };
 
+StoredWeights stored_as(const std::optional<StoredWeights>& stored, const Target& target) {
+  return stored.value_or(StoredWeights::plain(target.element()));
+}
+
 // Keys of a step that fit beside so many rows of queries; 0: none.
 std::uint64_t keys_beside(const AttentionSpec& spec, const Target& target, std::uint64_t rows) {
-  const std::uint64_t pad = target.core.scratchpad_half().count() / target.element().count();
+  const std::uint64_t e = target.element().count();
+  const std::uint64_t pad = target.core.scratchpad_half().count();
   const std::uint64_t sums = target.core.accumulator_half().count() / sum_bytes;
   const std::uint64_t both = spec.width + spec.value_width;
-  const std::uint64_t fixed = rows * spec.width;
+  const std::uint64_t of_key = stored_as(spec.stored_keys, target).bytes_of(spec.width) +
+                               stored_as(spec.stored_values, target).bytes_of(spec.value_width);
+  const std::uint64_t fixed = rows * spec.width * e;
   const std::uint64_t of_sums = rows * spec.value_width;
-  const std::uint64_t new_tokens = spec.append * both;
+  const std::uint64_t new_tokens = spec.append * both * e;
   if (pad <= fixed + new_tokens || sums <= of_sums) {
     return 0;
   }
   // Queries, keys, values, weights of attention; two sets of scores, for steps that overlap.
   const std::uint64_t most =
-      std::min((pad - fixed - new_tokens) / (both + rows), (sums - of_sums) / (2 * rows));
+      std::min((pad - fixed - new_tokens) / (of_key + rows * e), (sums - of_sums) / (2 * rows));
   if (most >= spec.keys) {
     return spec.keys;
   }
@@ -77,13 +86,15 @@ class TiledAttention final : public TiledOperator {
       : TiledOperator(target),
         spec_(spec),
         element_(target.element()),
+        stored_keys_(stored_as(spec.stored_keys, target)),
+        stored_values_(stored_as(spec.stored_values, target)),
         queries_{spec.queries, tiles.queries},
         keys_{spec.keys, tiles.keys} {
     const std::uint64_t of_queries = spec.batch * spec.queries * spec.heads;
     const std::uint64_t of_keys = spec.batch * spec.kv_heads * spec.keys;
     operands_ = {{"queries", element_ * (of_queries * spec.width)},
-                 {"keys", element_ * (of_keys * spec.width)},
-                 {"values", element_ * (of_keys * spec.value_width)},
+                 {"keys", Bytes(stored_keys_.bytes_of(Wide{of_keys} * spec.width))},
+                 {"values", Bytes(stored_values_.bytes_of(Wide{of_keys} * spec.value_width))},
                  {"output", element_ * (of_queries * spec.value_width)},
                  {"appended", element_ * (spec.batch * spec.kv_heads * spec.append * both())}};
   }
@@ -120,8 +131,8 @@ class TiledAttention final : public TiledOperator {
     const std::uint64_t of_head = number * spec_.kv_heads + head;
     const std::uint64_t first_key = of_head * spec_.keys + tile.depth.begin;
     tile.origins[queries] = first_query * spec_.width * e;
-    tile.origins[keys] = first_key * spec_.width * e;
-    tile.origins[values] = first_key * spec_.value_width * e;
+    tile.origins[keys] = stored_keys_.begin_of(first_key * spec_.width);
+    tile.origins[values] = stored_values_.begin_of(first_key * spec_.value_width);
     tile.origins[output_place] = first_query * spec_.value_width * e;
     tile.origins[appended] = of_head * spec_.append * both() * e;
     return tile;
@@ -142,8 +153,10 @@ class TiledAttention final : public TiledOperator {
     const std::uint64_t value_width = spec_.value_width;
 
     const BufferId q = out.scratchpad(Bytes(rows * width * e));
-    const BufferId k = out.scratchpad(Bytes(count * width * e));
-    const BufferId v = out.scratchpad(Bytes(count * value_width * e));
+    const std::uint64_t key_bytes = stored_keys_.bytes_of(count * width);
+    const std::uint64_t value_bytes = stored_values_.bytes_of(count * value_width);
+    const BufferId k = out.scratchpad(Bytes(key_bytes));
+    const BufferId v = out.scratchpad(Bytes(value_bytes));
     const BufferId attention = out.scratchpad(Bytes(rows * count * e));
     const bool in_steps = keys_.parts() > 1;
     const Bytes of_scores(rows * keys_.length * sum_bytes);
@@ -155,8 +168,8 @@ class TiledAttention final : public TiledOperator {
     const BufferId own_scores = scores[is_odd && in_steps ? 1 : 0];
 
     out.mvin(queries, of_tokens(tokens, width), q);
-    out.mvin(keys, {0, count * width * e, 1, count * width * e}, k);
-    out.mvin(values, {0, count * value_width * e, 1, count * value_width * e}, v);
+    out.mvin(keys, {0, key_bytes, 1, key_bytes}, k);
+    out.mvin(values, {0, value_bytes, 1, value_bytes}, v);
     multiply(out, q, k, own_scores, rows, width, count);
     out.vector(vector_cycles(core(), vector_work("softmax"), rows, count), own_scores, BufferId(),
                attention);
@@ -202,19 +215,22 @@ class TiledAttention final : public TiledOperator {
     const std::uint64_t before = spec_.keys - std::min(spec_.append, spec_.keys);
     const BufferId tokens = out.scratchpad(Bytes(bytes));
     out.mvin(appended, {0, bytes, 1, bytes}, tokens);
-    store(out, keys, before, spec_.width, tokens);
-    store(out, values, before, spec_.value_width, tokens);
+    store(out, keys, stored_keys_, before * spec_.width, spec_.append * spec_.width, tokens);
+    store(out, values, stored_values_, before * spec_.value_width, spec_.append * spec_.value_width,
+          tokens);
   }
 
-  // New tokens behind those `before`.
-  void store(ProgramWriter& out, OperandPlace cache, std::uint64_t before, std::uint64_t width,
-             BufferId tokens) const {
-    const std::uint64_t bytes = spec_.append * width * element_.count();
-    out.mvout(cache, {before * width * element_.count(), bytes, 1, bytes}, tokens);
+  // New elements behind those `before`.
+  static void store(ProgramWriter& out, OperandPlace cache, const StoredWeights& stored,
+                    std::uint64_t before, std::uint64_t elements, BufferId tokens) {
+    const std::uint64_t bytes = stored.bytes_of(elements);
+    out.mvout(cache, {stored.begin_of(before), bytes, 1, bytes}, tokens);
   }
 
   AttentionSpec spec_;
   Bytes element_;
+  StoredWeights stored_keys_;
+  StoredWeights stored_values_;
   Cut queries_;
   Cut keys_;
   std::vector<Operand> operands_;
@@ -274,6 +290,7 @@ const Registration registration(
 
 std::unique_ptr<TiledOperator> lower(const AttentionSpec& spec, const Target& target) {
   if (spec.whole_heads) {
+    ensure(!spec.stored_keys && !spec.stored_values, "whole heads have caches of plain elements");
     return make_whole_heads(spec, target);
   }
   const auto tiles = attention_tiles(spec, target);

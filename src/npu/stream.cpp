@@ -29,7 +29,7 @@ class TiledStream final : public TiledOperator {
                            [this](const StreamInput& input) { return is_uniform(input); });
     for (const StreamInput& input : spec_.inputs) {
       const std::uint64_t rows = input.for_all_rows ? 1 : spec_.rows;
-      operands_.push_back({input.name, element_ * (rows * width(input))});
+      operands_.push_back({input.name, Bytes(rows * bytes_of_row(input))});
     }
     operands_.push_back({"output", element_ * (spec_.rows * width(stored_))});
   }
@@ -56,7 +56,8 @@ class TiledStream final : public TiledOperator {
       const StreamInput& input = spec_.inputs[i];
       const Range columns = served(input, columns_.range(place.column));
       const std::uint64_t row = input.for_all_rows ? 0 : rows_.begin(place.row);
-      tile.origins[i] = (row * width(input) + loaded(input, columns).begin) * e;
+      tile.origins[i] =
+          row * bytes_of_row(input) + stored_as(input).begin_of(loaded(input, columns).begin);
     }
     tile.origins[spec_.inputs.size()] =
         spec_.transposes ? (columns_.begin(place.column) * spec_.rows + rows_.begin(place.row)) * e
@@ -77,11 +78,12 @@ class TiledStream final : public TiledOperator {
     for (int pass = 0; pass < (twice ? 2 : 1); ++pass) {
       for (std::size_t i = 0; i < spec_.inputs.size(); ++i) {
         const StreamInput& input = spec_.inputs[i];
-        const std::uint64_t bytes = loaded(input, served(input, columns)).size() * e;
+        const std::uint64_t bytes =
+            stored_as(input).bytes_of(loaded(input, served(input, columns)).size());
         if (bytes == 0) {
           continue;
         }
-        const Region region{0, bytes, input.for_all_rows ? 1 : rows, width(input) * e};
+        const Region region{0, bytes, input.for_all_rows ? 1 : rows, bytes_of_row(input)};
         buffers.push_back(out.scratchpad(Bytes(region.bytes())));
         out.mvin(static_cast<std::uint8_t>(i), region, buffers.back());
       }
@@ -130,6 +132,12 @@ class TiledStream final : public TiledOperator {
   std::uint64_t width(const StreamInput& input) const {
     return loaded(input, {input.begin, input.end}).end;
   }
+  StoredWeights stored_as(const StreamInput& input) const {
+    return input.stored.value_or(StoredWeights::plain(element_));
+  }
+  std::uint64_t bytes_of_row(const StreamInput& input) const {
+    return stored_as(input).bytes_of(width(input));
+  }
   static Range loaded(const StreamInput& input, const Range& columns) {
     const Wide begin = Wide{columns.begin - input.begin} * input.per;
     const Wide end = Wide{columns.end - input.begin} * input.per;
@@ -145,7 +153,7 @@ class TiledStream final : public TiledOperator {
   std::uint64_t bytes_an_element() const {
     std::uint64_t sum = element_.count() * (is_stored() ? quotient_up(stored_.per, stored_.of) : 1);
     for (const StreamInput& input : spec_.inputs) {
-      sum += quotient_up(input.per, input.of) * element_.count();
+      sum += stored_as(input).bytes_of(quotient_up(input.per, input.of));
     }
     return spec_.work.trees > 0 ? 2 * sum : sum;
   }

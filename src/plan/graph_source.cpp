@@ -131,7 +131,9 @@ class PlanSource final : public workload::GraphSource {
       throw ConfigError("aggregation: a tile that stands for others has no graph");
     }
     for (std::uint32_t npu = 0; npu < npus_.size(); ++npu) {
-      npu_of_[npus_[npu].value()] = npu;
+      if (plan_.placement.role_number(npus_[npu]) != Placement::unused) {
+        npu_of_[npus_[npu].value()] = npu;
+      }
     }
     for (const Stage& stage : plan_.stages) {
       nodes_.push_back(GraphWalk(plan_).over(stage.program));
@@ -149,17 +151,16 @@ class PlanSource final : public workload::GraphSource {
     workload::GraphSurvey survey;
     survey.is_issued = true;
     survey.names.insert(plan_.names.begin(), plan_.names.end());
-    for (const EntityId node : npus_) {
-      survey.at_work.push_back(plan_.placement.role_number(node) != Placement::unused);
-    }
     std::vector<Wide> of_stage;
     for (const Stage& stage : plan_.stages) {
       of_stage.emplace_back(operand_bytes_of(plan_, stage.program));
     }
-    for (const EntityId node : npus_) {
-      const std::uint32_t role = plan_.placement.role_number(node);
-      survey.computed_bytes.push_back(
-          role == Placement::unused ? 0 : of_stage[plan_.placement.role(role).stage]);
+    survey.at_work.resize(npus_.size());
+    survey.computed_bytes = SparseTableOf<Wide>(npus_.size(), 0);
+    for (const auto& [node, npu] : npu_of_) {
+      const std::uint32_t role = plan_.placement.role_number(EntityId(node));
+      survey.at_work[npu] = true;
+      survey.computed_bytes.set(npu, of_stage[plan_.placement.role(role).stage]);
     }
     for (const std::vector<Template>& nodes : nodes_) {
       const std::uint64_t tiles = plan_.stage_tiles();

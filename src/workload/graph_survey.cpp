@@ -105,7 +105,7 @@ class Look {
   GraphSurvey make() {
     check_groups();
     survey_.at_work.resize(source_.npus());
-    survey_.computed_bytes.resize(source_.npus());
+    survey_.computed_bytes = SparseTableOf<Wide>(source_.npus(), 0);
     for (std::uint32_t npu = 0; npu < source_.npus(); ++npu) {
       look_at(npu);
     }
@@ -232,7 +232,7 @@ class Look {
           survey_.types.insert(*node.shape->data_type);
         }
         survey_.has_vector_work = survey_.has_vector_work || has_vector_work(node);
-        survey_.computed_bytes[npu] += node.on_host ? 0 : node.bytes.count();
+        survey_.computed_bytes.at(npu) += node.on_host ? 0 : node.bytes.count();
         survey_.without_work += takes_no_time(node) ? 1 : 0;
         survey_.recorded += is_recorded_work(node) ? 1 : 0;
         survey_.without_shape +=

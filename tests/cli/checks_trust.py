@@ -192,8 +192,7 @@ def many_collectives_take_no_memory(program):
     expect(time.time() - began < 10, "it takes its time")
 
 
-@check
-def huge_meshes_are_checked_on_several_ranks(program):
+def huge_mesh(program):
     mesh = program.scratch / "huge_mesh.yaml"
     mesh.write_text("machine:\n  topology: {kind: mesh, rows: 16383, columns: 16383, bandwidth: 10 GB/s, latency: 1 ns}\n"
                     "  tile: {peak: {fp16: 1 TFLOP/s}}\n"
@@ -201,6 +200,12 @@ def huge_meshes_are_checked_on_several_ranks(program):
                     "workload: {kind: transformer, layers: 2, hidden: 32, heads: 4, sequence: 16, vocabulary: 50, "
                     "batch: 4, data_type: fp16, optimizer: adam}\n"
                     "strategy: {pipeline: 2, tensor: 2, data: 2}\nrun: {trace: none}\n")
+    return mesh
+
+
+@check
+def huge_meshes_are_checked_on_several_ranks(program):
+    mesh = huge_mesh(program)
 
     # A byte and a half for each tile.
     def limit():
@@ -209,6 +214,26 @@ def huge_meshes_are_checked_on_several_ranks(program):
         done = program.call("check", mesh, "--ranks", "2", "--set", "run.iterations=%d" % iterations, preexec_fn=limit)
         expect(done.returncode == 0, done.stderr_text)
         expect("268402689" in done.stdout_text and "# cuts over 2 ranks" in done.stdout_text, done.stdout_text)
+
+
+@check
+def huge_meshes_have_dead_links_and_lists_of_tiles(program):
+    mesh = huge_mesh(program)
+
+    # A byte and a half for each tile.
+    def limit():
+        resource.setrlimit(resource.RLIMIT_AS, (3 << 27, 3 << 27))
+    dead = "machine.faults.links=[{from: 0, to: 'tile (0,1)', dead: true}]"
+    edges = ["machine.dram.at=edge", "machine.dram.edges=[west]"]
+    for settings in ([dead], [dead] + edges,
+                     ["machine.types={fast: {peak: {fp16: 2 TFLOP/s}, nodes: [0, 'tile (16382,16382)']}}"],
+                     ["machine.types={own: {dram: {bandwidth: 9 GB/s, latency: 50 ns}, nodes: [1, 2]}}"]):
+        words = [word for setting in settings for word in ("--set", setting)]
+        for ranks in ("1", "4"):
+            done = program.call("check", mesh, "--ranks", ranks, "--set", "run.iterations=100000", *words,
+                                preexec_fn=limit)
+            expect(done.returncode == 0, done.stderr_text)
+            expect("268402689" in done.stdout_text, done.stdout_text)
 
 
 @check

@@ -48,14 +48,18 @@ def tenant(draw, number):
     if draw.random() < 0.3:
         words["batching"]["order"] = "priority"
         words["classes"] = [{"name": "urgent", "priority": -1}, {"name": "patient", "priority": 1}]
+    if draw.random() < 0.3:
+        words["target"] = {"first_token": "300 us", "between_tokens": "100 us"}
     words["tensor"] = draw.choice([1, 1, 2, 4])
-    words["pipeline"] = draw.choice([1, 1, 2])
+    words["pipeline"] = min(draw.choice([1, 1, 2, 4]), words["language_model"]["layers"])
     words["replicas"] = draw.choice([1, 1, 2, 3])
     if words["replicas"] > 1:
         words["router"] = draw.choice(["round-robin", "least-work", "prefix"])
         if draw.random() < 0.4:
             words["prefill"] = 1
             words["handover"] = draw.choice(["whole", "layers"])
+    if draw.random() < 0.2:
+        words["weights"] = {"type": draw.choice(["int8", "fp4"]), "lm_head": {"type": "fp6"}}
     if "experts" in words["language_model"] and draw.random() < 0.5:
         words.update(expert=draw.choice([2, 4]), tensor=1, pipeline=1)
     return words
@@ -74,6 +78,6 @@ def service_of(draw, machine):
             "all_reduce": draw.choice(["ring", "halving-doubling", "direct"])}
     if draw.random() < 0.2:
         work["steps"] = "whole"
-    if draw.random() < 0.2:
-        work["scheduler"] = {"policy": "time-sharing"}
+    if draw.random() < 0.4:
+        work["scheduler"] = {"policy": draw.choice(["time-sharing", "deadline"])}
     return {"name": "random", "machine": machine, "workload": work, "run": {"trace": "none"}}

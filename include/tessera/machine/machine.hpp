@@ -10,6 +10,7 @@
 
 #include "tessera/config/document.hpp"
 #include "tessera/core/data_type.hpp"
+#include "tessera/core/sparse_table.hpp"
 #include "tessera/machine/channels.hpp"
 #include "tessera/machine/framework.hpp"
 #include "tessera/machine/host.hpp"
@@ -49,13 +50,13 @@ struct Machine {
   std::unique_ptr<Topology> topology;
   // Of all nodes; where there are types, of the first node that computes.
   Tile tile;
-  std::vector<Tile> types;             // empty where all nodes are alike
-  std::vector<std::uint16_t> type_of;  // [nodes] index in types; empty with them
-  MemoryChannels channels;             // empty: no DRAM at all
-  ChannelOfNodes channel_of;           // [nodes]; empty when there are no channels
-  Framework framework;                 // of every device
-  Host host;                           // likewise
-  std::optional<Power> power;          // likewise
+  std::vector<Tile> types;               // empty where all nodes are alike
+  SparseTableOf<std::uint16_t> type_of;  // [nodes] index in types; empty with them
+  MemoryChannels channels;               // empty: no DRAM at all
+  ChannelOfNodes channel_of;             // [nodes]; empty when there are no channels
+  Framework framework;                   // of every device
+  Host host;                             // likewise
+  std::optional<Power> power;            // likewise
   // Of nodes that are slower than the others, as a share of their speed.
   std::map<EntityId, Fraction> speeds;
 
@@ -66,6 +67,8 @@ struct Machine {
   std::span<const Tile> tiles() const {
     return types.empty() ? std::span(&tile, 1) : std::span(types);
   }
+  // [tiles()] nodes that compute.
+  std::vector<std::uint64_t> nodes_of_types() const;
   // What takes `time` on other nodes, at this one.
   SimTime time_at(EntityId node, SimTime time) const;
   // Between a core and the memory that its operands are in; 0: never the limit.

@@ -10,8 +10,9 @@
 
 namespace tessera::machine {
 
-// Finds a node by its number ("17") or its name ("gpu[3]", "core (1,2) of tile (0,3)"). The first
-// name costs O(nodes), for the names are then kept; everything else is O(1).
+// Finds a node by its number ("17") or its name ("gpu[3]", "core (1,2) of tile (0,3)"). Names
+// of a grid say where the node is; elsewhere the first name costs O(nodes), for the names are then
+// kept. Everything else is O(1).
 class NodeFinder {
  public:
   explicit NodeFinder(const Topology& topology) : topology_(&topology) {}  // kept by reference

@@ -164,7 +164,9 @@ class NetworkModel {
   // Bytes of state for `nodes` entities of this machine; with account of bins or without.
   virtual std::size_t predicted_bytes(const machine::Machine& machine, std::uint64_t nodes,
                                       bool bins) const = 0;
-  // Events that are pending at a time when a message has been sent.
+  // Whether a message can be more than one event at a time.
+  virtual bool cuts_messages() const { return false; }
+  // Events that are pending at a time when a message has been sent; 1 where it is not cut.
   virtual std::uint64_t events_of_message(const machine::Machine&, EntityId /*from*/,
                                           EntityId /*to*/, Bytes) const {
     return 1;

@@ -85,6 +85,10 @@ struct AttentionSpec {
   std::uint64_t value_width = 1;  // of its values
   std::uint64_t append = 0;       // tokens put into the cache; at most as many as keys
   bool whole_heads = false;       // a tile for each head, whose products the array takes whole
+  // Of the cache, in memory and in the scratchpad, which new tokens become on their way out; none:
+  // as elements of the target. Not of whole heads.
+  std::optional<StoredWeights> stored_keys{};
+  std::optional<StoredWeights> stored_values{};
 
   std::uint64_t sharing() const { return heads / kv_heads; }
 };
@@ -103,6 +107,9 @@ struct StreamInput {
   std::uint64_t per = 1;  // elements for each `of` columns
   std::uint64_t of = 1;
   bool for_all_rows = false;  // one row serves all
+  // As it lies in memory and in the scratchpad, each row in whole bytes; none: as elements of the
+  // target.
+  std::optional<StoredWeights> stored{};
 };
 
 // Operators without sums in the array: elements are loaded, go through the vector unit, and are

@@ -43,6 +43,7 @@ class StoredWeights {
   std::uint64_t elements_in(std::uint64_t bytes) const {
     return static_cast<std::uint64_t>((Wide{bytes} * elements_ + bytes_ - 1) / bytes_);
   }
+  friend bool operator==(const StoredWeights&, const StoredWeights&) = default;
 
  private:
   std::uint64_t bytes_;

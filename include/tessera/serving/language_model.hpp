@@ -82,8 +82,8 @@ struct LanguageSetup {
   std::uint32_t tokens = BatchOptions{}.tokens;        // of a step, at most
   std::uint64_t cores = 1;                             // of an NPU
   WeightTypes weights{};
-  // Keys (and latent vectors, which are both) and values as they are in the cache, on tiles; none:
-  // in the model's data type.
+  // Keys (and latent vectors, which are both) and values as they are in the cache; none: in the
+  // model's data type.
   std::optional<npu::StoredWeights> stored_keys{};
   std::optional<npu::StoredWeights> stored_values{};
   // Of the states of state-space layers, on tiles; none: of the model's data type.

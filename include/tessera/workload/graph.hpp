@@ -17,6 +17,7 @@
 
 #include "tessera/collective/kind.hpp"
 #include "tessera/core/data_type.hpp"
+#include "tessera/core/sparse_table.hpp"
 #include "tessera/core/time.hpp"
 #include "tessera/core/units.hpp"
 #include "tessera/core/wide.hpp"
@@ -131,7 +132,7 @@ struct GraphSurvey {
   bool is_issued = false;        // nodes say how hosts get to them
   std::vector<bool> at_work;     // [npus] has nodes
   // [npus] bytes of the tensors that its nodes compute on, but those on hosts; or empty: all zero.
-  std::vector<Wide> computed_bytes;
+  SparseTableOf<Wide> computed_bytes;
   std::set<std::string> names;
 
   // A collective at so many nodes.

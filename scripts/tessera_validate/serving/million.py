@@ -8,17 +8,18 @@ MINUTES = 10
 RATE = 8  # requests a second and replica: not far below what one can serve
 
 
-def experiment(folder, layers, requests, steps="whole"):
-    """Eight replicas, over a server each; with other layers, to say what depth costs."""
+def experiment(folder, layers, requests, steps="whole", stages=1):
+    """Eight replicas, over a server each, or fewer with a server a stage; with other layers, to say what depth costs."""
+    replicas, gpus = REPLICAS // stages, GPUS * stages
     model = (ROOT / "workloads" / "llama2_70b.yaml").read_text(encoding="utf-8")
     path = folder / f"llama_{layers}.yaml"
     path.write_text(model.replace("layers: 80 ", f"layers: {layers} "), encoding="utf-8")
     tenants = "".join(
-        f"    - name: replica{replica}\n      language_model: {path}\n      tensor: {GPUS}\n"
-        f"      npus: {[GPUS * replica + gpu for gpu in range(GPUS)]}\n"
-        f"      requests: {{arrivals: poisson, rate: {RATE}, count: {requests // REPLICAS}, prompt: [64, 960], "
-        "generate: [16, 384]}\n      batching: {chunk: 1024}\n" for replica in range(REPLICAS))
-    name = folder / f"million_{layers}_{requests}_{steps}.yaml"
+        f"    - name: replica{replica}\n      language_model: {path}\n      tensor: {GPUS}\n      pipeline: {stages}\n"
+        f"      npus: {[gpus * replica + gpu for gpu in range(gpus)]}\n"
+        f"      requests: {{arrivals: poisson, rate: {RATE * stages}, count: {requests // replicas}, prompt: [64, 960], "
+        "generate: [16, 384]}\n      batching: {chunk: 1024}\n" for replica in range(replicas))
+    name = folder / f"million_{layers}_{requests}_{steps}_{stages}.yaml"
     name.write_text(
         f"name: million\nmachine: {ROOT / 'configs' / 'machines' / 'h100_servers.yaml'}\nworkload:\n"
         f"  kind: serving\n  steps: {steps}\n  all_reduce: halving-doubling\n  tenants:\n{tenants}", encoding="utf-8")
@@ -65,17 +66,20 @@ def sections(report, program, folder, setting):
     report.say(f"Llama 2 70B on 64 H100 (`configs/machines/h100_servers.yaml`: compute `gemm`, network `analytical`), "
                f"{REPLICAS} replicas of {GPUS} GPUs, Poisson {RATE} requests a second each, prompts of 64 to 960 tokens, "
                "16 to 384 generated, `steps: whole`. One rank, no trace. Beside it the same with fewer requests, of a "
-               "model of a quarter of the layers, and with steps that are walked.")
+               "model of a quarter of the layers, on one replica whose stages are the eight servers, and with steps that "
+               "are walked.")
     report.say()
     whole = runner.run(str(experiment(folder, 80, requests)), 1, ("--trace", "none"))
     rows = [row(f"whole, {requests}", whole, requests)]
     if not setting.reduced:
         tenth = runner.run(str(experiment(folder, 80, requests // 10)), 1, ("--trace", "none"))
         shallow = runner.run(str(experiment(folder, 20, requests // 10)), 1, ("--trace", "none"))
+        staged = runner.run(str(experiment(folder, 80, requests // 10, stages=REPLICAS)), 1, ("--trace", "none"))
         few = requests // 10_000
         walked = runner.run(str(experiment(folder, 80, few, "walked")), 1, ("--trace", "none"))
         rows += [row(f"whole, {requests // 10}", tenth, requests // 10),
-                 row("whole, 20 layers", shallow, requests // 10), row("walked", walked, few)]
+                 row("whole, 20 layers", shallow, requests // 10),
+                 row("whole, one replica of 8 stages", staged, requests // 10), row("walked", walked, few)]
     report.table(("steps", "requests", "simulated [s]", "million tokens", "events a request", "processor [s]",
                   "µs a request", "memory [MB]"), rows)
     if not setting.reduced:

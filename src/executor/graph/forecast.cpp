@@ -30,20 +30,21 @@ struct Node {
 
 class Forecasting {
  public:
-  Forecasting(const GraphSetup& setup, std::uint64_t most_nodes)
-      : setup_(setup), plans_(setup), npus_(setup.work.npus()) {
+  Forecasting(const GraphSetup& setup, std::uint64_t most_nodes) : setup_(setup), plans_(setup) {
     constexpr std::uint64_t fewest = 16;
-    const std::uint64_t each =
-        std::max(fewest, most_nodes / std::max<std::uint64_t>(1, npus_.size()));
-    for (std::uint32_t npu = 0; npu < npus_.size(); ++npu) {
-      read(npu, each);
+    const std::uint32_t npus = setup.work.npus();
+    const std::uint64_t each = std::max(fewest, most_nodes / std::max(1U, npus));
+    for (std::uint32_t npu = 0; npu < npus; ++npu) {
+      if (setup.work.survey.at_work[npu]) {
+        read(npu, each);
+      }
     }
   }
 
   GraphForecast run() {
-    for (std::uint32_t npu = 0; npu < npus_.size(); ++npu) {
-      for (std::uint32_t number = 0; number < npus_[npu].nodes.size(); ++number) {
-        if (npus_[npu].nodes[number].unmet == 0) {
+    for (const auto& [npu, own] : npus_) {
+      for (std::uint32_t number = 0; number < own.nodes.size(); ++number) {
+        if (own.nodes[number].unmet == 0) {
           begin(npu, number, SimTime::zero());
         }
       }
@@ -52,8 +53,9 @@ class Forecasting {
       const auto [time, npu, number] = ends_.top();
       ends_.pop();
       ++forecast_.nodes;
-      for (const std::uint32_t next : npus_[npu].nodes[number].dependents) {
-        if (--npus_[npu].nodes[next].unmet == 0) {
+      std::vector<Node>& nodes = npus_.at(npu).nodes;
+      for (const std::uint32_t next : nodes[number].dependents) {
+        if (--nodes[next].unmet == 0) {
           begin(npu, next, time);
         }
       }
@@ -118,7 +120,7 @@ class Forecasting {
   }
 
   void begin(std::uint32_t npu, std::uint32_t number, SimTime time) {
-    Npu& here = npus_[npu];
+    Npu& here = npus_.at(npu);
     const Node& node = here.nodes[number];
     const Task& task = node.task;
     switch (task.action) {
@@ -159,7 +161,7 @@ class Forecasting {
   }
 
   void receive(std::uint32_t npu, std::uint32_t number, SimTime time) {
-    const Task& task = npus_[npu].nodes[number].task;
+    const Task& task = npus_.at(npu).nodes[number].task;
     const Channel channel{task.peer, npu, task.tag};
     std::deque<SimTime>& sent = sent_[channel];
     if (sent.empty()) {
@@ -171,7 +173,7 @@ class Forecasting {
   }
 
   void take_part(std::uint32_t npu, std::uint32_t number, SimTime time) {
-    const Task& task = npus_[npu].nodes[number].task;
+    const Task& task = npus_.at(npu).nodes[number].task;
     std::vector<Waiting>& members = members_[{task.group, task.number}];
     members.push_back({npu, number, time});
     if (members.size() < setup_.work.groups[task.group].members.size()) {
@@ -196,7 +198,7 @@ class Forecasting {
 
   const GraphSetup& setup_;
   CollectivePlans plans_;
-  std::vector<Npu> npus_;
+  std::map<std::uint32_t, Npu> npus_;  // that have nodes
   std::priority_queue<Ends, std::vector<Ends>, std::greater<>> ends_;
   std::map<Channel, std::deque<SimTime>> sent_;      // not received, when they are there
   std::map<Channel, std::deque<Waiting>> receives_;  // that wait

@@ -13,6 +13,9 @@ void visit_graph_pairs(const GraphSetup& setup,
   const GraphWork& work = setup.work;
   CollectivePlans plans(setup);
   for (std::uint32_t npu = 0; npu < work.npus(); ++npu) {
+    if (!work.survey.at_work[npu]) {
+      continue;
+    }
     std::set<const PlannedCollective*> seen;
     std::set<std::uint32_t> peers;
     workload::GraphPosition position;

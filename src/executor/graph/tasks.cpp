@@ -151,8 +151,11 @@ void GraphTasks::wait_for(std::uint64_t id, Place place) {
 void GraphTasks::end(Place place, std::vector<Place>& ready) {
   const std::uint64_t id = tasks_[place].id;
   ensure(over_.insert(id), "a node that ends once");
-  const auto first = std::lower_bound(dependents_.begin(), dependents_.end(), id,
-                                      [](const Dependent& a, std::uint64_t b) { return a.on < b; });
+  const bool at_front = dependents_.empty() || dependents_.front().on >= id;  // as most
+  const auto first =
+      at_front ? dependents_.begin()
+               : std::lower_bound(dependents_.begin(), dependents_.end(), id,
+                                  [](const Dependent& a, std::uint64_t b) { return a.on < b; });
   auto last = first;
   for (; last != dependents_.end() && last->on == id; ++last) {
     if (--tasks_[last->place].unmet == 0) {

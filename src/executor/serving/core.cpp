@@ -48,6 +48,28 @@ void ServingCore::end(pdes::Context& context, const ServingSetup& setup, std::ui
   begun.erase(part);
 }
 
+Turn& ServingCore::turn_of(std::uint32_t tenant) {
+  const auto known = std::find_if(turns.begin(), turns.end(),
+                                  [tenant](const Turn& one) { return one.tenant == tenant; });
+  return known != turns.end() ? *known : turns.emplace_back(Turn{tenant, 0});
+}
+
+Walking* ServingCore::next_walk() {
+  const auto next = std::find_if(walks.begin(), walks.end(), [this](const Walking& one) {
+    return !one.has_begun && turn_of(one.tenant).turn == one.turn;
+  });
+  return next == walks.end() ? nullptr : &*next;
+}
+
+void ServingCore::end_walk(std::uint16_t slot) {
+  const auto over = std::find_if(walks.begin(), walks.end(),
+                                 [slot](const Walking& one) { return one.slot == slot; });
+  Turn& turn = turn_of(over->tenant);
+  turn.turn = ShareOf::next_turn(turn.turn);
+  walks.erase(over);
+  layers.end_step(slot);
+}
+
 void ServingCore::learn_spent(SpentWord word, SimTime time) {
   switch (word) {
     case SpentWord::busy:
@@ -79,6 +101,7 @@ void ServingCore::save(pdes::StateWriter& writer) const {
   writer.put_all(walks);
   writer.put_all(handed);
   writer.put(walked);
+  writer.put_all(turns);
   writer.put(since);
   writer.put(busy_ps);
   writer.put(exchange_ps);
@@ -92,6 +115,7 @@ void ServingCore::restore(pdes::StateReader& reader) {
   walks = reader.get_all<Walking>();
   handed = reader.get_all<std::uint16_t>();
   walked = reader.get<std::uint32_t>();
+  turns = reader.get_all<Turn>();
   since = reader.get<SimTime>();
   busy_ps = reader.get<std::int64_t>();
   exchange_ps = reader.get<std::int64_t>();

@@ -32,10 +32,18 @@ struct Walking {
   std::uint32_t tenant = 0;
   std::uint32_t unit = 0;
   std::uint32_t step = 0;
-  std::uint32_t order = 0;      // among those of the tile
+  std::uint32_t order = 0;  // among those of the tile
+  std::uint16_t turn = 0;   // among those of its tenant
+  bool has_begun = false;
   std::uint32_t at = 0;         // part of its walk
   std::uint32_t exchanges = 0;  // all-reduces begun before
   serving::StepSizes::Words sizes{};
+};
+
+// Which step of a tenant a tile does, or the next one that it will do: one after the other.
+struct Turn {
+  std::uint32_t tenant = 0;
+  std::uint16_t turn = 0;
 };
 
 struct ServingCore {
@@ -49,6 +57,10 @@ struct ServingCore {
   // Of the part in that place, which is over; tells the observer.
   void end(pdes::Context& context, const ServingSetup& setup, std::uint16_t slot);
 
+  // A step that has not begun and whose turn it is; null: there is none.
+  Walking* next_walk();
+  void end_walk(std::uint16_t slot);
+
   // Of whole steps, at the end.
   void learn_spent(SpentWord word, SimTime time);
 
@@ -61,6 +73,7 @@ struct ServingCore {
   std::vector<Walking> walks;         // under way, on tiles
   std::vector<std::uint16_t> handed;  // slots of steps that the stage before has handed on
   std::uint32_t walked = 0;           // steps told of
+  std::vector<Turn> turns;            // of tenants that had one
   ServingExchanges exchanges;
   LayerCarries layers;
   SimTime since;  // of the last change
@@ -71,6 +84,7 @@ struct ServingCore {
 
  private:
   void book(SimTime now);
+  Turn& turn_of(std::uint32_t tenant);
 };
 
 }  // namespace tessera::executor

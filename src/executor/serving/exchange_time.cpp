@@ -150,7 +150,9 @@ void ExchangeTimes::pass(std::uint32_t tenant, const serving::Exchange& exchange
     const std::uint32_t npu =
         work.tenants[tenant].npus[static_cast<std::size_t>(time - times.begin())];
     ports.visit_busy(work.npus[npu].front(), *time, [&](const BusyPort& busy) {
-      key.busy.push_back({busy.node, busy.port, busy.until - first});
+      if (uses(tenant, {exchange.first, exchange.units}, busy)) {
+        key.busy.push_back({busy.node, busy.port, busy.until - first});
+      }
     });
   }
   auto found = known_.find(key);
@@ -166,6 +168,34 @@ void ExchangeTimes::pass(std::uint32_t tenant, const serving::Exchange& exchange
   for (const BusyPort& busy : found->second.busy) {
     ports.set({busy.node, busy.port, first + busy.until});
   }
+}
+
+bool ExchangeTimes::is_busy(std::uint32_t tenant, const UnitRange& units, std::uint32_t unit,
+                            const IdlePorts& ports, SimTime time) {
+  const ServingWork& work = setup_.work;
+  bool is_some = false;
+  ports.visit_busy(work.npus[work.tenants[tenant].npus[unit]].front(), time,
+                   [&](const BusyPort& busy) { is_some = is_some || uses(tenant, units, busy); });
+  return is_some;
+}
+
+bool ExchangeTimes::uses(std::uint32_t tenant, const UnitRange& units, const BusyPort& busy) {
+  const auto [found, is_new] = used_.try_emplace({tenant, units.first, units.count});
+  Ports& used = found->second;
+  if (is_new) {
+    const auto node_of = [&](std::uint32_t unit) {
+      return setup_.work.npus[setup_.work.tenants[tenant].npus[unit]].front();
+    };
+    for (std::uint32_t from = units.first; from < units.first + units.count; ++from) {
+      for (std::uint32_t to = units.first; to < units.first + units.count; ++to) {
+        if (from != to) {
+          used.insert(
+              {node_of(from), setup_.idle_message(node_of(from), node_of(to), Bytes(1)).port});
+        }
+      }
+    }
+  }
+  return used.contains({busy.node, busy.port});
 }
 
 ExchangeTimes::Outcome ExchangeTimes::run(const serving::Exchange& exchange, const Key& key) const {

@@ -9,6 +9,8 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -16,6 +18,12 @@
 #include "tessera/executor/serving/serving.hpp"
 
 namespace tessera::executor {
+
+// Of a tenant.
+struct UnitRange {
+  std::uint32_t first = 0;
+  std::uint32_t count = 0;
+};
 
 class ExchangeTimes {
  public:
@@ -25,10 +33,15 @@ class ExchangeTimes {
   // all-reduce, or an all-to-all.
   void pass(std::uint32_t tenant, const serving::Exchange& exchange, std::vector<SimTime>& times,
             IdlePorts& ports);
+  // Whether ports of a unit by which these send to each other have not sent all at that time.
+  bool is_busy(std::uint32_t tenant, const UnitRange& units, std::uint32_t unit,
+               const IdlePorts& ports, SimTime time);
   std::size_t resident_bytes() const;
 
  private:
-  // When each unit comes after the first, and what its ports still send then.
+  using Ports = std::set<std::pair<EntityId, unsigned>>;
+
+  // When each unit comes after the first, and what ports still send then by which they exchange.
   struct Key {
     std::uint32_t tenant = 0;
     std::uint32_t first = 0;
@@ -44,12 +57,15 @@ class ExchangeTimes {
     std::vector<BusyPort> busy;
   };
 
+  bool uses(std::uint32_t tenant, const UnitRange& units, const BusyPort& busy);
   Outcome run(const serving::Exchange& exchange, const Key& key) const;
 
   static constexpr std::size_t most_kept = 20'000;
 
   const ServingSetup setup_;
   std::map<Key, Outcome> known_;
+  // By tenant, first unit and number of units.
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, Ports> used_;
 };
 
 }  // namespace tessera::executor

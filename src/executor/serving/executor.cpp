@@ -322,9 +322,25 @@ class ServingExecutor final : public Executor, public FindsFlops {
 
   void begin_walk(pdes::Context& context, const Told& step) {
     ServingCore& core = core_at(context);
-    if (core.layers.may_begin(step) && walks_.begin(context, core, step)) {
-      tell_host(context, step.slot);
+    if (core.layers.may_begin(step)) {
+      walks_.be_told(core, step);
+      go_on(context, core);
     }
+  }
+
+  // Steps whose turn has come.
+  void go_on(pdes::Context& context, ServingCore& core) {
+    while (Walking* const next = core.next_walk()) {
+      const std::uint16_t slot = next->slot;
+      if (walks_.begin(context, core, *next)) {
+        tell_host(context, slot);
+      }
+    }
+  }
+
+  void end_walk(pdes::Context& context, std::uint16_t slot) {
+    tell_host(context, slot);
+    go_on(context, core_at(context));
   }
 
   void begin(pdes::Context& context, ServingCore& core, std::uint16_t slot, std::uint64_t number,
@@ -356,14 +372,14 @@ class ServingExecutor final : public Executor, public FindsFlops {
     if (!work_.on_tiles) {
       end(context, slot);
     } else if (walks_.computed(context, core_at(context), slot)) {
-      tell_host(context, slot);
+      end_walk(context, slot);
     }
   }
 
   void exchanged(pdes::Context& context, std::uint16_t step, const ExchangeOf& of) {
     if (work_.on_tiles) {
       if (walks_.exchanged(context, core_at(context), step, of)) {
-        tell_host(context, of.slot);
+        end_walk(context, of.slot);
       }
     } else if (step == hand_on_tag) {
       tell_host(context, of.slot);

@@ -25,10 +25,4 @@ void IdlePorts::visit_busy(EntityId node, SimTime time,
   }
 }
 
-bool IdlePorts::is_busy(EntityId node, SimTime time) const {
-  bool some = false;
-  visit_busy(node, time, [&some](const BusyPort&) { some = true; });
-  return some;
-}
-
 }  // namespace tessera::executor

@@ -29,7 +29,6 @@ class IdlePorts {
   // Those of the node that send beyond `time`.
   void visit_busy(EntityId node, SimTime time,
                   const std::function<void(const BusyPort& busy)>& visit) const;
-  bool is_busy(EntityId node, SimTime time) const;
 
  private:
   const ServingSetup& setup_;

@@ -65,8 +65,9 @@ struct ExchangeOf {
   friend bool operator==(const ExchangeOf&, const ExchangeOf&) = default;
 };
 
-// Which cores share a part (of a tile: how many requests it hands over layer by layer, in place of
-// the first), how urgent it is, and of which step.
+// Which cores share a part, how urgent it is, and of which step. Of a tile in place of the first
+// core: how many requests it hands over layer by layer; and of their number: which of its tenant's
+// steps it is, of which tiles are told in this order.
 struct ShareOf {
   serving::CoreRange cores;
   std::uint8_t priority = 0;
@@ -81,6 +82,10 @@ struct ShareOf {
              static_cast<std::uint32_t>(word >> 16U & 0xFFFFU)},
             static_cast<std::uint8_t>(word >> 32U),
             static_cast<std::uint32_t>(word >> 40U)};
+  }
+  // The number of the step after the one of that number.
+  static std::uint16_t next_turn(std::uint16_t turn) {
+    return static_cast<std::uint16_t>(turn + 1U);
   }
   // The first group of tiles of core `place`; the core that has the first tiles moves on with the
   // operator (chip.hpp).

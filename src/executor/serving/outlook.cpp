@@ -206,7 +206,9 @@ void ServingOutlook::tell(std::uint32_t index) {
 void ServingOutlook::tell_tile(std::uint32_t index, const ServingCore& core) {
   const Ways& ways = ways_[telling()];
   for (const Walking& walking : core.walks) {
-    tell_walk(index, core, walking);
+    if (!waits_here(core, walking)) {
+      tell_walk(index, core, walking);
+    }
   }
   const bool may_begin = core.walks.empty() || ways.may_begin_beside || !core.told.empty();
   if (may_begin) {
@@ -220,6 +222,14 @@ void ServingOutlook::tell_tile(std::uint32_t index, const ServingCore& core) {
     tell_from_host(index, unit.carry);
     tell_taking_over(index, unit);
   }
+}
+
+// Behind another step of its tenant that is under way there, or about to be.
+bool ServingOutlook::waits_here(const ServingCore& core, const Walking& walking) {
+  return !walking.has_begun &&
+         std::any_of(core.walks.begin(), core.walks.end(), [&](const Walking& one) {
+           return one.tenant == walking.tenant && one.has_begun;
+         });
 }
 
 // A word of the host may let it send at once.
@@ -261,6 +271,10 @@ void ServingOutlook::tell_taking_over(std::uint32_t index, const UnitWays& unit)
 template <class Visit>
 void ServingOutlook::visit_resumptions(std::uint32_t index, const ServingCore& core,
                                        const Walking& walking, const Visit& visit) {
+  if (!walking.has_begun) {
+    visit(at_next);
+    return;
+  }
   const ServiceSettings& tenant = work_.tenants[walking.tenant];
   const serving::Walk& walk = walks_.walk_of(walking);
   const WalkPart& part = walk[walking.at];
@@ -306,9 +320,14 @@ void ServingOutlook::tell_walk(std::uint32_t index, const ServingCore& core,
   const WalkPart& part = walks_.walk_of(walking)[walking.at];
   const bool exchanges = part.kind == WalkPart::Kind::collective;
   const std::uint32_t then = walking.at + 1;
-  // Behind the last part that sends, the next step does, which the host tells of after this one.
+  // Behind the last part that sends, the next step does, which the host tells of after this one, or
+  // has told of.
+  const bool is_next_here = std::any_of(
+      core.walks.begin(), core.walks.end(),
+      [&](const Walking& one) { return one.tenant == walking.tenant && one.slot != walking.slot; });
   const SimTime again =
-      rest.end[then] + (prepares_ ? work_.tenants[walking.tenant].host : SimTime::zero());
+      rest.end[then] +
+      (prepares_ && !is_next_here ? work_.tenants[walking.tenant].host : SimTime::zero());
   visit_resumptions(index, core, walking, [&](const Resumption& resumption) {
     add_all(heard, resumption, rest.end[then]);
     add_all(unit.exchange, resumption,

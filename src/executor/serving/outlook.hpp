@@ -77,6 +77,7 @@ class ServingOutlook final : public WatchedOutlook {
   void tell(std::uint32_t index) override;
   void tell_tile(std::uint32_t index, const ServingCore& core);
   void tell_walk(std::uint32_t index, const ServingCore& core, const Walking& walking);
+  static bool waits_here(const ServingCore& core, const Walking& walking);
   void tell_from_host(std::uint32_t index, const Regions& regions);
   void tell_taking_over(std::uint32_t index, const UnitWays& unit);
   void tell_host(std::uint32_t index);

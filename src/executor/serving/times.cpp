@@ -4,23 +4,39 @@ namespace tessera::executor {
 
 const OperatorTime& OperatorTimes::of(std::uint32_t tenant, std::uint32_t op,
                                       const serving::StepSizes& sizes, EntityId node) {
-  const machine::Machine& machine = setup_.machine;
   const ServiceSettings& served = setup_.work.tenants[tenant];
   const serving::TileModel& model = *served.model->on_tiles();
-  const std::uint16_t type =
-      machine.types.empty() ? std::uint16_t{0} : machine.type_of[node.value()];
   if (known_.size() >= most_kept) {
     known_.clear();
   }
   const std::uint32_t kind = served.model->kind_of(op);
-  const auto [found, is_new] = known_.try_emplace({tenant, kind, model.needed(op, sizes), type});
+  const auto [found, is_new] =
+      known_.try_emplace({tenant, kind, model.needed(op, sizes), type_of(node)});
   if (is_new) {
-    found->second = once(tenant, op, sizes, node);
+    found->second = make(tenant, op, sizes, node);
   }
   return found->second;
 }
 
-OperatorTime OperatorTimes::once(std::uint32_t tenant, std::uint32_t op,
+const OperatorTime& OperatorTimes::of_step(std::uint32_t tenant, std::uint32_t op,
+                                           const serving::StepSizes& sizes, EntityId node) {
+  const ServiceSettings& served = setup_.work.tenants[tenant];
+  const serving::StepSizes needed = served.model->on_tiles()->needed(op, sizes);
+  const auto [found, is_new] =
+      latest_.try_emplace({tenant, served.model->kind_of(op), type_of(node)});
+  Latest& latest = found->second;
+  if (is_new || latest.needed != needed) {
+    latest = {needed, make(tenant, op, sizes, node)};
+  }
+  return latest.time;
+}
+
+std::uint16_t OperatorTimes::type_of(EntityId node) const {
+  const machine::Machine& machine = setup_.machine;
+  return machine.types.empty() ? std::uint16_t{0} : machine.type_of[node.value()];
+}
+
+OperatorTime OperatorTimes::make(std::uint32_t tenant, std::uint32_t op,
                                  const serving::StepSizes& sizes, EntityId node) const {
   const ServiceSettings& served = setup_.work.tenants[tenant];
   const machine::Tile& tile = setup_.machine.tile_of(node);

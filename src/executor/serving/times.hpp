@@ -22,19 +22,28 @@ class OperatorTimes {
 
   const OperatorTime& of(std::uint32_t tenant, std::uint32_t op, const serving::StepSizes& sizes,
                          EntityId node);
-  // The same, not kept.
-  OperatorTime once(std::uint32_t tenant, std::uint32_t op, const serving::StepSizes& sizes,
-                    EntityId node) const;
+  // The same, kept until another step asks: of operators that are hardly ever the same.
+  const OperatorTime& of_step(std::uint32_t tenant, std::uint32_t op,
+                              const serving::StepSizes& sizes, EntityId node);
   std::size_t resident_bytes() const { return known_.size() * of_entry; }
 
  private:
   // Tenant, kind, what the kind depends on, type of the tile.
   using Key = std::tuple<std::uint32_t, std::uint32_t, serving::StepSizes, std::uint16_t>;
+  struct Latest {
+    serving::StepSizes needed;
+    OperatorTime time;
+  };
   static constexpr std::size_t most_kept = 100'000;
   static constexpr std::size_t of_entry = sizeof(Key) + sizeof(OperatorTime) + 48;
 
+  std::uint16_t type_of(EntityId node) const;
+  OperatorTime make(std::uint32_t tenant, std::uint32_t op, const serving::StepSizes& sizes,
+                    EntityId node) const;
+
   ServingSetup setup_;
   std::map<Key, OperatorTime> known_;
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint16_t>, Latest> latest_;
 };
 
 }  // namespace tessera::executor

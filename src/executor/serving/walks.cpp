@@ -29,7 +29,7 @@ std::uint32_t place_of(const std::vector<std::uint32_t>& npus, std::uint32_t npu
 
 }  // namespace
 
-bool ServingWalks::begin(pdes::Context& context, ServingCore& core, const Told& told) {
+void ServingWalks::be_told(ServingCore& core, const Told& told) const {
   const OperatorName name = OperatorName::from(told.words[0]);
   const ShareOf share = ShareOf::from(told.words[1]);
   Walking walking;
@@ -39,10 +39,15 @@ bool ServingWalks::begin(pdes::Context& context, ServingCore& core, const Told& 
   walking.unit = place_of(work_.tenants[name.tenant].npus, core.place.npu);
   walking.step = share.step;
   walking.order = core.walked++;
+  walking.turn = static_cast<std::uint16_t>(share.cores.count);
   walking.sizes[0] = name.shape;
   std::copy(told.words.begin() + 2, told.words.end(), walking.sizes.begin() + 1);
   core.walks.push_back(walking);
-  return go_on(context, core, told.slot);
+}
+
+bool ServingWalks::begin(pdes::Context& context, ServingCore& core, Walking& walking) {
+  walking.has_begun = true;
+  return go_on(context, core, walking.slot);
 }
 
 bool ServingWalks::computed(pdes::Context& context, ServingCore& core, std::uint16_t slot) {
@@ -81,7 +86,8 @@ bool ServingWalks::exchanged(pdes::Context& context, ServingCore& core, std::uin
   if (step == hand_on_tag) {
     core.handed.push_back(of.slot);
     const bool waits = std::any_of(core.walks.begin(), core.walks.end(), [&](const Walking& one) {
-      return one.slot == of.slot && walk_of(one)[one.at].kind == WalkPart::Kind::await;
+      return one.slot == of.slot && one.has_begun &&
+             walk_of(one)[one.at].kind == WalkPart::Kind::await;
     });
     return waits && go_on(context, core, of.slot);
   }
@@ -155,8 +161,7 @@ bool ServingWalks::go_on(pdes::Context& context, ServingCore& core, std::uint16_
     }
     end_part(walking);
   }
-  std::erase_if(core.walks, [slot](const Walking& one) { return one.slot == slot; });
-  core.layers.end_step(slot);
+  core.end_walk(slot);
   return true;
 }
 

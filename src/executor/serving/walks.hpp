@@ -1,6 +1,9 @@
 // Tiles that go through steps by themselves: operators one after the other, sums with the other
-// shards, and what stages hand on. Several steps may be under way at a tile: it does operators of
-// steps with higher priority first, then of those that it was told of first.
+// shards, and what stages hand on. Of a tenant a tile does one step at a time, in the order in
+// which its host tells of them, as the stream of a device does: it waits while its units exchange,
+// or for the stage before, also where the next step could go on. Of several tenants steps may be
+// under way: it does operators of steps with higher priority first, then of those that it was told
+// of first.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +32,10 @@ class ServingWalks {
   explicit ServingWalks(const ServingSetup& setup)
       : setup_(setup), work_(setup.work), times_(setup) {}
 
+  // It begins when its turn has come.
+  void be_told(ServingCore& core, const Told& told) const;
   // All of these: whether the step is over at this tile.
-  bool begin(pdes::Context& context, ServingCore& core, const Told& told);
+  bool begin(pdes::Context& context, ServingCore& core, Walking& walking);
   // The time of an operator has passed, or an access is over.
   bool computed(pdes::Context& context, ServingCore& core, std::uint16_t slot);
   // A message of an exchange.

@@ -173,8 +173,8 @@ WholeSteps::Done WholeSteps::work_of(std::uint32_t tenant, std::uint32_t unit,
     if (!all && !one.of_tokens) {
       continue;
     }
-    const OperatorTime known = one.of_keys ? times_.once(tenant, one.op, sizes, node)
-                                           : times_.of(tenant, one.op, sizes, node);
+    const OperatorTime& known = one.of_keys ? times_.of_step(tenant, one.op, sizes, node)
+                                            : times_.of(tenant, one.op, sizes, node);
     sum.time += machine.time_at(node, known.time) * one.times;
     sum.operands += Wide{known.operands.count()} * static_cast<std::uint64_t>(one.times);
   }
@@ -199,8 +199,9 @@ void WholeSteps::be_told(std::uint32_t tenant, IdlePorts& ports, WholeStep& step
 void WholeSteps::exchange(std::uint32_t tenant, const serving::Exchange& exchange, IdlePorts& ports,
                           WholeStep& step) {
   const std::uint32_t end = exchange.first + exchange.units;
+  const UnitRange units{exchange.first, exchange.units};
   for (std::uint32_t unit = exchange.first; unit < end; ++unit) {
-    step.moves = step.moves && !ports.is_busy(node_of(tenant, unit), step.end[unit]);
+    step.moves = step.moves && !exchanges_.is_busy(tenant, units, unit, ports, step.end[unit]);
   }
   const std::vector<SimTime> before = step.end;
   exchanges_.pass(tenant, exchange, step.end, ports);
@@ -232,8 +233,10 @@ void WholeSteps::pass(const Stage& stage, const Plan& plan, const StepSizes& siz
       exchange(stage.tenant, served.model->exchange(piece.exchange, sizes.tokens), ports, step);
     }
   }
+  const UnitRange units{stage.first, stage.units};
   for (std::uint32_t unit = stage.first; unit < stage.first + stage.units; ++unit) {
-    step.moves = step.moves && !ports.is_busy(node_of(stage.tenant, unit), step.end[unit]);
+    step.moves =
+        step.moves && !exchanges_.is_busy(stage.tenant, units, unit, ports, step.end[unit]);
   }
 }
 
@@ -296,8 +299,8 @@ WholeStep WholeSteps::known_of(const Stage& stage, const Plan& plan, const StepS
 bool WholeSteps::pass_known(const Stage& stage, const Plan& plan, const StepSizes& sizes,
                             const IdlePorts& ports, WholeStep& step) {
   const auto begin = step.end.begin() + stage.first;
-  for (std::uint32_t unit = 0; unit < stage.units; ++unit) {
-    if (ports.is_busy(node_of(stage.tenant, stage.first + unit), begin[unit])) {
+  for (std::uint32_t unit = stage.first; unit < stage.first + stage.units; ++unit) {
+    if (exchanges_.is_busy(stage.tenant, {stage.first, stage.units}, unit, ports, step.end[unit])) {
       return false;
     }
   }
@@ -351,8 +354,13 @@ WholeStep WholeSteps::of_stages(std::uint32_t tenant, const StepSizes& sizes, Si
   step.busy.resize(served.npus.size());
   step.exchanging.resize(served.npus.size());
   // What the host's tile sends at the same time for its own part is not held back by this.
-  IdlePorts telling(setup_);
-  be_told(tenant, telling, step);
+  std::vector<SimTime>& told = told_[tenant];
+  if (told.empty()) {
+    IdlePorts telling(setup_);
+    be_told(tenant, telling, step);
+    told = step.end;
+  }
+  step.end = told;
   IdlePorts ports(setup_);
   for (const BusyPort& port : spent.ports) {
     ports.set({port.node, port.port, port.until - now});

@@ -135,6 +135,8 @@ class WholeSteps {
   OperatorTimes times_;
   ExchangeTimes exchanges_;
   std::vector<char> alike_;  // [tenants] their units
+  // By tenants with several stages: when each unit has been told of a step.
+  std::map<std::uint32_t, std::vector<SimTime>> told_;
   // By tenant, stage, and whether tokens come out, and some have adapters.
   std::map<std::tuple<std::uint32_t, std::uint32_t, bool, bool>, Plan> plans_;
   // By tenant, whether tokens come out, and tokens: all that depends on nothing else.

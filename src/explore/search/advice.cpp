@@ -123,9 +123,8 @@ Bytes room_of(const machine::Machine& machine, std::uint64_t devices) {
     return machine.tile.sram * devices;
   }
   Bytes room;
-  const std::size_t kinds = machine.channels.kinds();
-  for (std::size_t kind = 0; kind < kinds; ++kind) {
-    room += machine.channels[kind].capacity * (machine.channels.size() / kinds);
+  for (const auto& [channel, count] : machine.channels.kinds()) {
+    room += channel.capacity * count;
   }
   const std::uint64_t all = machine.topology->computing_nodes();
   return devices == all ? room : Bytes(room.count() / all * devices);

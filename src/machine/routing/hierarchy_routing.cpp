@@ -1,34 +1,17 @@
-#include <algorithm>
-#include <bit>
-
 #include "routing_by.hpp"
-#include "tessera/core/digest.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/machine/graph/hierarchy.hpp"
 #include "tessera/machine/routings.hpp"
 
 namespace tessera::machine {
-namespace {
-
-// Ports that are kept: 768 KiB at most.
-constexpr std::uint32_t most_known = 1U << 16;
-
-}  // namespace
 
 HierarchyRouting::HierarchyRouting(const Topology& topology)
-    : topology_(&topology),
-      measure_(topology),
-      known_(std::min(most_known, std::bit_ceil(topology.nodes()) * 16)) {
+    : topology_(&topology), measure_(topology), known_(topology.nodes()) {
   ensure(topology.hierarchy() != nullptr, "a hierarchy to route by");
 }
 
 unsigned HierarchyRouting::next_port(EntityId here, EntityId target) const {
-  const std::uint64_t hash = mix64(std::uint64_t{here.value()} << 32 | target.value());
-  Known& known = known_[hash % known_.size()];
-  if (known.here != here || known.target != target) {
-    known = {here, target, find_port(here, target)};
-  }
-  return known.port;
+  return known_.port(here, target, [&] { return find_port(here, target); });
 }
 
 unsigned HierarchyRouting::find_port(EntityId here, EntityId target) const {

@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "routing/shortest_on_grid.hpp"
 #include "routing_by.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/machine/routings.hpp"
@@ -43,10 +44,13 @@ RoutingKind dimension_order(bool rows_first) {
           .needs = "a mesh, torus or wafer"};
 }
 
+// On grids the same ways are found without a search over all nodes.
 RoutingKind shortest(bool spread) {
   return {.make =
               [spread](const Topology& topology) {
-                return make_routing_by(ShortestPathRouting(topology, spread));
+                return ShortestOnGrid::fits(topology)
+                           ? make_routing_by(ShortestOnGrid(topology, spread))
+                           : make_routing_by(ShortestPathRouting(topology, spread));
               },
           .fits = {},
           .avoids_dead_links = true};

@@ -4,18 +4,12 @@
 #include <vector>
 
 #include "graph/reverse_links.hpp"
-#include "tessera/core/digest.hpp"
+#include "routing/shortest_ports.hpp"
 #include "tessera/machine/routing/distance.hpp"
 #include "tessera/machine/routing/routing.hpp"
 
 namespace tessera::machine {
 namespace {
-
-// The way over a link and on from its end.
-Distance beyond(const Distances& measure, const Distance& link, EntityId end,
-                const Distance& rest) {
-  return joined(link, rest, measure.is_end(end));
-}
 
 // Distance of every node to `target`, by Dijkstra over the reversed links.
 std::vector<Distance> distances_to(EntityId target, const Topology& topology,
@@ -90,29 +84,11 @@ ShortestPathRouting::ShortestPathRouting(const Topology& topology, bool spread)
 ShortestPathRouting::Column ShortestPathRouting::make_column(EntityId target) const {
   const std::vector<Distance> distances = distances_to(target, *topology_, *measure_, *reverse_);
   Column column(first_bit_.back() / word_bits + 1);
-  std::vector<unsigned> ways;  // ports of a node that are as short as any, to one end or spread
+  ShortestPorts ports(*topology_, *measure_, spread_);
   for (std::uint32_t n = 0; n < topology_->nodes(); ++n) {
-    const EntityId node(n);
-    const unsigned ports = topology_->ports(node);
-    ways.clear();
-    EntityId end = EntityId::none();
-    for (unsigned port = 0; port < ports && node != target; ++port) {
-      const Link link = topology_->link(node, port);
-      const bool may_be = spread_ || ways.empty() || link.to == end;
-      const bool on_the_way = may_be && link.to.valid() && distances[link.to.value()].is_finite() &&
-                              beyond(*measure_, measure_->of(link), link.to,
-                                     distances[link.to.value()]) == distances[n];
-      if (on_the_way) {
-        ways.push_back(port);
-        end = link.to;
-      }
-    }
-    unsigned best = ports;
-    if (!ways.empty()) {
-      const std::uint64_t number =
-          spread_ ? mix64(std::uint64_t{n} << 32 | target.value()) : target.value();
-      best = ways[ways.size() == 1 ? 0 : number % ways.size()];
-    }
+    const unsigned best = ports.port(EntityId(n), target, [&](EntityId node) -> const Distance& {
+      return distances[node.value()];
+    });
     put(column, first_bit_[n], static_cast<unsigned>(first_bit_[n + 1] - first_bit_[n]), best);
   }
   return column;
@@ -131,9 +107,7 @@ unsigned ShortestPathRouting::next_port(EntityId here, EntityId target) const {
   const unsigned width = static_cast<unsigned>(first_bit_[here.value() + 1] - bit);
   const std::uint64_t port = take(column_for(target), bit, width);
   if (port == topology_->ports(here)) [[unlikely]] {
-    throw ModelError(
-        "no way leads from " + topology_->node_name(here) + " to " + topology_->node_name(target),
-        SimTime::never(), here);
+    throw no_way(*topology_, here, target);
   }
   return static_cast<unsigned>(port);
 }

@@ -48,14 +48,6 @@ struct Burst {
   std::uint64_t write = 0;
 };
 
-struct ChannelState {
-  SimTime free_at;
-  std::int64_t busy_ps = 0;
-  std::uint64_t read = 0;
-  std::uint64_t written = 0;
-  std::int64_t longest_wait_ps = 0;
-};
-
 // A burst that waits for its channel.
 struct WaitingBurst {
   Burst burst;
@@ -67,14 +59,6 @@ struct WaitingBurst {
 struct Sharing {
   pdes::FairQueue<WaitingBurst> queue;
   bool is_serving = false;
-};
-
-// What a channel had done when the last bin ended, and the longest wait since.
-struct ChannelBin {
-  std::int64_t busy_ps = 0;
-  std::uint64_t read = 0;
-  std::uint64_t written = 0;
-  std::int64_t longest_wait_ps = 0;
 };
 
 // An access that a tile waits for.

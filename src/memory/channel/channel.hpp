@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "tessera/core/time.hpp"
 #include "tessera/core/units.hpp"
 #include "tessera/machine/arbitration.hpp"
 #include "tessera/memory/memory.hpp"
@@ -26,6 +27,23 @@ struct ChannelParameters {
     const std::uint64_t wanted = bytes / burst.count() + (bytes % burst.count() != 0 ? 1 : 0);
     return std::clamp<std::uint64_t>(wanted, 1, max_bursts);
   }
+};
+
+// Of one channel.
+struct ChannelState {
+  SimTime free_at;
+  std::int64_t busy_ps = 0;
+  std::uint64_t read = 0;
+  std::uint64_t written = 0;
+  std::int64_t longest_wait_ps = 0;
+};
+
+// What a channel had done when the last bin ended, and the longest wait since.
+struct ChannelBin {
+  std::int64_t busy_ps = 0;
+  std::uint64_t read = 0;
+  std::uint64_t written = 0;
+  std::int64_t longest_wait_ps = 0;
 };
 
 std::unique_ptr<Memory> make_channel_memory(const MemorySetup& setup,

@@ -111,6 +111,7 @@ class PacketModel final : public NetworkModel {
                     (is_fair ? sizeof(pdes::FairQueue<Forwarded>) : 0)) +
            (is_fair ? machine.topology->nodes() * sizeof(std::uint32_t) : 0);
   }
+  bool cuts_messages() const override { return true; }
   // At the end of its way only a message's last packet is an event.
   std::uint64_t events_of_message(const machine::Machine& machine, EntityId from, EntityId to,
                                   Bytes bytes) const override {

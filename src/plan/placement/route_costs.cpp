@@ -83,31 +83,35 @@ std::uint32_t RouteCosts::number_of(const RouteCost& cost) const {
   return place->second;
 }
 
-const std::vector<std::uint32_t>& RouteCosts::column_for(EntityId target) const {
+std::uint32_t RouteCosts::known(EntityId from, EntityId target) const {
   std::vector<std::uint32_t>& column = by_target_[target.value()];
-  if (!column.empty()) {
-    return column;
+  if (column.empty()) {
+    column.assign(topology_->nodes(), unknown);
+    column[target.value()] = number_of({});
   }
-  column.assign(topology_->nodes(), unknown);
-  column[target.value()] = number_of({});
+  if (column[from.value()] == unknown) {
+    walk_into(column, from, target);
+  }
+  return column[from.value()];
+}
+
+// As far as the part of the route that is known; then back over what was passed.
+void RouteCosts::walk_into(std::vector<std::uint32_t>& column, EntityId from,
+                           EntityId target) const {
+  EntityId here = from;
   std::vector<EntityId> way;
-  for (std::uint32_t node = 0; node < topology_->nodes(); ++node) {
-    EntityId here(node);
-    // As far as the part of the route that is known; then back over what was passed.
-    for (way.clear(); column[here.value()] == unknown && way.size() <= column.size();) {
-      way.push_back(here);
-      here = topology_->link(here, routing_->next_port(here, target)).to;
-    }
-    ensure(column[here.value()] != unknown, "a route that ends");
-    for (; !way.empty(); way.pop_back()) {
-      RouteCost cost = distinct_[column[here.value()]];
-      here = way.back();
-      cost.ps_per_mib += link_cost(here, routing_->next_port(here, target));
-      ++cost.hops;
-      column[here.value()] = number_of(cost);
-    }
+  while (column[here.value()] == unknown && way.size() <= column.size()) {
+    way.push_back(here);
+    here = topology_->link(here, routing_->next_port(here, target)).to;
   }
-  return column;
+  ensure(column[here.value()] != unknown, "a route that ends");
+  for (; !way.empty(); way.pop_back()) {
+    RouteCost cost = distinct_[column[here.value()]];
+    here = way.back();
+    cost.ps_per_mib += link_cost(here, routing_->next_port(here, target));
+    ++cost.hops;
+    column[here.value()] = number_of(cost);
+  }
 }
 
 RouteCost RouteCosts::walked(EntityId from, EntityId to) const {

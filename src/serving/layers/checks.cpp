@@ -139,6 +139,8 @@ void refuse_small_core(const LanguageSetup& setup) {
   spec.keys = quotient_up(shape.sequence, setup.block) * setup.block;
   spec.width = spec.value_width = shape.head_width;
   spec.append = spec.queries;
+  spec.stored_keys = setup.stored_keys;
+  spec.stored_values = setup.stored_values;
   if (npu::lower(spec, {*setup.core, setup.cores, shape.data_type}) == nullptr) {
     throw ConfigError("heads: attention of " + std::to_string(spec.queries) +
                       " tokens does not fit the scratchpad and accumulator of a core");

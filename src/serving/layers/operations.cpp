@@ -158,20 +158,23 @@ TileOperation LayerOperations::stream(Part part, std::uint64_t rows) const {
   const npu::StreamSpec spec = shapes_.stream_of(part, rows);
   const Bytes element = shapes_.element();
   TileOperation made;
-  Wide elements = Wide{spec.rows} * quotient_up(spec.columns * spec.stored_per, spec.stored_of);
+  Wide moved = Wide{element.count()} * spec.rows *
+               quotient_up(spec.columns * spec.stored_per, spec.stored_of);
   bool adds_skipped = false;
   for (const npu::StreamInput& input : spec.inputs) {
-    const Wide loaded = Wide{elements_of(input)} * (input.for_all_rows ? 1 : spec.rows);
+    const npu::StoredWeights stored = input.stored.value_or(npu::StoredWeights::plain(element));
+    const Wide of_row = stored.bytes_of(elements_of(input));
+    const Wide loaded = of_row * (input.for_all_rows ? 1 : spec.rows);
     if (input.for_all_rows || part == embedding) {
-      made.weights += Bytes(narrow(loaded * element.count()));
+      made.weights += Bytes(narrow(loaded));
     }
     adds_skipped = adds_skipped || input.name == "skip";
-    elements += loaded;
+    moved += loaded;
   }
   const std::vector<workload::Operator>& sources = shapes_.sources().others_of(part);
   made.operation.kernel = sources.empty() ? workload::Kernel::plain : sources.front().kernel;
   made.operation.flops = Flops(narrow(vector_flops(part, rows, adds_skipped)));
-  made.operation.bytes = Bytes(narrow(elements * element.count()));
+  made.operation.bytes = Bytes(narrow(moved));
   if (made.operation.kernel != workload::Kernel::plain) {
     const std::uint64_t of_token =
         part == query_key_norm ? shapes_.heads() + shapes_.kv_heads() : 1;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "layers/narrow.hpp"
 #include "tessera/core/quotient.hpp"
 
 namespace tessera::serving {
@@ -47,6 +48,29 @@ LayerShapes::LayerShapes(const LanguageSetup& setup)
   if (shape_.ssm) {
     state_space_.emplace(setup);
   }
+  for (std::uint32_t part = 0; part < part_count; ++part) {
+    stored_.at(part) = stored_together(static_cast<Part>(part));
+  }
+}
+
+// Of products that lie differently each takes its own bytes: any part of the whole has its share of
+// them all.
+std::optional<npu::StoredWeights> LayerShapes::stored_together(Part part) const {
+  const std::vector<workload::Operator>& products = sources_.products_of(part);
+  std::optional<npu::StoredWeights> first;
+  bool is_mixed = false;
+  Wide bytes = 0;
+  Wide elements = 0;
+  for (const workload::Operator& op : products) {
+    const std::optional<npu::StoredWeights> stored = setup_.weights.stored_of(op);
+    const workload::MatrixProduct shard = op.shard_product(tensor_);
+    const Wide of_op = Wide{shard.columns} * shard.depth * shard.count;
+    bytes += stored.value_or(npu::StoredWeights::plain(element())).bytes_of(of_op);
+    elements += of_op;
+    first = &op == &products.front() ? stored : first;
+    is_mixed = is_mixed || stored != first;
+  }
+  return is_mixed ? npu::StoredWeights(narrow(bytes), narrow(elements)) : first;
 }
 
 npu::ProductSpec LayerShapes::product(std::uint64_t rows, const workload::Operator& op,
@@ -78,7 +102,7 @@ npu::ProductSpec LayerShapes::product_of(Part part, std::uint64_t rows) const {
   }
   npu::ProductSpec spec = is_of_experts(part) ? expert_product(rows, shard.columns, shard.depth)
                                               : product(rows, products.front(), shard);
-  spec.stored = stored_of(setup_.weights, products.front());
+  spec.stored = stored_[part];
   spec.then = work_behind(part);
   const bool ends_mixing_or_mlp = part == out || part == ssm_output || part == down;
   spec.residuals = ends_mixing_or_mlp && tensor_ == 1 ? 1 : 0;
@@ -121,7 +145,7 @@ npu::ProductSpec LayerShapes::absorbed(Part part, std::uint64_t rows) const {
   npu::ProductSpec spec;
   spec.shape = part == absorb ? npu::ProductShape{rows, rank, keys.width, heads_}
                               : npu::ProductShape{rows, values.width, rank, heads_};
-  spec.stored = stored_of(setup_.weights, product);
+  spec.stored = stored_[part];
   return spec;
 }
 
@@ -187,6 +211,23 @@ npu::StreamSpec LayerShapes::turned(std::uint64_t rows) const {
   return spec;
 }
 
+// Rows of the tables, as these lie in memory.
+npu::StreamSpec LayerShapes::looked_up(std::uint64_t rows) const {
+  const std::vector<workload::Operator>& tables = sources_.others_of(embedding);
+  npu::StreamSpec spec;
+  spec.rows = rows;
+  spec.columns = shape_.hidden;
+  spec.inputs = {
+      {"table", 0, shape_.hidden, 1, 1, false, setup_.weights.stored_of(tables.front())}};
+  spec.work = vector_work("copy");
+  if (shape_.positions == workload::Positions::learned) {
+    spec.inputs.push_back(
+        {"positions", 0, shape_.hidden, 1, 1, false, setup_.weights.stored_of(tables[1])});
+    spec.work = vector_work("add");
+  }
+  return spec;
+}
+
 npu::StreamSpec LayerShapes::stream_of(Part part, std::uint64_t rows) const {
   npu::StreamSpec spec;
   switch (part) {
@@ -209,15 +250,7 @@ npu::StreamSpec LayerShapes::stream_of(Part part, std::uint64_t rows) const {
     case rotary:
       return turned(rows);
     case embedding:
-      spec.rows = rows;
-      spec.columns = shape_.hidden;
-      spec.inputs = {{"table", 0, shape_.hidden, 1, 1, false}};
-      spec.work = vector_work("copy");
-      if (shape_.positions == workload::Positions::learned) {
-        spec.inputs.push_back({"positions", 0, shape_.hidden, 1, 1, false});
-        spec.work = vector_work("add");
-      }
-      return spec;
+      return looked_up(rows);
     default:  // probabilities of the next token; one of them is taken
       spec.rows = rows;
       spec.columns = quotient_up(shape_.vocabulary, tensor_);
@@ -239,6 +272,8 @@ npu::AttentionSpec LayerShapes::attention_of(const SequenceGroup& group) const {
   spec.width = shape_.head_width;
   spec.value_width = shape_.head_width;
   spec.append = group.queries;
+  spec.stored_keys = setup_.stored_keys;
+  spec.stored_values = setup_.stored_values;
   return spec;
 }
 

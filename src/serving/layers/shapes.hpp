@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -87,8 +88,11 @@ class LayerShapes {
   npu::StreamSpec norm(std::uint64_t rows, Part part, bool skip) const;
   npu::StreamSpec head_norms(std::uint64_t rows) const;
   npu::ProductSpec absorbed(Part part, std::uint64_t rows) const;
+  // How the weights of a part's products lie together.
+  std::optional<npu::StoredWeights> stored_together(Part part) const;
   std::optional<npu::VectorWork> work_behind(Part part) const;
   npu::StreamSpec turned(std::uint64_t rows) const;
+  npu::StreamSpec looked_up(std::uint64_t rows) const;
   npu::StreamSpec gate_of(std::uint64_t rows, Part product) const;
 
   LanguageSetup setup_;
@@ -97,6 +101,7 @@ class LayerShapes {
   std::uint64_t heads_;
   std::uint64_t kv_heads_;
   PartSources sources_;
+  std::array<std::optional<npu::StoredWeights>, part_count> stored_{};  // [Part] of its products
   std::uint64_t cached_ = 0;  // numbers of a token in a layer's cache, of a unit
   std::optional<StateSpace> state_space_;
 };

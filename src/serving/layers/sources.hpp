@@ -5,12 +5,10 @@
 
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "layers/parts.hpp"
-#include "tessera/serving/weight_types.hpp"
 #include "tessera/workload/transformer/transformer.hpp"
 #include "tessera/workload/workload.hpp"
 
@@ -46,23 +44,6 @@ class PartSources {
   std::vector<Part> head_;
   std::uint64_t skip_flops_ = 0;
 };
-
-// How the weights of a product lie in memory; none: in the model's data type. What every unit keeps
-// whole does so, but for the router.
-inline std::optional<npu::StoredWeights> stored_of(const WeightTypes& types,
-                                                   const workload::Operator& op) {
-  if (op.name == "router") {
-    return types.router;
-  }
-  if (op.name == "lm_head") {
-    return types.head;
-  }
-  if (op.sharding == workload::Sharding::replicated) {
-    return std::nullopt;
-  }
-  const bool is_mlp = op.name.starts_with("mlp_") || op.name.starts_with("shared_");
-  return op.name.starts_with("expert_") ? types.experts : is_mlp ? types.mlp : types.attention;
-}
 
 // Biases that are joined to a product's weights.
 inline std::uint64_t biases_of(const workload::Operator& op) {

@@ -1,7 +1,5 @@
 #include "layers/weights.hpp"
 
-#include <algorithm>
-
 #include "layers/sources.hpp"
 #include "tessera/core/quotient.hpp"
 #include "tessera/workload/transformer/model.hpp"
@@ -26,15 +24,19 @@ class Shards {
     }
     return sum;
   }
-  // Of the vocabulary.
-  Bytes table() const {
-    return element_ * (quotient_up(setup_.shape.vocabulary, setup_.tensor) * setup_.shape.hidden);
+  // Of the vocabulary: `op` looks it up, or is a head that is tied to it.
+  Bytes table(const Operator& op) const {
+    const Wide rows = quotient_up(setup_.shape.vocabulary, setup_.tensor);
+    return of_matrix(op, rows * setup_.shape.hidden);
   }
 
  private:
   Bytes of(const Operator& op) const {
     if (op.kind == "embedding" && op.sharding == Sharding::row) {
-      return table();
+      return table(op);
+    }
+    if (op.kind == "embedding") {
+      return of_matrix(op, op.parameters);
     }
     if (op.is_matrix_product()) {
       return of_product(op);
@@ -56,7 +58,7 @@ class Shards {
   }
 
   Bytes of_matrix(const Operator& op, Wide elements) const {
-    return Bytes(stored_of(setup_.weights, op)
+    return Bytes(setup_.weights.stored_of(op)
                      .value_or(npu::StoredWeights::plain(element_))
                      .bytes_of(elements));
   }
@@ -66,15 +68,6 @@ class Shards {
 };
 
 }  // namespace
-
-bool count_in(const WeightTypes& types, const workload::TransformerShape& shape) {
-  const std::vector<workload::Layer> layers = workload::transformer_layers(shape);
-  return std::ranges::any_of(layers, [&](const workload::Layer& layer) {
-    return std::ranges::any_of(layer.operators, [&](const Operator& op) {
-      return op.parameters > 0 && op.is_matrix_product() && stored_of(types, op);
-    });
-  });
-}
 
 std::vector<Bytes> weights_of_stages(const LanguageSetup& setup) {
   const std::vector<workload::Layer> layers = workload::transformer_layers(setup.shape);
@@ -86,9 +79,9 @@ std::vector<Bytes> weights_of_stages(const LanguageSetup& setup) {
   }
   const workload::Layer& head = layers.back();
   of_stage.back() += shards.of_layer(head);
-  const bool is_tied = head.shared_parameters() > 0;
-  if (is_tied && setup.pipeline > 1) {
-    of_stage.back() += shards.table();
+  for (const Operator& op : head.operators) {
+    const bool is_tied = op.shared_parameters > 0;
+    of_stage.back() += is_tied && setup.pipeline > 1 ? shards.table(op) : Bytes();
   }
   return of_stage;
 }

@@ -10,6 +10,7 @@
 namespace tessera::sim {
 
 // [nodes] see Job::cut. NPUs that talk most stay together (METIS); there are as many as ranks.
+// Those without nodes have no owner, where as many as ranks have some.
 SparseTable cut_by_communicators(const executor::GraphWork& work, std::size_t nodes,
                                  std::uint32_t ranks, const machine::Weights& weights);
 

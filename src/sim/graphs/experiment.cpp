@@ -321,10 +321,10 @@ void add_source(executor::GraphWork& work, std::shared_ptr<const workload::Graph
 }
 
 void list_operations_of_cores(const Platform& platform, executor::GraphWork& work) {
+  const std::vector<const machine::Tile*> kinds = kinds_of(platform.machine, work.nodes);
   const bool any =
-      platform.compute && std::any_of(work.nodes.begin(), work.nodes.end(), [&](EntityId node) {
-        const machine::Tile& tile = platform.machine.tile_of(node);
-        return npu::core_of(platform.compute->of(tile)) != nullptr;
+      platform.compute && std::any_of(kinds.begin(), kinds.end(), [&](const machine::Tile* tile) {
+        return npu::core_of(platform.compute->of(*tile)) != nullptr;
       });
   if (any) {
     executor::list_operations(work);

@@ -140,12 +140,12 @@ class GraphsWork final : public Work {
   }
   Wide operand_bytes() const override {
     Wide sum = 0;
-    for (std::uint32_t npu = 0; npu < graph_.survey.computed_bytes.size(); ++npu) {
+    graph_.survey.computed_bytes.visit([&](std::size_t npu, Wide bytes) {
       const machine::Tile& tile = platform_.machine.tile_of(graph_.nodes[npu]);
       if (tile.operands_in_dram && !tile.loads_operands) {
-        sum += graph_.survey.computed_bytes[npu] * job_.iterations;
+        sum += bytes * job_.iterations;
       }
-    }
+    });
     return sum;
   }
   SparseCounts predicted_events() const override {

@@ -28,10 +28,11 @@ void add_holder(EntityId node, Bytes capacity, const machine::Topology& topology
 bool remote_in_channels(const MemoryParts& parts) {
   const machine::Machine& machine = parts.machine;
   const bool coherent = parts.coherent && !machine.topology->memory_nodes().empty();
+  const std::vector<machine::MemoryChannels::Kind> kinds = machine.channels.kinds();
   return parts.remote == nullptr && !coherent && !machine.channels.empty() &&
-         std::none_of(
-             machine.channels.begin(), machine.channels.begin() + machine.channels.kinds(),
-             [&](const auto& channel) { return machine.topology->computes(channel.node); });
+         std::none_of(kinds.begin(), kinds.end(), [&](const auto& kind) {
+           return machine.topology->computes(kind.channel.node);
+         });
 }
 
 std::vector<EntityId> remote_memories_of(const machine::Machine& machine,
@@ -98,7 +99,8 @@ bool has_own_channel(const machine::Machine& machine, EntityId npu) {
 
 bool each_has_own_channel(const machine::Machine& machine) {
   const machine::Topology& topology = *machine.topology;
-  if (machine.channels.are_alike() && machine.channels.size() == topology.computing_nodes()) {
+  if (machine.channels.are_at_first_nodes() &&
+      machine.channels.size() == topology.computing_nodes()) {
     return true;
   }
   for (std::uint32_t node = 0; node < topology.nodes(); ++node) {

@@ -1,5 +1,8 @@
 #include "jobs/tiles.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 #include "tessera/core/error.hpp"
 
 namespace tessera::sim {
@@ -10,6 +13,12 @@ std::vector<const machine::Tile*> kinds_among(const machine::Machine& machine, c
   std::vector<const machine::Tile*> kinds;
   if (machine.types.empty()) {
     return {&machine.tile};
+  }
+  // No type is without tiles.
+  if (nodes.size() == machine.topology->computing_nodes()) {
+    std::transform(machine.types.begin(), machine.types.end(), std::back_inserter(kinds),
+                   [](const machine::Tile& type) { return &type; });
+    return kinds;
   }
   std::vector<bool> there(machine.types.size());
   for (const EntityId node : nodes) {

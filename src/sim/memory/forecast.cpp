@@ -109,7 +109,7 @@ Forecast forecast(const Experiment& experiment, machine::Partition partition) {
 }
 
 Forecast forecast_of_run(const Experiment& experiment, machine::Partition partition) {
-  if (!experiment.network->shares_evenly()) {
+  if (experiment.network->cuts_messages()) {
     return forecast(experiment, std::move(partition));
   }
   return without_messages(experiment, *work_of(experiment), std::move(partition));

@@ -7,6 +7,7 @@
 #include <sstream>
 #include <vector>
 
+#include "memory/forecast.hpp"
 #include "tessera/comm/first_rank.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/host.hpp"
@@ -68,7 +69,7 @@ void check_memory(const Experiment& experiment, const CutChoice& cut,
   }
   const std::vector<std::string> reports = communicator.gather(told(own));
   comm::on_first_rank(communicator, [&] {
-    const std::uint64_t a_rank = forecast(experiment, cut.partition).largest_bytes;
+    const std::uint64_t a_rank = forecast_of_run(experiment, cut.partition).largest_bytes;
     for (const auto& [place, share] : shares_of(reports, cut.ranks)) {
       const std::uint64_t all = a_rank * share.ranks;
       const std::string need = "the run is predicted to need " + needed(a_rank, share.ranks) +

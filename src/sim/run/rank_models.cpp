@@ -61,9 +61,9 @@ std::function<SimTime(Bytes)> least_access(const Experiment& experiment) {
   }
   const machine::MemoryChannels& channels = experiment.machine.channels;
   machine::MemoryChannel best = channels.front();
-  for (std::size_t kind = 0; kind < channels.kinds(); ++kind) {
-    best.bandwidth = std::max(best.bandwidth, channels[kind].bandwidth);
-    best.latency = std::min(best.latency, channels[kind].latency);
+  for (const auto& [channel, count] : channels.kinds()) {
+    best.bandwidth = std::max(best.bandwidth, channel.bandwidth);
+    best.latency = std::min(best.latency, channel.latency);
   }
   return [&experiment, best](Bytes bytes) { return experiment.memory->least_time(best, bytes); };
 }

@@ -139,20 +139,10 @@ void read_npus_of(Section& section, ServiceSettings& tenant, std::size_t npus) {
   }
 }
 
-// Steps whose times are sums share nothing with others, and do not overtake each other.
-void check_whole_steps(const ServingWork& work, Section& workload, std::vector<Section>& sections) {
+// Steps whose times are sums share nothing with others.
+void check_whole_steps(const ServingWork& work, Section& workload) {
   std::set<std::uint32_t> taken;
-  Section scheduler = workload.section("scheduler");
-  const bool may_overtake = serving_keys().policy.read(scheduler) == "deadline";
-  for (std::size_t number = 0; number < work.tenants.size(); ++number) {
-    const ServiceSettings& tenant = work.tenants[number];
-    const bool has_stages = tenant.model->stages() > 1 && tenant.lead == number;
-    if (has_stages && (may_overtake || tenant.prefill > 0)) {
-      sections[tenant.section].error(
-          "pipeline", std::string("steps of several stages must be walked ('steps') ") +
-                          (may_overtake ? "by the policy 'deadline', where they overtake others"
-                                        : "where prompts are computed apart"));
-    }
+  for (const ServiceSettings& tenant : work.tenants) {
     for (const std::uint32_t npu : tenant.npus) {
       if (!taken.insert(npu).second) {
         workload.error("steps", "NPU " + std::to_string(npu) +
@@ -444,7 +434,7 @@ void check_tenants(Section& workload, ReadTenants& read, const ServingWork& work
     }
   }
   if (work.whole_steps) {
-    check_whole_steps(work, workload, read.sections);
+    check_whole_steps(work, workload);
   }
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -49,10 +48,6 @@ inline std::vector<std::string> cache_type_names(const std::string& usual) {
   names.push_back(usual);
   return names;
 }
-
-// Of products, below the key `weights`, in the order of serving::WeightTypes.
-inline constexpr std::array<const char*, 5> weight_classes{"attention", "mlp", "experts", "router",
-                                                           "head"};
 
 struct ServedKeys {
   config::DerivedKey<std::string> name{"name", "kind and place",

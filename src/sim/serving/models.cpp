@@ -11,6 +11,7 @@
 #include "serving/keys.hpp"
 #include "serving/served/graph.hpp"
 #include "serving/served/layers.hpp"
+#include "serving/served/weight_types.hpp"
 #include "tessera/config/without_effect.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/onnx/description.hpp"
@@ -96,8 +97,7 @@ void note_unused_scales(Section& batching, bool are_stored) {
 
 // Of keys and of values.
 std::pair<std::optional<StoredWeights>, std::optional<StoredWeights>> read_cache_types(
-    Section& tenant, const ServingWork& work,
-    const std::optional<workload::TransformerShape>& shape) {
+    Section& tenant, const std::optional<workload::TransformerShape>& shape) {
   Section batching = tenant.section("batching");
   const ServedKeys& keys = served_keys();
   const std::uint64_t both = bits_in_cache(keys.cache_type.read(batching));
@@ -109,11 +109,6 @@ std::pair<std::optional<StoredWeights>, std::optional<StoredWeights>> read_cache
       batching.error(key.key(),
                      "latent attention keeps one vector for keys and values; its type "
                      "is 'cache_type'");
-    }
-  }
-  for (const config::NameKey* const key : {&keys.cache_type, &keys.key_type, &keys.value_type}) {
-    if (!work.on_tiles && bits_in_cache(key->read(batching)) > 0) {
-      batching.error(key->key(), "NPU cores keep the cache in the type that the model computes in");
     }
   }
   if (both > 0 && apart[0] > 0 && apart[1] > 0) {
@@ -129,97 +124,6 @@ std::pair<std::optional<StoredWeights>, std::optional<StoredWeights>> read_cache
   return {stored_keys, apart[0] == apart[1]
                            ? stored_keys
                            : stored_with(batching, apart[1] > 0 ? apart[1] : both, scales)};
-}
-
-// So that a complaint about another key says all that can be given.
-void name_weight_keys(Section& weights) {
-  for (const char* const key : {"type", "group_size", "scale"}) {
-    if (!weights.has(key)) {
-      weights.raw(key);
-    }
-  }
-  for (const char* const of_class : weight_classes) {
-    if (!weights.has(of_class)) {
-      weights.raw(of_class);
-    }
-  }
-}
-
-serving::WeightTypes read_weight_types(Section& tenant,
-                                       const std::optional<workload::TransformerShape>& shape) {
-  if (!tenant.has("weights")) {
-    return {};
-  }
-  Section weights = tenant.section("weights");
-  const bool by_class = std::any_of(weight_classes.begin(), weight_classes.end(),
-                                    [&](const char* of_class) { return weights.has(of_class); });
-  const bool has_own = weights.has("type") || weights.has("group_size") || weights.has("scale");
-  name_weight_keys(weights);
-  auto types = serving::WeightTypes::of_layers(
-      by_class && !has_own ? std::nullopt : npu::read_stored_weights(tenant));
-  const std::array<std::optional<npu::StoredWeights>*, weight_classes.size()> places{
-      &types.attention, &types.mlp, &types.experts, &types.router, &types.head};
-  for (std::size_t place = 0; place < places.size(); ++place) {
-    const char* const of_class = weight_classes.at(place);
-    if (!weights.has(of_class)) {
-      continue;
-    }
-    *places.at(place) = npu::read_stored_weights(weights, of_class);
-    if (places.at(place) == &types.head && shape && shape->tie_embeddings) {
-      weights.error(of_class,
-                    "the head is the table of the vocabulary ('tie_embeddings'), which "
-                    "is of the model's data type");
-    }
-  }
-  return types;
-}
-
-// Types of weights: those of classes that the model does not have, and the one of all
-// classes where each has its own.
-void note_unused_types(Section& tenant, const workload::TransformerShape& shape) {
-  if (!tenant.has("weights")) {
-    return;
-  }
-  Section weights = tenant.section("weights");
-  const std::optional<npu::StoredWeights> any = npu::StoredWeights::plain(Bytes(1));
-  const std::array<serving::WeightTypes, weight_classes.size()> alone{
-      {{.attention = any}, {.mlp = any}, {.experts = any}, {.router = any}, {.head = any}}};
-  constexpr std::array<const char*, weight_classes.size()> absent{
-      "a model without attention and state-space layers", "a model whose layers have no dense MLP",
-      "a model without experts", "a model without experts", "a model whose head is tied"};
-  bool leaves_some = false;
-  for (std::size_t place = 0; place < weight_classes.size(); ++place) {
-    const char* const of_class = weight_classes.at(place);
-    const bool has_class = serving::count_in(alone.at(place), shape);
-    const bool is_of_layers = place < 3;  // serving::WeightTypes::of_layers
-    leaves_some = leaves_some || (has_class && is_of_layers && !weights.has(of_class));
-    if (weights.has(of_class) && !has_class) {
-      config::note_without_effect(weights, of_class, absent.at(place));
-    }
-  }
-  if (!leaves_some) {
-    for (const char* const of_all : {"type", "group_size"}) {
-      config::note_without_effect(
-          weights, of_all, "types of their own of all products that the model's layers have");
-    }
-  }
-}
-
-// Weights of products that are multiplied in a narrower type lie so, with their scales, where
-// nothing else is said of them: published weights do, and requests have no use for wider ones.
-void keep_as_multiplied(const NumberFormat& products, DataType data_type,
-                        serving::WeightTypes& weights) {
-  if (element_size(products.type) >= element_size(data_type)) {
-    return;
-  }
-  constexpr std::uint64_t bits_of_byte = 8;
-  const bool in_squares = products != format_of(products.type);
-  const auto stored = npu::stored_in(
-      bits_of_byte * element_size(products.type).count(),
-      in_squares ? products.group_size * products.group_size : products.group_size, products.scale);
-  for (auto* const of_class : {&weights.attention, &weights.mlp, &weights.experts}) {
-    *of_class = *of_class ? *of_class : stored;
-  }
 }
 
 std::optional<DataType> read_state_type(Section& tenant,
@@ -262,7 +166,7 @@ std::unique_ptr<serving::ServedModel> read_language_model(Section& tenant, Servi
                    "at most " + std::to_string(serving::most_sequences) + " on an NPU ('expert')");
   }
   serving::WeightTypes weights = read_weight_types(tenant, shape);
-  const auto [stored_keys, stored_values] = read_cache_types(tenant, work, shape);
+  const auto [stored_keys, stored_values] = read_cache_types(tenant, shape);
   const std::optional<DataType> state_type = read_state_type(tenant, shape);
   if (!shape) {
     return nullptr;

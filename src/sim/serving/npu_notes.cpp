@@ -1,5 +1,6 @@
 #include "serving/npu_notes.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -51,22 +52,25 @@ void note_shared_costs(const ServingWork& work,
   }
 }
 
-// Steps of several stages that are whole, beside those that are walked.
-void note_whole_stages(const ServingWork& work, std::vector<std::string>& notes) {
-  for (std::size_t number = 0; work.whole_steps && number < work.tenants.size(); ++number) {
-    const ServiceSettings& tenant = work.tenants[number];
-    const std::uint32_t stages = tenant.model->stages();
-    if (tenant.lead != number || stages == 1) {
-      continue;
+}  // namespace
+
+void note_ports(const ServingWork& work, std::vector<std::string>& notes) {
+  std::set<std::string> meet;
+  for (const ServiceSettings& tenant : work.tenants) {
+    const bool is_host =
+        std::any_of(tenant.npus.begin(), tenant.npus.end(),
+                    [&work](std::uint32_t npu) { return work.npus[npu].front() == work.host(); });
+    if (work.whole_steps && (tenant.prefill > 0 || (tenant.model->stages() > 1 && is_host))) {
+      meet.insert(model_name(tenant));
     }
-    const bool fills = tenant.npus.size() > stages && work.policy()->begins_at_once();
-    notes.push_back(model_name(tenant) + ": steps go through each stage one after the other; " +
-                    (fills ? "walked ones do operators there while others add up"
-                           : "walked ones that meet there may take turns by operators"));
+  }
+  if (!meet.empty()) {
+    notes.push_back(enumeration({meet.begin(), meet.end()}) +
+                    ": caches that are handed over, and what the host tells units, do not wait at "
+                    "ports for what whole steps exchange there, nor it for them "
+                    "(steps: walked does)");
   }
 }
-
-}  // namespace
 
 void note_npus(const ServingWork& work, std::vector<std::string>& notes) {
   std::map<std::uint32_t, std::vector<const ServiceSettings*>> served;
@@ -76,7 +80,6 @@ void note_npus(const ServingWork& work, std::vector<std::string>& notes) {
     }
   }
   note_shared_costs(work, served, notes);
-  note_whole_stages(work, notes);
   if (work.idle_npus > 0) {
     notes.push_back(std::to_string(work.idle_npus) + " of " +
                     std::to_string(served.size() + work.idle_npus) +

@@ -8,8 +8,11 @@
 
 namespace tessera::sim {
 
-// Adds that some NPUs have no model, that models which share some each pay for the whole of them,
-// where they have a price, and what whole steps of several stages do not do.
+// Adds that some NPUs have no model, and that models which share some each pay for the whole of
+// them, where they have a price.
 void note_npus(const executor::ServingWork& work, std::vector<std::string>& notes);
+
+// Where messages wait for each other at ports: adds what whole steps leave out of that.
+void note_ports(const executor::ServingWork& work, std::vector<std::string>& notes);
 
 }  // namespace tessera::sim

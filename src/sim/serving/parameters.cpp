@@ -5,6 +5,7 @@
 #include "serving/served/adapters.hpp"
 #include "serving/served/classes.hpp"
 #include "serving/served/tiers.hpp"
+#include "serving/served/weight_types.hpp"
 #include "tessera/npu/stored_weights.hpp"
 #include "tessera/serving/request.hpp"
 #include "tessera/sim/serving/serving.hpp"
@@ -42,8 +43,8 @@ std::vector<ParameterInfo> keys_beside_models() {
   for (ParameterInfo& one : npu::stored_weights_parameters()) {
     all.push_back(std::move(one));
   }
-  for (const std::string of_class : weight_classes) {
-    for (ParameterInfo& one : npu::stored_weights_parameters("weights." + of_class)) {
+  for (const std::string& part : weight_part_keys()) {
+    for (ParameterInfo& one : npu::stored_weights_parameters("weights." + part)) {
       one.is_required = false;
       all.push_back(std::move(one));
     }

@@ -1,5 +1,7 @@
 // Work that is requests to models of several tenants.
 #include <algorithm>
+#include <map>
+#include <memory>
 #include <utility>
 
 #include "notes/library_note.hpp"
@@ -36,18 +38,27 @@ SimTime time_of(const Platform& platform, const machine::Tile& tile,
 // more than nothing; what else it shares, the closed form of a step does not know.
 std::function<executor::IdleMessage(EntityId, EntityId, Bytes)> idle_messages_of(
     const Platform& platform) {
+  struct Way {
+    machine::Path path;
+    unsigned port = 0;
+  };
   const bool shares = network::sharing_of(*platform.network) != plan::Sharing::nothing;
   return [&platform, shares,
           routing = std::shared_ptr<machine::Routing>(
-              machine::make_routing(platform.network->routing(), *platform.machine.topology))](
+              machine::make_routing(platform.network->routing(), *platform.machine.topology)),
+          known = std::make_shared<std::map<std::pair<EntityId, EntityId>, Way>>()](
              EntityId from, EntityId to, Bytes bytes) -> executor::IdleMessage {
     if (from == to) {
       return {};
     }
-    const machine::Path path =
-        machine::path_between(*platform.machine.topology, *routing, from, to);
-    return {platform.network->idle_time(path, bytes), routing->next_port(from, to),
-            shares ? serialization_time(bytes, path.bottleneck) : SimTime::zero()};
+    const auto [found, is_new] = known->try_emplace({from, to});
+    Way& way = found->second;
+    if (is_new) {
+      way = {machine::path_between(*platform.machine.topology, *routing, from, to),
+             routing->next_port(from, to)};
+    }
+    return {platform.network->idle_time(way.path, bytes), way.port,
+            shares ? serialization_time(bytes, way.path.bottleneck) : SimTime::zero()};
   };
 }
 
@@ -156,6 +167,9 @@ class ServedWork final : public Work {
       }
     }
     note_npus(work_, notes);
+    if (network::sharing_of(*platform_.network) != plan::Sharing::nothing) {
+      note_ports(work_, notes);
+    }
     if (!data_type()) {
       notes.emplace_back("no peak is stated, as served models compute in several types of numbers");
     }

@@ -283,7 +283,7 @@ class VertexSource final : public GraphSource {
         const RemoteBytes& remote = remote_of(row_of(npu), number);
         bytes = bytes - remote.read - remote.written;
       }
-      survey_.computed_bytes[npu] += Wide{bytes.count()} * iterations_;
+      survey_.computed_bytes.at(npu) += Wide{bytes.count()} * iterations_;
     };
     for (std::uint32_t npu = 0; vertex.everywhere && npu < npus_; ++npu) {
       note(npu);
@@ -300,7 +300,7 @@ class VertexSource final : public GraphSource {
       ++members[row_of(npu)];
     }
     survey_.at_work.resize(npus_, !everywhere_.empty());
-    survey_.computed_bytes.resize(npus_);
+    survey_.computed_bytes = SparseTableOf<Wide>(npus_, 0);
     for (std::uint32_t number = 0; number < graph_.vertices.size(); ++number) {
       const Vertex& vertex = graph_.vertices[number];
       for (const std::uint32_t npu : vertex.places) {

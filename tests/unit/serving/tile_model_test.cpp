@@ -235,13 +235,13 @@ TEST(TileModel, HasWeightsOfSeveralTypes) {
   };
   const npu::StoredWeights byte(1, 1);
   WeightTypes types;
-  types.attention = byte;
+  types.of(WeightClass::attention) = byte;
   EXPECT_EQ(saved(types), Bytes(12 * 4 * square));
   types = {};
-  types.mlp = byte;
+  types.of(WeightClass::mlp) = byte;
   EXPECT_EQ(saved(types), Bytes(12 * 8 * square));
   types = {};
-  types.head = byte;
+  types.of(WeightClass::head) = byte;
   EXPECT_EQ(saved(types), Bytes(shape.vocabulary * 768));
 }
 

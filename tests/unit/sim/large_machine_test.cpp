@@ -52,6 +52,39 @@ TEST(LargeMachine, HasSlowLinks) {
   EXPECT_EQ(tables, small.jobs.front().job->describe(small).tables);
 }
 
+// Routes go around a dead link, and channels at the edge are searched around it.
+TEST(LargeMachine, HasDeadLinks) {
+  constexpr std::uint64_t little = std::uint64_t{64} << 20;
+  std::vector<std::string> settings = all_tiles_large;
+  settings.emplace_back("machine.faults.links=[{from: 0, to: 1, dead: true}]");
+  const std::uint64_t before = peak_resident_bytes();
+  const Experiment large = read(small_experiment(), settings);
+  const std::string tables = large.jobs.front().job->describe(large).tables;
+  EXPECT_EQ(forecast(large, 1).links, std::uint64_t{4} * 16383 * 16382 - 2);
+  EXPECT_LT(peak_resident_bytes() - before, little);
+  settings[0] = "machine.topology.rows=8";
+  settings[1] = "machine.topology.columns=8";
+  const Experiment small = read(small_experiment(), settings);
+  EXPECT_EQ(tables, small.jobs.front().job->describe(small).tables);
+}
+
+// NPUs have numbers, and nothing more unless the plan has work for them.
+TEST(LargeMachine, HasPlansAsGraphs) {
+  constexpr std::uint64_t side = 2000;
+  constexpr std::uint64_t bytes_a_node = 24;
+  const std::string text = std::to_string(side);
+  const std::uint64_t before = peak_resident_bytes();
+  const Experiment experiment =
+      read(small_experiment(), {"machine.topology.rows=" + text, "machine.topology.columns=" + text,
+                                "execution={}", "run.iterations=50000"});
+  for (const int ranks : {1, 2}) {
+    EXPECT_GT(forecast(experiment, choose_cut(experiment, ranks, ranks).partition).instructions,
+              0U);
+  }
+  EXPECT_EQ(cut_for(experiment, 2).partition.owner.size(), side * side);
+  EXPECT_LT(peak_resident_bytes() - before, side * side * bytes_a_node);
+}
+
 // Of 50 000 iterations, which are worth a cut: lists for all nodes would take gigabytes.
 TEST(LargeMachine, IsCutOverRanksInLittleMemory) {
   constexpr std::uint64_t little = std::uint64_t{128} << 20;

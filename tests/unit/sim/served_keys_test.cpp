@@ -107,6 +107,22 @@ TEST(ServedKeys, TypesWithoutEffectAreNoted) {
                                     "dense MLP")));
   EXPECT_THAT(notes(", experts: {count: 4, top_k: 2, every: 2}", mlp), IsEmpty());
   EXPECT_THAT(notes(", experts: {count: 4, top_k: 2, shared: 1}", mlp), IsEmpty());
+  const auto given = [&](const std::string& weights) {
+    return notes("", "      weights: {" + weights + "}\n");
+  };
+  const std::string both = "mlp_up" + fp8 + ", mlp_down: {type: fp6}";
+  EXPECT_THAT(given(both + ", word_embedding" + fp8 + ", lm_head" + fp8), IsEmpty());
+  EXPECT_THAT(given("type: fp8, " + both + ", qkv: {type: int4}"), IsEmpty());
+  EXPECT_THAT(given("type: fp8, kv_up: {type: int4}"),
+              ElementsAre(HasSubstr("weights.kv_up has no effect with a model without that "
+                                    "operator")));
+  EXPECT_THAT(given(both + ", mlp" + fp8),
+              ElementsAre(HasSubstr("weights.mlp has no effect with types of their own of all its "
+                                    "products")));
+  EXPECT_THAT(given("head" + fp8 + ", lm_head: {type: int4}"),
+              ElementsAre(HasSubstr("weights.head has no effect with types of their own")));
+  EXPECT_THAT(given("type: fp8, attention" + fp8 + ", " + both),
+              ElementsAre(HasSubstr("weights.type has no effect with types of their own of all")));
   const auto cache = [&](const std::string& types) {
     return notes("", "      batching: {" + types + "}\n");
   };

@@ -244,7 +244,7 @@ edges:
   ASSERT_TRUE(known);
   EXPECT_EQ(known->nodes, survey.nodes);
   EXPECT_EQ(known->flops, survey.flops);
-  EXPECT_EQ(known->computed_bytes, survey.computed_bytes);
+  EXPECT_EQ(known->computed_bytes.listed(), survey.computed_bytes.listed());
   EXPECT_EQ(known->collectives, survey.collectives);
   EXPECT_EQ(known->collective_sizes, survey.collective_sizes);
   EXPECT_EQ(known->names, survey.names);

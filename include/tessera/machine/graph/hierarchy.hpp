@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tessera/machine/routing/distance.hpp"
+#include "tessera/machine/routing/known_ports.hpp"
 
 namespace tessera::machine {
 
@@ -70,16 +71,11 @@ class HierarchyRouting {
   unsigned next_port(EntityId here, EntityId target) const;
 
  private:
-  struct Known {
-    EntityId here = EntityId::none();
-    EntityId target = EntityId::none();
-    unsigned port = 0;
-  };
   unsigned find_port(EntityId here, EntityId target) const;
 
   const Topology* topology_;
   Distances measure_;
-  mutable std::vector<Known> known_;  // by a hash of both ends
+  mutable KnownPorts known_;
   mutable std::vector<unsigned> ways_;
   mutable Hierarchy::Scratch scratch_;
 };

@@ -40,6 +40,13 @@ struct Link {
   std::uint16_t link_class = 0;
 };
 
+// Where a link begins that carries nothing.
+struct DeadLink {
+  EntityId from;
+  unsigned port = 0;
+  friend auto operator<=>(const DeadLink&, const DeadLink&) = default;
+};
+
 // Ports of a grid node, in this order.
 enum GridPort : unsigned { west = 0, east = 1, north = 2, south = 3 };
 
@@ -129,10 +136,12 @@ class Topology {
   virtual RouteRule route_rule() const { return {}; }
   // Then only routings that look at the links find a way: "shortest" and "ecmp".
   virtual bool has_dead_links() const { return false; }
+  virtual std::vector<DeadLink> dead_links() const { return {}; }  // ascending
+  // As it would be if no link were dead or slower than others of its kind.
+  virtual const Topology& sound() const { return *this; }
   // The routing to use when none is asked for: one of routing_names().
   virtual std::string default_routing() const { return "shortest"; }
-  // What that would be if no link were dead or slower than others of its kind.
-  virtual std::string sound_routing() const { return default_routing(); }
+  std::string sound_routing() const { return sound().default_routing(); }
 
   const std::vector<LinkClass>& link_classes() const { return classes_; }
   // Whether links of a grid are alike along its rows, and along its columns; false: not known.

@@ -32,8 +32,8 @@ struct RouteCost {
 //
 // A grid with dimension-order routing keeps sums along its rows and columns: O(rows + columns) to
 // make where its links are known to be alike along both, else O(nodes); O(1) a query. Anything else
-// walks the routes, one column for each target that is asked for: O(nodes) once, then O(1), and 4
-// bytes a node and target; not for concurrent use.
+// walks the routes that are asked for as far as they are not known, then O(1), and keeps 4 bytes a
+// node and target; not for concurrent use.
 class RouteCosts {
  public:
   // Kept by reference. Throws ConfigError when the machine is not `affordable`.
@@ -52,7 +52,7 @@ class RouteCosts {
     if (from == to) {
       return {};
     }
-    return by_target_.empty() ? walked(from, to) : distinct_[column_for(to)[from.value()]];
+    return by_target_.empty() ? walked(from, to) : distinct_[known(from, to)];
   }
 
  private:
@@ -76,7 +76,8 @@ class RouteCosts {
   }
   std::uint64_t link_cost(EntityId node, unsigned port) const;
   bool try_axes(const machine::Grid& grid);
-  const std::vector<std::uint32_t>& column_for(EntityId target) const;
+  std::uint32_t known(EntityId from, EntityId target) const;
+  void walk_into(std::vector<std::uint32_t>& column, EntityId from, EntityId target) const;
   RouteCost walked(EntityId from, EntityId to) const;
   std::uint32_t number_of(const RouteCost& cost) const;
 
@@ -88,7 +89,8 @@ class RouteCosts {
   std::unique_ptr<machine::Routing> routing_;
   mutable std::vector<RouteCost> distinct_;
   mutable std::map<std::pair<std::uint64_t, std::uint32_t>, std::uint32_t> numbers_;
-  mutable std::vector<std::vector<std::uint32_t>> by_target_;  // numbers in distinct_, by source;
+  mutable std::vector<std::vector<std::uint32_t>> by_target_;  // numbers in distinct_, by source,
+                                                               // or unknown;
                                                                // empty: of too many nodes
 };
 

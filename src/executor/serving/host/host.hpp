@@ -118,6 +118,7 @@ class ServingHost {
     SimTime next_arrival;
     std::uint64_t asked = 0;      // of closed loops: arrived, or being thought of
     std::uint32_t in_flight = 0;  // steps
+    std::uint16_t turn = 0;       // of the next one that tiles are told of
     Service service;
     Service total;                 // of the lead of several replicas, of all of them
     std::vector<Service> classes;  // of the lead, of all replicas

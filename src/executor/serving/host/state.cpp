@@ -11,6 +11,7 @@ void ServingHost::save(pdes::StateWriter& writer) const {
     writer.put(tenant.arrived);
     writer.put(tenant.asked);
     writer.put(tenant.in_flight);
+    writer.put(tenant.turn);
     writer.put(tenant.counts);
     writer.put(tenant.flops);
     executor::save(tenant.service, writer);
@@ -82,6 +83,7 @@ void ServingHost::restore(pdes::StateReader& reader) {
     tenant.arrived = reader.get<std::uint64_t>();
     tenant.asked = reader.get<std::uint64_t>();
     tenant.in_flight = reader.get<std::uint32_t>();
+    tenant.turn = reader.get<std::uint16_t>();
     tenant.counts = reader.get<ServingCounts>();
     tenant.flops = reader.get<Wide>();
     executor::restore(tenant.service, reader);
