@@ -81,12 +81,9 @@ class Sweeps {
   std::vector<std::uint32_t> channel_;
 };
 
-}  // namespace
-
-namespace {
-
 // Nodes in rows and columns of a grid that have dead links, with their nearest channels along
-// edges. Nearer ones first, from the nodes around them on.
+// edges: Dijkstra by hops and number of the channel, which begins with what nodes beside those
+// lines have.
 class ChannelsPastDeadLinks {
  public:
   ChannelsPastDeadLinks(const Topology& topology, const EdgeChannels& edges)

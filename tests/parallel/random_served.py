@@ -5,7 +5,8 @@ def model(draw):
     layers = draw.randint(1, 6)
     words = {"layers": layers, "hidden": 64, "heads": 8, "kv_heads": draw.choice([2, 4, 8]), "sequence": 2048,
              "vocabulary": 128, "normalisation": "rms_norm", "positions": "rotary", "biases": False,
-             "mlp": draw.choice(["swiglu", "gelu"]), "attention": "flash", "causal": True}
+             "mlp": draw.choice(["swiglu", "gelu"]), "attention": "flash", "causal": True,
+             "tie_embeddings": draw.random() < 0.5}
     kinds = draw.choice([["attention"], ["attention"], ["local", "attention"], ["local"],
                          ["ssm-alone", "mlp-alone"], ["ssm-alone", "mlp-alone", "mlp-alone"],
                          ["ssm", "attention-alone", "local"]])
@@ -59,7 +60,8 @@ def tenant(draw, number):
             words["prefill"] = 1
             words["handover"] = draw.choice(["whole", "layers"])
     if draw.random() < 0.2:
-        words["weights"] = {"type": draw.choice(["int8", "fp4"]), "lm_head": {"type": "fp6"}}
+        head = "word_embedding" if words["language_model"]["tie_embeddings"] else "lm_head"
+        words["weights"] = {"type": draw.choice(["int8", "fp4"]), head: {"type": "fp6"}}
     if "experts" in words["language_model"] and draw.random() < 0.5:
         words.update(expert=draw.choice([2, 4]), tensor=1, pipeline=1)
     return words

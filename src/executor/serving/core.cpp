@@ -65,7 +65,7 @@ void ServingCore::end_walk(std::uint16_t slot) {
   const auto over = std::find_if(walks.begin(), walks.end(),
                                  [slot](const Walking& one) { return one.slot == slot; });
   Turn& turn = turn_of(over->tenant);
-  turn.turn = ShareOf::next_turn(turn.turn);
+  turn.turn = WalkOf::turn_after(turn.turn);
   walks.erase(over);
   layers.end_step(slot);
 }

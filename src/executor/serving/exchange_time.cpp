@@ -189,8 +189,7 @@ bool ExchangeTimes::uses(std::uint32_t tenant, const UnitRange& units, const Bus
     for (std::uint32_t from = units.first; from < units.first + units.count; ++from) {
       for (std::uint32_t to = units.first; to < units.first + units.count; ++to) {
         if (from != to) {
-          used.insert(
-              {node_of(from), setup_.idle_message(node_of(from), node_of(to), Bytes(1)).port});
+          used.insert({node_of(from), setup_.port_towards(node_of(from), node_of(to))});
         }
       }
     }
@@ -209,6 +208,9 @@ std::size_t ExchangeTimes::resident_bytes() const {
   for (const auto& [key, outcome] : known_) {
     bytes += sizeof(key) + (key.since.size() + outcome.over.size()) * sizeof(SimTime) +
              (key.busy.size() + outcome.busy.size()) * sizeof(BusyPort) + 64;
+  }
+  for (const auto& [units, ports] : used_) {
+    bytes += sizeof(units) + ports.size() * (sizeof(Ports::value_type) + 40) + 64;
   }
   return bytes;
 }

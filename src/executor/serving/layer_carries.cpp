@@ -4,11 +4,10 @@
 
 namespace tessera::executor {
 
-// The host says how many there are in place of the first core, which a tile has no need of.
 bool LayerCarries::is_complete(const Told& step) const {
   const auto known = std::count_if(leaving_.begin(), leaving_.end(),
                                    [&step](const Leaving& one) { return one.step == step.slot; });
-  return static_cast<std::uint32_t>(known) >= ShareOf::from(step.words[1]).cores.first;
+  return static_cast<std::uint32_t>(known) >= WalkOf::from(step.words[1]).leaving;
 }
 
 bool LayerCarries::may_begin(const Told& step) {

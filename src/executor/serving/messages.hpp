@@ -65,9 +65,7 @@ struct ExchangeOf {
   friend bool operator==(const ExchangeOf&, const ExchangeOf&) = default;
 };
 
-// Which cores share a part, how urgent it is, and of which step. Of a tile in place of the first
-// core: how many requests it hands over layer by layer; and of their number: which of its tenant's
-// steps it is, of which tiles are told in this order.
+// Which cores share a part, how urgent it is, and of which step.
 struct ShareOf {
   serving::CoreRange cores;
   std::uint8_t priority = 0;
@@ -83,14 +81,29 @@ struct ShareOf {
             static_cast<std::uint8_t>(word >> 32U),
             static_cast<std::uint32_t>(word >> 40U)};
   }
-  // The number of the step after the one of that number.
-  static std::uint16_t next_turn(std::uint16_t turn) {
-    return static_cast<std::uint16_t>(turn + 1U);
-  }
   // The first group of tiles of core `place`; the core that has the first tiles moves on with the
   // operator (chip.hpp).
   std::uint32_t first_group(std::uint32_t op, std::uint32_t place) const {
     return (place - cores.first + cores.count - op % cores.count) % cores.count;
+  }
+};
+
+// The same of a step that a tile walks through: how many requests it hands over layer by layer, and
+// which one of its tenant's steps it is, in the order in which tiles are told of them.
+struct WalkOf {
+  std::uint16_t leaving = 0;
+  std::uint16_t turn = 0;
+  std::uint8_t priority = 0;
+  std::uint32_t step = 0;  // its lower 24 bits
+
+  std::uint64_t word() const { return ShareOf{{leaving, turn}, priority, step}.word(); }
+  static WalkOf from(std::uint64_t word) {
+    const ShareOf share = ShareOf::from(word);
+    return {static_cast<std::uint16_t>(share.cores.first),
+            static_cast<std::uint16_t>(share.cores.count), share.priority, share.step};
+  }
+  static std::uint16_t turn_after(std::uint16_t turn) {
+    return static_cast<std::uint16_t>(turn + 1U);
   }
 };
 

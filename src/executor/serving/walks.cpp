@@ -31,15 +31,15 @@ std::uint32_t place_of(const std::vector<std::uint32_t>& npus, std::uint32_t npu
 
 void ServingWalks::be_told(ServingCore& core, const Told& told) const {
   const OperatorName name = OperatorName::from(told.words[0]);
-  const ShareOf share = ShareOf::from(told.words[1]);
+  const WalkOf walk = WalkOf::from(told.words[1]);
   Walking walking;
   walking.slot = told.slot;
-  walking.priority = share.priority;
+  walking.priority = walk.priority;
   walking.tenant = name.tenant;
   walking.unit = place_of(work_.tenants[name.tenant].npus, core.place.npu);
-  walking.step = share.step;
+  walking.step = walk.step;
   walking.order = core.walked++;
-  walking.turn = static_cast<std::uint16_t>(share.cores.count);
+  walking.turn = walk.turn;
   walking.sizes[0] = name.shape;
   std::copy(told.words.begin() + 2, told.words.end(), walking.sizes.begin() + 1);
   core.walks.push_back(walking);

@@ -391,6 +391,9 @@ WholeStep WholeSteps::of(std::uint32_t tenant, const StepSizes& sizes, SimTime n
 
 std::size_t WholeSteps::resident_bytes() const {
   std::size_t bytes = times_.resident_bytes() + exchanges_.resident_bytes();
+  for (const auto& [tenant, told] : told_) {
+    bytes += sizeof(tenant) + told.capacity() * sizeof(SimTime) + 64;
+  }
   for (const auto& [key, step] : known_) {
     bytes += sizeof(key) + sizeof(step) + 3 * step.end.size() * sizeof(SimTime) + 64;
   }

@@ -44,11 +44,11 @@ RoutingKind dimension_order(bool rows_first) {
           .needs = "a mesh, torus or wafer"};
 }
 
-// On grids the same ways are found without a search over all nodes.
+// On large grids the same ways are found without a search over all nodes.
 RoutingKind shortest(bool spread) {
   return {.make =
               [spread](const Topology& topology) {
-                return ShortestOnGrid::fits(topology)
+                return ShortestOnGrid::fits(topology) && ShortestOnGrid::pays(topology)
                            ? make_routing_by(ShortestOnGrid(topology, spread))
                            : make_routing_by(ShortestPathRouting(topology, spread));
               },

@@ -11,9 +11,7 @@
 namespace tessera::machine {
 namespace {
 
-constexpr std::uint32_t most_in_column = 1U << 16;
-constexpr std::uint64_t most_column_bytes = std::uint64_t{64} << 20;
-constexpr std::uint8_t unknown_port = 0xff;
+constexpr std::uint32_t most_searched = 1U << 16;  // nodes
 
 // Distances to one target of all nodes that dead links put further away from it.
 class DetourSearch {
@@ -22,10 +20,12 @@ class DetourSearch {
                EntityId target)
       : topology_(topology), measure_(measure), sound_(sound), target_(target) {}
 
-  std::unordered_map<std::uint32_t, Distance> run(const std::vector<DeadLink>& dead) {
+  std::vector<std::pair<std::uint32_t, Distance>> run(const std::vector<DeadLink>& dead) {
     find_further(dead);
     measure_further();
-    return std::move(further_);
+    std::vector<std::pair<std::uint32_t, Distance>> further(further_.begin(), further_.end());
+    std::ranges::sort(further, {}, &std::pair<std::uint32_t, Distance>::first);
+    return further;
   }
 
  private:
@@ -161,43 +161,29 @@ bool ShortestOnGrid::fits(const Topology& topology) {
          rule.through_ends;
 }
 
+bool ShortestOnGrid::pays(const Topology& topology) {
+  return topology.nodes() > most_searched;
+}
+
 ShortestOnGrid::ShortestOnGrid(const Topology& topology, bool spread)
     : topology_(&topology),
       measure_(std::make_shared<Distances>(topology)),
       sound_(topology.sound()),
       dead_(topology.dead_links()),
       ports_(topology, *measure_, spread),
-      known_(topology.nodes()),
-      columns_(topology.nodes() <= most_in_column ? topology.nodes() : 0) {}
+      known_(topology.nodes()) {}
 
 unsigned ShortestOnGrid::next_port(EntityId here, EntityId target) const {
-  if (Column* const column = column_for(target)) {
-    std::uint8_t& port = (*column)[here.value()];
-    if (port == unknown_port) {
-      port = static_cast<std::uint8_t>(find_port(here, target));
-    }
-    return port;
-  }
   return known_.port(here, target, [&] { return find_port(here, target); });
-}
-
-ShortestOnGrid::Column* ShortestOnGrid::column_for(EntityId target) const {
-  if (columns_.empty()) {
-    return nullptr;
-  }
-  Column& column = columns_[target.value()];
-  if (column.empty() && column_bytes_ + columns_.size() <= most_column_bytes) {
-    column.assign(columns_.size(), unknown_port);
-    column_bytes_ += columns_.size();
-  }
-  return column.empty() ? nullptr : &column;
 }
 
 unsigned ShortestOnGrid::find_port(EntityId here, EntityId target) const {
   const Detours& detours = detours_to(target);
   const unsigned port = ports_.port(here, target, [&](EntityId node) {
-    const auto found = detours.empty() ? detours.end() : detours.find(node.value());
-    return found == detours.end() ? sound_.between(node, target) : found->second;
+    const auto found =
+        std::ranges::lower_bound(detours, node.value(), {}, &Detours::value_type::first);
+    const bool is_further = found != detours.end() && found->first == node.value();
+    return is_further ? found->second : sound_.between(node, target);
   });
   if (port == topology_->ports(here)) {
     throw no_way(*topology_, here, target);
@@ -210,11 +196,16 @@ const ShortestOnGrid::Detours& ShortestOnGrid::detours_to(EntityId target) const
   if (dead_.empty()) {
     return none;
   }
-  const auto [found, is_new] = detours_.try_emplace(target.value());
-  if (is_new) {
-    found->second = DetourSearch(*topology_, *measure_, sound_, target).run(dead_);
+  if (const auto found = detours_.find(target.value()); found != detours_.end()) {
+    return found->second;
   }
-  return found->second;
+  Detours made = DetourSearch(*topology_, *measure_, sound_, target).run(dead_);
+  if (kept_ + made.size() > most_kept) {
+    detours_.clear();
+    kept_ = 0;
+  }
+  kept_ += made.size();
+  return detours_.emplace(target.value(), std::move(made)).first->second;
 }
 
 }  // namespace tessera::machine

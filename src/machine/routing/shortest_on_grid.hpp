@@ -1,9 +1,11 @@
 // Shortest ways on grids, whose distances follow from arithmetic but for those around dead links.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "routing/shortest_ports.hpp"
@@ -33,26 +35,29 @@ class GridDistances {
   Divisor columns_a_row_;
 };
 
-// The ways of ShortestPathRouting. What is kept does not grow with the machine: for each target
-// that is asked for, the distances of nodes that dead links put further away from it. These are
-// found from the links on, as by G. Ramalingam, T. Reps, "An incremental algorithm for a
-// generalization of the shortest-path problem", J. Algorithms 21 (1996),
-// doi:10.1006/jagm.1996.0046. O(dead links + such nodes * log) once a target, then O(1). Ports that
-// were asked for are kept: on grids of few nodes all of them, up to 64 MiB. Not for concurrent use.
+// The ways of ShortestPathRouting, for grids of more nodes than are searched as a whole. For each
+// target that is asked for, the distances of nodes are kept that dead links put further away from
+// it: up to `most_kept` of them, and those of one target. They are found from the links on, as by
+// G. Ramalingam, T. Reps, "An incremental algorithm for a generalization of the shortest-path
+// problem", J. Algorithms 21 (1996), doi:10.1006/jagm.1996.0046. O(dead links + such nodes * log)
+// once a target, then O(log). One dead link puts a part of one row or column further away; a long
+// wall of them up to half of the grid. Not for concurrent use.
 class ShortestOnGrid {
  public:
-  // Whether the topology is such a grid, and its ways are the shorter the less their latency is.
+  static constexpr std::size_t most_kept = std::size_t{1} << 20;  // 56 MB
+
+  // Whether the topology is a grid whose ways are the shorter the less their latency is.
   static bool fits(const Topology& topology);
+  // Whether searches of such a grid as a whole would take long.
+  static bool pays(const Topology& topology);
 
   ShortestOnGrid(const Topology& topology, bool spread);  // kept by reference
   // Port towards `target`; here != target. Throws ModelError when `target` cannot be reached.
   unsigned next_port(EntityId here, EntityId target) const;
+  std::size_t kept() const { return kept_; }
 
  private:
-  using Detours = std::unordered_map<std::uint32_t, Distance>;  // by node
-  using Column = std::vector<std::uint8_t>;                     // [nodes] ports, or unknown
-  // Null where columns have no room.
-  Column* column_for(EntityId target) const;
+  using Detours = std::vector<std::pair<std::uint32_t, Distance>>;  // by node, in order
   unsigned find_port(EntityId here, EntityId target) const;
   const Detours& detours_to(EntityId target) const;
 
@@ -62,9 +67,8 @@ class ShortestOnGrid {
   std::vector<DeadLink> dead_;
   mutable ShortestPorts ports_;
   mutable KnownPorts known_;
-  mutable std::vector<Column> columns_;  // by target; none on grids of many nodes
-  mutable std::uint64_t column_bytes_ = 0;
   mutable std::unordered_map<std::uint32_t, Detours> detours_;  // by target
+  mutable std::size_t kept_ = 0;                                // of all
 };
 
 }  // namespace tessera::machine

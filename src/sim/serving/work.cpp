@@ -37,19 +37,21 @@ SimTime time_of(const Platform& platform, const machine::Tile& tile,
 // Messages wait for those before them at the link by which they leave, wherever a network shares
 // more than nothing; what else it shares, the closed form of a step does not know.
 std::function<executor::IdleMessage(EntityId, EntityId, Bytes)> idle_messages_of(
-    const Platform& platform) {
+    const Platform& platform, const std::shared_ptr<const machine::Routing>& routing) {
+  constexpr std::size_t most_known = 20'000;
   struct Way {
     machine::Path path;
     unsigned port = 0;
   };
   const bool shares = network::sharing_of(*platform.network) != plan::Sharing::nothing;
-  return [&platform, shares,
-          routing = std::shared_ptr<machine::Routing>(
-              machine::make_routing(platform.network->routing(), *platform.machine.topology)),
+  return [&platform, shares, routing,
           known = std::make_shared<std::map<std::pair<EntityId, EntityId>, Way>>()](
              EntityId from, EntityId to, Bytes bytes) -> executor::IdleMessage {
     if (from == to) {
       return {};
+    }
+    if (known->size() >= most_known) {
+      known->clear();
     }
     const auto [found, is_new] = known->try_emplace({from, to});
     Way& way = found->second;
@@ -284,13 +286,16 @@ class ServedWork final : public Work {
       std::span<const EntityId> members, executor::Observer* observer,
       const executor::OutlookSetup& outlook) const override {
     const Platform& platform = platform_;
+    const std::shared_ptr<const machine::Routing> routing =
+        machine::make_routing(platform.network->routing(), *platform.machine.topology);
     return executor::make_serving_executor(
         {platform.machine, work_, operators_, members, executor_slot, network_slot, compute_slot,
          observer,
          [&platform](const machine::Tile& tile, const serving::TileOperation& made) {
            return time_of(platform, tile, made);
          },
-         memory_slot, idle_messages_of(platform),
+         memory_slot, idle_messages_of(platform, routing),
+         [routing](EntityId from, EntityId to) { return routing->next_port(from, to); },
          [&platform](Bytes bytes) {
            return platform.remote_memory
                       ? platform.remote_memory->access_time(bytes, memory::InSwitch::none)

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "reading.hpp"
+#include "routing/shortest_on_grid.hpp"
 #include "tessera/core/random.hpp"
 #include "tessera/machine/routing/routing.hpp"
 
@@ -39,16 +40,24 @@ std::vector<Shape> shapes() {
   return shapes;
 }
 
-// Some links drawn by `seed`, dead in one direction or both, or slow.
-std::string drawn_faults(const Shape& shape, std::uint64_t seed) {
+bool wraps(const Shape& shape) {
+  return shape.topology.find("torus") != std::string::npos;
+}
+
+// Some links drawn by `seed`, dead in one direction or both, or slow; of tori also those that close
+// rings.
+std::string drawn_faults(const Shape& shape, std::uint64_t seed, std::uint64_t most = 6) {
   RandomStream draws(seed, EntityId(0), 0);
   std::string links;
   std::vector<bool> drawn(std::size_t{shape.rows} * shape.columns);
-  for (std::uint64_t count = 1 + draws.next_below(6); count > 0; --count) {
-    const std::uint64_t row = draws.next_below(shape.rows - 1);
-    const std::uint64_t column = draws.next_below(shape.columns - 1);
+  const std::uint64_t beyond = wraps(shape) && shape.rows > 2 ? 0 : 1;
+  for (std::uint64_t count = 1 + draws.next_below(most); count > 0; --count) {
+    const std::uint64_t row = draws.next_below(shape.rows - beyond);
+    const std::uint64_t column = draws.next_below(shape.columns - beyond);
     const std::uint64_t from = row * shape.columns + column;
-    const std::uint64_t to = draws.next_below(2) == 0 ? from + 1 : from + shape.columns;
+    const std::uint64_t to = draws.next_below(2) == 0
+                                 ? row * shape.columns + (column + 1) % shape.columns
+                                 : (row + 1) % shape.rows * shape.columns + column;
     const bool backwards = draws.next_below(2) == 0;
     const std::string what = draws.next_below(5) == 0 ? "bandwidth: 50 %" : "dead: true";
     const std::string directions = draws.next_below(2) == 0 ? "both" : "one";
@@ -63,32 +72,66 @@ std::string drawn_faults(const Shape& shape, std::uint64_t seed) {
   return "faults: {links: [" + links + "]}\n";
 }
 
+// All columns of a grid are cut but in the first row.
+std::string wall(const Shape& shape) {
+  std::string links;
+  for (std::uint32_t row = 1; row < shape.rows; ++row) {
+    const std::uint32_t from = row * shape.columns + shape.columns / 2;
+    links += std::string(row > 1 ? ", " : "") + "{from: " + std::to_string(from) +
+             ", to: " + std::to_string(from + 1) + ", dead: true}";
+  }
+  return "faults: {links: [" + links + "]}\n";
+}
+
+// The same as a search over all.
+void expect_same_ports(const Topology& topology, const ShortestOnGrid& routing, bool spread,
+                       const std::string& what) {
+  const ShortestPathRouting search(topology, spread);
+  for (std::uint32_t to = 0; to < topology.nodes(); ++to) {
+    for (std::uint32_t from = 0; from < topology.nodes(); ++from) {
+      ASSERT_TRUE(from == to || routing.next_port(EntityId(from), EntityId(to)) ==
+                                    search.next_port(EntityId(from), EntityId(to)))
+          << what << from << ' ' << to;
+    }
+  }
+}
+
 TEST(DeadLinks, HaveTheWaysOfASearchOverAll) {
   int machines = 0;
   for (const Shape& shape : shapes()) {
     for (std::uint64_t seed = 0; seed < 30; ++seed) {
-      const std::string text = "topology: " + shape.topology + "\n" + drawn_faults(shape, seed);
+      const std::string text =
+          "topology: " + shape.topology + "\n" + drawn_faults(shape, seed, seed % 3 == 0 ? 20 : 6);
       const Reading reading = testing::read(text);
       if (!reading.complaints.empty()) {
         EXPECT_THAT(reading.complaints.front(), HasSubstr("is cut off from the rest"));
         continue;
       }
       const Topology& topology = *reading.machine->topology;
+      ASSERT_TRUE(ShortestOnGrid::fits(topology));
       for (const bool spread : {false, true}) {
-        const ShortestPathRouting search(topology, spread);
-        const auto routing = make_routing(spread ? "ecmp" : "shortest", topology);
-        for (std::uint32_t to = 0; to < topology.nodes(); ++to) {
-          for (std::uint32_t from = 0; from < topology.nodes(); ++from) {
-            ASSERT_TRUE(from == to || routing->next_port(EntityId(from), EntityId(to)) ==
-                                          search.next_port(EntityId(from), EntityId(to)))
-                << text << from << ' ' << to;
-          }
-        }
+        expect_same_ports(topology, ShortestOnGrid(topology, spread), spread, text);
       }
       ++machines;
     }
   }
   EXPECT_GT(machines, 100);
+}
+
+// A wall puts half of the grid further away from each target: what is kept has a bound.
+TEST(DeadLinks, OfAWallKeepNoMoreThanABound) {
+  const Shape shape{"{kind: mesh, rows: 40, columns: 40, bandwidth: 1 GB/s, latency: 2 ns}", 40,
+                    40};
+  const Machine machine = machine_of("topology: " + shape.topology + "\n" + wall(shape));
+  const ShortestOnGrid routing(*machine.topology, false);
+  expect_same_ports(*machine.topology, routing, false, "wall");
+  EXPECT_LE(routing.kept(), ShortestOnGrid::most_kept);
+  EXPECT_GT(routing.kept(), 0U);
+}
+
+TEST(DeadLinks, OfSmallGridsAreSearched) {
+  const Machine small = machine_of("topology: " + shapes().front().topology + "\n");
+  EXPECT_FALSE(ShortestOnGrid::pays(*small.topology));
 }
 
 // Too many nodes for tables: some pairs of nodes around the links.

@@ -187,6 +187,7 @@ struct ServingSetup {
   unsigned memory_slot = 0;
   // Of whole steps.
   std::function<IdleMessage(EntityId from, EntityId to, Bytes bytes)> idle_message{};
+  std::function<unsigned(EntityId from, EntityId to)> port_towards{};  // of two nodes
   // Of an access to the remote memory of the machine, or to that of the hosts, by all units of a
   // model.
   std::function<SimTime(Bytes bytes)> remote_time{};

@@ -226,10 +226,9 @@ void ServingHost::begin_walk(pdes::Context& context, const Ready& ready, const S
   count_elsewhere(slot, tenant);
   for (std::uint32_t unit = 0; unit < tenant.npus.size(); ++unit) {
     const EntityId tile = work_.npus[tenant.npus[unit]].front();
-    serving::CoreRange cores = start.cores;
-    cores.first = leaving.empty() ? 0 : leaving[unit];
-    cores.count = tenants_[step.tenant].turn;
-    tell(context, tile, slot, number, ShareOf{cores, start.priority, ready.step}.word());
+    const auto leaves = static_cast<std::uint16_t>(leaving.empty() ? 0 : leaving[unit]);
+    const WalkOf walk{leaves, tenants_[step.tenant].turn, start.priority, ready.step};
+    tell(context, tile, slot, number, walk.word());
     for (std::size_t word = 1; word <= serving_size_kinds.size(); ++word) {
       say(context, tile, serving_size_kinds[word - 1], slot, sizes[word]);
     }
@@ -242,7 +241,7 @@ void ServingHost::begin_walk(pdes::Context& context, const Ready& ready, const S
     parts_told_ += model.walk(unit, sums).size();
   }
   std::uint16_t& turn = tenants_[step.tenant].turn;
-  turn = ShareOf::next_turn(turn);
+  turn = WalkOf::turn_after(turn);
   count_running(context.now(), step, part, 1);
 }
 
