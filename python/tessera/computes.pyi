@@ -135,6 +135,22 @@ class Gemm(Compute):
     """threads of such a block, at most; integer, 0 to 1048576; default: vector_block_threads"""
     sum_thread_bytes: str | None
     """bytes of a row that each of them moves at least; size; default: vector_thread_bytes"""
+    lookup_memory_efficiency: float | str | None
+    """the same of look-ups: rows of words and positions; fraction, at least 1e-06; default: vector_memory_efficiency"""
+    lookup_cache_bandwidth: str | None
+    """rate at which they go through what the cache holds, where that is more than the memory's; bandwidth; default: vector_cache_bandwidth"""
+    lookup_launch_overhead: str | None
+    """time before each of them; time, at least 0 ps; default: vector_launch_overhead"""
+    lookup_row_bandwidth: str | None
+    """rate at which one block of threads goes through a row (token); bandwidth; default: vector_row_bandwidth"""
+    lookup_block_threads: int | None
+    """threads of such a block, at most; integer, 0 to 1048576; default: vector_block_threads"""
+    lookup_thread_bytes: str | None
+    """bytes of a row that each of them moves at least; size; default: vector_thread_bytes"""
+    lookup_serial_rows: int | None
+    """look-ups of no more rows than so many (of served models) take one after the other; 0: never; integer, 0 to 1048576; default: 0"""
+    lookup_row_time: str | None
+    """lookup_serial_rows: time of each of them; time, at least 0 ps; default: 0 ps"""
     def __init__(
         self,
         *,
@@ -196,6 +212,14 @@ class Gemm(Compute):
         sum_row_bandwidth: str | None = ...,
         sum_block_threads: int | None = ...,
         sum_thread_bytes: str | None = ...,
+        lookup_memory_efficiency: float | str | None = ...,
+        lookup_cache_bandwidth: str | None = ...,
+        lookup_launch_overhead: str | None = ...,
+        lookup_row_bandwidth: str | None = ...,
+        lookup_block_threads: int | None = ...,
+        lookup_thread_bytes: str | None = ...,
+        lookup_serial_rows: int | None = ...,
+        lookup_row_time: str | None = ...,
     ) -> None: ...
 
 class Npu(Compute):

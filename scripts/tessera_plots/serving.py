@@ -117,12 +117,13 @@ def draw_over_time(run, directory):
         edges = np.arange(len(service["windows"]) + 1) * width / factor
         for ax, (title, of, lines) in zip(column, _panels(width)):
             for number, (name, value) in enumerate(lines.items()):
-                ax.stairs([value(one) for one in service["windows"]], edges, color=figure.series_colour(number),
-                          label=name)
+                # Without a baseline nothing is drawn beside windows that have no value.
+                ax.stairs([value(one) for one in service["windows"]], edges, baseline=None,
+                          color=figure.series_colour(number), label=name)
             ax.set_title(title, loc="left")
             ax.set_ylabel(of)
             ax.set_ylim(bottom=0)
-            ax.legend(loc="upper right", frameon=False, fontsize=8)
+            ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize=8)
         column[0].set_title(f"{service['tenant']}: requests", loc="left")
         column[-1].set_xlabel(f"time [{unit}]")
     return figure.save(fig, directory, "service_over_time")

@@ -10,17 +10,6 @@
 #include "tessera/sim/sections.hpp"
 
 namespace tessera::cli {
-namespace {
-
-SectionInfo file_of(std::string title, std::vector<ParameterInfo> parameters) {
-  SectionInfo section;
-  section.name = std::move(title);
-  section.parameters = std::move(parameters);
-  return section;
-}
-
-}  // namespace
-
 std::vector<std::string> file_kinds() {
   std::vector<std::string> kinds = sim::file_kinds();
   kinds.insert(kinds.end(), {"campaign", "sweep"});
@@ -33,9 +22,10 @@ SectionInfo sections_of_file(const std::string& kind) {
   if (std::find(known.begin(), known.end(), kind) == known.end()) {
     throw ConfigError(unknown_name("file", kind, known));
   }
-  return kind == "campaign" ? file_of("Tessera campaign", explore::campaign_parameters())
-         : kind == "sweep"  ? file_of("Tessera sweep", explore::sweep_parameters())
-                            : sim::sections_of_file(kind);
+  return kind == "campaign"
+             ? section_of_keys("Tessera campaign", "", explore::campaign_parameters())
+         : kind == "sweep" ? section_of_keys("Tessera sweep", "", explore::sweep_parameters())
+                           : sim::sections_of_file(kind);
 }
 
 }  // namespace tessera::cli

@@ -18,6 +18,7 @@ namespace {
 
 constexpr Fraction least = Fraction::millionths(1);
 constexpr std::uint64_t most_threads = 1 << 20;
+constexpr std::uint64_t most_serial_rows = 1 << 20;
 
 // The keys of a class.
 struct Keys {
@@ -83,6 +84,14 @@ struct AllKeys {
   Keys rotations = keys_of("rotary", "activation", "the same of rotary positions");
   Keys sums = keys_of("sum", "vector",
                       "the same of skip connections, dropout and the optimizer, which stream");
+  Keys lookups = keys_of("lookup", "vector", "the same of look-ups: rows of words and positions");
+  config::Key<std::uint64_t> serial_rows{
+      "lookup_serial_rows", 0,
+      "look-ups of no more rows than so many (of served models) take one after the other; 0: never",
+      config::between<std::uint64_t>(0, most_serial_rows)};
+  config::Key<SimTime> row_time{"lookup_row_time", SimTime::zero(),
+                                "lookup_serial_rows: time of each of them",
+                                config::at_least(SimTime::zero())};
 };
 
 // The classes, each behind the one that it is as where it does not state it.
@@ -91,16 +100,33 @@ struct Class {
   std::size_t usual;   // itself: none
   bool may_have_rows;  // of what is served, operations of all its kernels say them
 };
-constexpr std::array<Class, 5> classes{{{&AllKeys::vectors, 0, false},
+constexpr std::array<Class, 6> classes{{{&AllKeys::vectors, 0, false},
                                         {&AllKeys::norms, 0, true},
                                         {&AllKeys::activations, 0, true},
                                         {&AllKeys::rotations, 2, true},
-                                        {&AllKeys::sums, 0, false}}};
+                                        {&AllKeys::sums, 0, false},
+                                        {&AllKeys::lookups, 0, true}}};
 
 // Made when they are first asked for: the model's registration does.
 const AllKeys& all_keys() {
   static const AllKeys keys;
   return keys;
+}
+
+}  // namespace
+
+namespace {
+
+void read_serial(config::Section& section, VectorKernel& lookup) {
+  const AllKeys& keys = all_keys();
+  lookup.serial_rows = keys.serial_rows.read(section);
+  lookup.row_time = keys.row_time.read(section);
+  const bool has_rows = lookup.serial_rows > 0;
+  if (has_rows != (lookup.row_time > SimTime::zero())) {
+    const auto& [key, other] = has_rows ? std::pair(keys.serial_rows.key(), keys.row_time.key())
+                                        : std::pair(keys.row_time.key(), keys.serial_rows.key());
+    section.error(key, "is of no effect without '" + std::string(other) + "'");
+  }
 }
 
 }  // namespace
@@ -116,12 +142,14 @@ VectorKernels VectorKernels::read(config::Section& section, Fraction memory_effi
   kernels.activation_ = keys.activations.read(section, kernels.plain_);
   kernels.rotary_ = keys.rotations.read(section, kernels.activation_);
   kernels.sum_ = keys.sums.read(section, kernels.plain_);
+  kernels.lookup_ = keys.lookups.read(section, kernels.plain_);
+  read_serial(section, kernels.lookup_);
   return kernels;
 }
 
 // In the order of `classes`.
 std::vector<const VectorKernel*> VectorKernels::all() const {
-  return {&plain_, &norm_, &activation_, &rotary_, &sum_};
+  return {&plain_, &norm_, &activation_, &rotary_, &sum_, &lookup_};
 }
 
 namespace {
@@ -222,6 +250,11 @@ void VectorKernels::note_rows(config::Section& section, bool has_rows) const {
   for (std::size_t place = 0; place < classes.size(); ++place) {
     has_waves = has_waves || has_blocks(place, kernels[place]->block_threads);
   }
+  if (!has_rows && lookup_.serial_rows > 0) {
+    for (const std::string_view key : {all_keys().serial_rows.key(), all_keys().row_time.key()}) {
+      config::note_without_effect(section, key, no_rows);
+    }
+  }
   if (unit_threads_ > 0 && !has_waves) {
     config::note_without_effect(section, all_keys().unit_threads.key(), no_blocks);
   }
@@ -237,6 +270,8 @@ const VectorKernel& VectorKernels::of(workload::Kernel kernel) const {
       return rotary_;
     case workload::Kernel::sum:
       return sum_;
+    case workload::Kernel::lookup:
+      return lookup_;
     case workload::Kernel::plain:
     case workload::Kernel::fused_attention:
       break;
@@ -246,7 +281,7 @@ const VectorKernel& VectorKernels::of(workload::Kernel kernel) const {
 
 Fraction VectorKernels::most() const {
   return std::max({plain_.memory_efficiency, norm_.memory_efficiency, activation_.memory_efficiency,
-                   rotary_.memory_efficiency, sum_.memory_efficiency});
+                   rotary_.memory_efficiency, sum_.memory_efficiency, lookup_.memory_efficiency});
 }
 
 namespace {
@@ -268,6 +303,12 @@ std::uint64_t rows_of_wave(const VectorKernel& kernel, Bytes row, const VectorDe
 
 Waves waves_of(const VectorKernel& kernel, const workload::Operation& operation,
                const VectorDevice& device) {
+  if (kernel.serial_rows > 0 && operation.row > Bytes()) {
+    const std::uint64_t rows = quotient_up(operation.bytes.count(), operation.row.count());
+    if (rows <= kernel.serial_rows) {
+      return {kernel.row_time * static_cast<std::int64_t>(rows), SimTime::zero()};
+    }
+  }
   const SimTime block = traffic_time(operation.row, kernel.row_bandwidth);
   if (block == SimTime::zero() || kernel.block_threads == 0 || device.unit_threads == 0) {
     return {block, SimTime::zero()};
@@ -297,11 +338,12 @@ SimTime time_of(const VectorKernel& kernel, const workload::Operation& operation
 std::vector<ParameterInfo> vector_parameters() {
   const AllKeys& keys = all_keys();
   std::vector<ParameterInfo> all{keys.unit_threads};
-  for (const Keys* of :
-       {&keys.vectors, &keys.norms, &keys.activations, &keys.rotations, &keys.sums}) {
+  for (const Keys* of : {&keys.vectors, &keys.norms, &keys.activations, &keys.rotations, &keys.sums,
+                         &keys.lookups}) {
     all.insert(all.end(), {of->memory_efficiency, of->cache_bandwidth, of->launch_overhead,
                            of->row_bandwidth, of->block_threads, of->thread_bytes});
   }
+  all.insert(all.end(), {keys.serial_rows, keys.row_time});
   return all;
 }
 

@@ -12,6 +12,12 @@
 //
 // so that what the last wave lacks is time in which units wait. Without threads of blocks all rows
 // go side by side, and the time is the longest of arithmetic, traffic and a row.
+//
+// Few rows of a look-up go one after the other, and take rows * row_time in place of
+// w * block time, however wide they are: PyTorch's index_select has a kernel for up to 16 of them
+// whose threads share out the elements of a row and load one row after the other
+// (aten/src/ATen/native/cuda/Indexing.cu).
+//
 // A chain of kernels finds in the cache what those before it left there, so far as that is half of
 // it: caches of GPUs are two halves, and of what lies in the far half a unit keeps a copy in its
 // own. Of more bytes than that, half of the cache is held all the same. Deviation: replacement
@@ -37,6 +43,8 @@ struct VectorKernel {
   Bandwidth row_bandwidth;  // of one row, by the one block that goes through it; 0: never the limit
   std::uint64_t block_threads = 0;  // of a block, at most; 0: all rows side by side
   Bytes thread_bytes;  // of a row, that each of them moves at least; 0: rows fill all blocks
+  std::uint64_t serial_rows = 0;       // rows that go one after the other where no more are there
+  SimTime row_time = SimTime::zero();  // of each of these
 };
 
 // What kernels find on a tile.
@@ -71,6 +79,7 @@ class VectorKernels {
   VectorKernel activation_;
   VectorKernel rotary_;
   VectorKernel sum_;
+  VectorKernel lookup_;
 };
 
 // What a kernel without a product runs on.

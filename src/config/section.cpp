@@ -233,9 +233,8 @@ Section Section::section(std::string_view key) {
   if (const auto* child = std::get_if<State::Child>(&content)) {
     return Section(*child);
   }
-  auto child =
-      std::make_shared<State>(member != nullptr ? state_->share(member->value) : nullptr,
-                              state_->path_of(key), state_->place_of(key), *state_->diagnostics);
+  auto child = state_->make_child(key, member != nullptr ? state_->share(member->value) : nullptr,
+                                  state_->path_of(key), state_->place_of(key));
   child->broken = child->broken || state_->broken;
   content = child;
   return Section(std::move(child));
@@ -249,8 +248,7 @@ std::vector<Section> Section::sections(std::string_view key) {
     if (member != nullptr && member->value.kind == Value::Kind::sequence) {
       for (const Value& item : member->value.items) {
         const std::string path = state_->path_of(key) + "[" + std::to_string(children.size()) + "]";
-        children.push_back(
-            std::make_shared<State>(state_->share(item), path, item.place, *state_->diagnostics));
+        children.push_back(state_->make_child(key, state_->share(item), path, item.place));
       }
     } else if (member != nullptr && member->value.kind != Value::Kind::null) {
       state_->error(
@@ -336,6 +334,10 @@ const std::string& Section::path() const {
 
 bool Section::is_mapping() const {
   return state_->value && state_->value->kind == Value::Kind::mapping;
+}
+
+void Section::declare(std::function<SectionInfo()> declared) {
+  state_->declared = std::make_shared<const DeclaredKeys>(std::move(declared), state_->value);
 }
 
 void Section::finish() {

@@ -1,5 +1,6 @@
 #include "section_state.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "emit.hpp"
@@ -75,12 +76,44 @@ void Section::State::error(const Place& where, const std::string& path_of_value,
   diagnostics->error(where, path_of_value.empty() ? message : path_of_value + ": " + message);
 }
 
-std::vector<std::string> Section::State::known_keys() const {
+Section::State::Child Section::State::make_child(std::string_view key,
+                                                 std::shared_ptr<const Value> of_child,
+                                                 std::string its_path, Place its_place) const {
+  auto child = std::make_shared<State>(std::move(of_child), std::move(its_path),
+                                       std::move(its_place), *diagnostics);
+  if (declared) {
+    child->declared = std::make_shared<const DeclaredKeys>(declared, key, child->value);
+  }
+  return child;
+}
+
+std::vector<std::string> Section::State::known_keys(const std::string& unknown) const {
   std::vector<std::string> keys;
   for (const Asked& asked : asked_) {
     keys.push_back(asked.key);
   }
+  const std::vector<std::string> all = declared ? declared->keys() : std::vector<std::string>{};
+  if (std::find(all.begin(), all.end(), unknown) != all.end()) {
+    return keys;  // it is declared, but not for what the other keys say
+  }
+  for (const std::string& key : all) {
+    if (!index_.contains(key)) {
+      keys.push_back(key);
+    }
+  }
   return keys;
+}
+
+void Section::State::complain_about(const Value::Member& unknown) const {
+  const std::vector<std::string> known = known_keys(unknown.key);
+  const std::string nearest = nearest_match(unknown.key, known);
+  std::string hint = "; no keys are known here";
+  if (!nearest.empty()) {
+    hint = "; did you mean '" + nearest + "'?";
+  } else if (!known.empty()) {
+    hint = "; known keys: " + join(known);
+  }
+  error(unknown.key_place, path_of(unknown.key), "unknown key" + hint);
 }
 
 void Section::State::finish() {
@@ -88,19 +121,10 @@ void Section::State::finish() {
     return;
   }
   if (value && !broken) {
-    const std::vector<std::string> known = known_keys();
     for (const Value::Member& member : value->members) {
-      if (index_.contains(member.key)) {
-        continue;
+      if (!index_.contains(member.key)) {
+        complain_about(member);
       }
-      const std::string nearest = nearest_match(member.key, known);
-      std::string hint = "; no keys are known here";
-      if (!nearest.empty()) {
-        hint = "; did you mean '" + nearest + "'?";
-      } else if (!known.empty()) {
-        hint = "; known keys: " + join(known);
-      }
-      error(member.key_place, path_of(member.key), "unknown key" + hint);
     }
   }
   for (const Asked& asked : asked_) {

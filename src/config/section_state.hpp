@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "declared_keys.hpp"
 #include "tessera/config/document.hpp"
 
 namespace tessera::config {
@@ -34,6 +35,10 @@ struct Section::State {
   void error(const Place& where, const std::string& path_of_value,
              const std::string& message) const;
 
+  // The section `key`, or an item of the list that stands there.
+  Child make_child(std::string_view key, std::shared_ptr<const Value> of_child,
+                   std::string its_path, Place its_place) const;
+
   // A part of `value`, kept alive with the whole.
   std::shared_ptr<const Value> share(const Value& part) const { return {value, &part}; }
 
@@ -44,6 +49,7 @@ struct Section::State {
   std::string path;
   Place place;
   Diagnostics* diagnostics;
+  std::shared_ptr<const DeclaredKeys> declared;  // null: nobody says
   bool broken = false;  // not a mapping: complained about once, and that is enough
   bool finished = false;
 
@@ -52,7 +58,9 @@ struct Section::State {
     std::string key;
     Content content;
   };
-  std::vector<std::string> known_keys() const;
+  void complain_about(const Value::Member& unknown) const;
+  // That can stand in the place of the unknown one.
+  std::vector<std::string> known_keys(const std::string& unknown) const;
 
   // Keys of the document by name; a linear search would make long lists of names quadratic.
   std::unordered_map<std::string_view, const Value::Member*> members_;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "tessera/core/quotient.hpp"
+
 namespace tessera::executor {
 
 void ServiceWindow::add(const ServiceWindow& other) {
@@ -119,6 +121,13 @@ std::size_t ServiceWindows::resident_bytes() const {
              window.latency.resident_bytes();
   }
   return bytes;
+}
+
+std::size_t ServiceWindows::predicted_bytes(std::uint64_t requests) {
+  constexpr std::size_t distributions = 3;
+  const std::uint64_t of_window = quotient_up(requests, most);
+  return most * (sizeof(ServiceWindow) + distributions * TimeDistribution::predicted_bytes(
+                                                             of_window, ServiceWindow::most_exact));
 }
 
 }  // namespace tessera::executor

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace tessera::executor {
 namespace {
@@ -39,11 +40,8 @@ void TimeDistribution::add(std::uint64_t ps) {
   sum_ += ps;
   most_ = std::max(most_, ps);
   // Before the list would grow to twice as much.
-  if (spans_.empty() && exact_.size() == most_exact_) {
-    for (const std::uint64_t one : exact_) {
-      count_span(one);
-    }
-    std::vector<std::uint64_t>().swap(exact_);  // `= {}` would keep its room
+  if (spans_.empty() && exact_.size() >= most_exact_) {
+    count_exact();
     count_span(ps);
   } else if (spans_.empty()) {
     exact_.push_back(ps);
@@ -52,9 +50,12 @@ void TimeDistribution::add(std::uint64_t ps) {
   }
 }
 
-std::size_t TimeDistribution::predicted_bytes(std::uint64_t count) {
-  const std::uint64_t kept = std::min<std::uint64_t>(count, most_exact);
-  return kept == 0 ? 0 : std::bit_ceil(kept) * sizeof(std::uint64_t);
+std::size_t TimeDistribution::predicted_bytes(std::uint64_t count, std::size_t most) {
+  constexpr std::size_t octaves = 10;
+  const std::uint64_t kept = std::min<std::uint64_t>(count, most);
+  const std::size_t exact = kept == 0 ? 0 : std::bit_ceil(kept);
+  const std::size_t spans = count > most ? octaves << span_bits : 0;
+  return std::max(exact, spans) * sizeof(std::uint64_t);
 }
 
 void TimeDistribution::add_all(const TimeDistribution& other) {
@@ -64,25 +65,44 @@ void TimeDistribution::add_all(const TimeDistribution& other) {
     }
     return;
   }
-  for (const std::uint64_t one : exact_) {
-    count_span(one);
-  }
-  std::vector<std::uint64_t>().swap(exact_);  // `= {}` would keep its room
-  spans_.resize(std::max(spans_.size(), other.spans_.size()));
-  for (std::size_t span = 0; span < other.spans_.size(); ++span) {
-    spans_[span] += other.spans_[span];
+  count_exact();
+  reach(other.first_span_, other.first_span_ + other.spans_.size());
+  for (std::size_t place = 0; place < other.spans_.size(); ++place) {
+    spans_[other.first_span_ + place - first_span_] += other.spans_[place];
   }
   count_ += other.count_;
   sum_ += other.sum_;
   most_ = std::max(most_, other.most_);
 }
 
+void TimeDistribution::count_exact() {
+  if (!exact_.empty()) {
+    const auto [least, largest] = std::minmax_element(exact_.begin(), exact_.end());
+    reach(span_of(*least), span_of(*largest) + 1);
+  }
+  for (const std::uint64_t one : exact_) {
+    count_span(one);
+  }
+  std::vector<std::uint64_t>().swap(exact_);  // `= {}` would keep its room
+}
+
 void TimeDistribution::count_span(std::uint64_t ps) {
   const std::size_t span = span_of(ps);
-  if (span >= spans_.size()) {
-    spans_.resize(span + 1);
+  reach(span, span + 1);
+  ++spans_[span - first_span_];
+}
+
+void TimeDistribution::reach(std::size_t first, std::size_t end) {
+  const std::size_t old_end = first_span_ + spans_.size();
+  if (!spans_.empty() && first_span_ <= first && end <= old_end) {
+    return;
   }
-  ++spans_[span];
+  const std::size_t begin = spans_.empty() ? first : std::min(first, first_span_);
+  std::vector<std::uint64_t> wider(std::max(end, spans_.empty() ? end : old_end) - begin);
+  std::copy(spans_.begin(), spans_.end(),
+            wider.begin() + static_cast<std::ptrdiff_t>(spans_.empty() ? 0 : first_span_ - begin));
+  spans_ = std::move(wider);
+  first_span_ = begin;
 }
 
 std::uint64_t TimeDistribution::mean() const {
@@ -111,7 +131,7 @@ std::vector<std::uint64_t> TimeDistribution::percentiles(
     while (below + spans_[span] < rank) {
       below += spans_[span++];
     }
-    found.push_back(std::min(middle_of(span), most_));
+    found.push_back(std::min(middle_of(first_span_ + span), most_));
   }
   return found;
 }
@@ -122,6 +142,9 @@ void TimeDistribution::save(pdes::StateWriter& writer) const {
   writer.put(sum_);
   writer.put_all(exact_);
   writer.put_all(spans_);
+  if (!is_exact()) {
+    writer.put(std::uint64_t{first_span_});
+  }
 }
 
 void TimeDistribution::restore(pdes::StateReader& reader) {
@@ -130,6 +153,7 @@ void TimeDistribution::restore(pdes::StateReader& reader) {
   sum_ = reader.get<Wide>();
   exact_ = reader.get_all<std::uint64_t>();
   spans_ = reader.get_all<std::uint64_t>();
+  first_span_ = is_exact() ? 0 : reader.get<std::uint64_t>();
 }
 
 }  // namespace tessera::executor

@@ -6,6 +6,7 @@
 #include "tessera/core/error.hpp"
 #include "tessera/sim/cuts/cut_workload.hpp"
 #include "tessera/sim/experiment.hpp"
+#include "tessera/sim/sections.hpp"
 
 namespace tessera::explore {
 namespace {
@@ -28,6 +29,7 @@ MachineAndWork read_machine_and_work(const std::string& path,
                                      const config::TextLoader& load) {
   config::Diagnostics diagnostics;
   config::Section root(sim::read_configuration(path, overrides, load), "", diagnostics);
+  root.declare([] { return sim::sections_of_file("experiment"); });
   config::Section machine_section = root.section("machine");
   auto machine = machine::read_machine(machine_section);
   sim::Platform platform;

@@ -35,6 +35,11 @@ std::uint64_t twice_keys(const Operator& op, const MatrixProduct& forward) {
   return op.kernel == workload::Kernel::fused_attention ? forward.depth : 0;
 }
 
+// Gradients of what was looked up are added to rows of the table, by another kernel.
+workload::Kernel backward_kernel(const Operator& op) {
+  return op.kernel == workload::Kernel::lookup ? workload::Kernel::plain : op.kernel;
+}
+
 // What an operator has of weights, in elements or in bytes.
 Sharder::Weights weights_of(const Operator& op) {
   return {op.parameters, op.replicated_parameters, op.shared_parameters};
@@ -168,6 +173,7 @@ Operation Sharder::forward(const Operator& op) const {
 Operation Sharder::input_gradient(const Operator& op) const {
   const bool apart = op.weight_gradient_flops > Flops(0);
   Operation operation = operation_of(op, elements(op).outputs);
+  operation.kernel = backward_kernel(op);
   operation.flops =
       share_of(Flops(op.backward_flops.count() - op.weight_gradient_flops.count()), op);
   if (op.is_matrix_product()) {
@@ -190,6 +196,7 @@ Operation Sharder::input_gradient(const Operator& op) const {
 
 Operation Sharder::weight_gradient(const Operator& op) const {
   Operation operation = operation_of(op, 0);
+  operation.kernel = backward_kernel(op);
   if (op.weight_gradient_flops == Flops(0)) {
     return operation;
   }

@@ -53,6 +53,7 @@ class Closed final : public RequestSource {
   std::uint32_t piece_tokens() const override { return shape_.piece_tokens(); }
   bool shares_beginnings() const override { return shape_.shares_beginnings(); }
   std::uint32_t class_of(std::uint64_t number) const override { return shape_.class_of(number); }
+  std::size_t resident_bytes() const override { return shape_.resident_bytes(); }
   bool is_drawn() const override { return shape_.is_drawn() || thinking_.at_random; }
   std::vector<std::string> notes() const override { return shape_.notes; }
   Request largest() const override { return shape_.largest(); }

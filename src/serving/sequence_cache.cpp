@@ -152,13 +152,49 @@ bool SequenceCache::use_beginning(Sequence& sequence) {
 
 void SequenceCache::keep_beginning(Sequence& sequence) {
   if (shares(sequence)) {
+    give_back_last_block(sequence);
     keep_prefix(sequence);
     keep_pieces(sequence);
   }
 }
 
+std::uint64_t SequenceCache::blocks_behind(std::uint32_t prefix, std::uint32_t tokens,
+                                           const Sequence& sequence) const {
+  Sequence next = sequence;
+  next.cached = usable(sequence, sequence.cached + tokens);
+  next.shared = next.cached;
+  next.uses = prefix;
+  return own_blocks(next, std::min(next.goal - next.cached, step_tokens_));
+}
+
+// The block with the last token of a beginning that was there: it has computed that for itself.
+void SequenceCache::give_back_last_block(Sequence& sequence) {
+  const std::uint64_t there = sequence.uses != 0 ? cache_.tokens_of(sequence.uses)
+                                                 : sequence.pieces * std::uint64_t{piece_tokens()};
+  if (there > sequence.shared && sequence.cached >= there) {
+    const std::uint64_t blocks = layout_.full * ((there - sequence.shared) / block_);
+    cache_.give_back(blocks);
+    sequence.blocks -= blocks;
+    sequence.shared = there;
+  }
+}
+
+// Who computes the last block again needs room for it beside, or computes all.
 std::optional<std::uint32_t> SequenceCache::use(std::uint32_t prefix, std::uint32_t tokens,
                                                 const Sequence& sequence) {
+  const std::optional<std::uint32_t> there = use_whole(prefix, tokens, sequence);
+  if (sequence.cached + tokens / block_ * block_ < sequence.goal) {
+    return there;
+  }
+  if (there.value_or(0) > 0 && !cache_.has_room(blocks_behind(prefix, *there, sequence))) {
+    cache_.let_go(prefix);
+    return 0;
+  }
+  return there.value_or(0);
+}
+
+std::optional<std::uint32_t> SequenceCache::use_whole(std::uint32_t prefix, std::uint32_t tokens,
+                                                      const Sequence& sequence) {
   const std::uint32_t there = cache_.use_prefix(prefix, tokens);
   if (there > 0 && !copy(prefix)) {  // it is computed again
     cache_.let_go(prefix);
@@ -170,12 +206,7 @@ std::optional<std::uint32_t> SequenceCache::use(std::uint32_t prefix, std::uint3
     return there;
   }
   const std::uint32_t fetched = tier_->tokens_of(prefix);
-  Sequence next = sequence;
-  next.cached += fetched;
-  next.shared = next.cached;
-  next.uses = prefix;
-  if (!cache_.has_room(blocks +
-                       own_blocks(next, std::min(next.goal - next.cached, step_tokens_)))) {
+  if (!cache_.has_room(blocks + blocks_behind(prefix, fetched, sequence))) {
     return std::nullopt;
   }
   tier_->use_prefix(prefix);
@@ -185,14 +216,20 @@ std::optional<std::uint32_t> SequenceCache::use(std::uint32_t prefix, std::uint3
   return fetched;
 }
 
-// The last token of a prompt is computed in any case.
+// The last token of a prompt is computed in any case, into a block of the sequence's own.
+std::uint32_t SequenceCache::usable(const Sequence& sequence, std::uint32_t tokens) const {
+  return std::min(tokens, (sequence.goal - 1) / block_ * block_);
+}
+
+// Of layers with windows or states nothing before the end of a beginning can be used.
 bool SequenceCache::use_prefix(Sequence& sequence) {
-  const std::uint32_t most = std::min(sequence.what.prefix_tokens, sequence.goal - 1);
+  const std::uint32_t tokens = sequence.what.prefix_tokens;
+  const std::uint32_t most = layout_.is_plain() ? tokens : std::min(tokens, sequence.goal - 1);
   const std::optional<std::uint32_t> there = use(sequence.what.prefix, most, sequence);
   if (there.value_or(0) > 0) {
     sequence.uses = sequence.what.prefix;
-    sequence.cached = *there;
-    sequence.shared = *there;
+    sequence.cached = usable(sequence, *there);
+    sequence.shared = sequence.cached;
   }
   return there.has_value();
 }
@@ -234,7 +271,7 @@ bool SequenceCache::use_pieces(Sequence& sequence) {
   if (!layout_.is_plain()) {
     return use_kinds_of_pieces(sequence);
   }
-  for (const std::uint32_t piece : pieces_of(sequence, sequence.what.prompt - 1)) {
+  for (const std::uint32_t piece : pieces_of(sequence, sequence.what.prompt)) {
     const std::optional<std::uint32_t> there = use(piece, requests_->piece_tokens(), sequence);
     if (!there) {
       return false;
@@ -243,7 +280,7 @@ bool SequenceCache::use_pieces(Sequence& sequence) {
       break;
     }
     ++sequence.pieces;
-    sequence.cached = sequence.pieces * requests_->piece_tokens();
+    sequence.cached = usable(sequence, sequence.pieces * requests_->piece_tokens());
     sequence.shared = sequence.cached;
   }
   return true;
@@ -255,6 +292,7 @@ std::uint32_t SequenceCache::seen_pieces() const {
 }
 
 // As far as all full blocks are there, those that windows reach from the end, and the state there.
+// These are kept of ends of pieces alone, so that the last piece is computed with the last token.
 bool SequenceCache::use_kinds_of_pieces(Sequence& sequence) {
   const auto pieces = pieces_of(sequence, sequence.what.prompt - 1);
   std::uint32_t best = 0;

@@ -72,11 +72,19 @@ class SequenceCache {
   // none: they are in the tier, and the cache has no room for them yet.
   std::optional<std::uint32_t> use(std::uint32_t prefix, std::uint32_t tokens,
                                    const Sequence& sequence);
+  std::optional<std::uint32_t> use_whole(std::uint32_t prefix, std::uint32_t tokens,
+                                         const Sequence& sequence);
+  // Of its own that it begins with behind so many tokens more, of a beginning in the cache.
+  std::uint64_t blocks_behind(std::uint32_t prefix, std::uint32_t tokens,
+                              const Sequence& sequence) const;
+  // Of so many tokens that are in the cache, those that are not computed again.
+  std::uint32_t usable(const Sequence& sequence, std::uint32_t tokens) const;
   // Keys and values with an adapter are other ones than without.
   static bool shares(const Sequence& sequence) { return sequence.what.adapter == 0; }
   bool use_prefix(Sequence& sequence);
   bool use_pieces(Sequence& sequence);
   bool use_kinds_of_pieces(Sequence& sequence);
+  void give_back_last_block(Sequence& sequence);
   void keep_prefix(Sequence& sequence);
   void keep_pieces(Sequence& sequence);
   void keep_kinds_of_piece(Sequence& sequence, std::uint32_t piece);

@@ -156,6 +156,7 @@ Operator OperatorMaker::embedding(std::string name, Sharding sharding, std::uint
                                   std::uint64_t tokens, std::uint64_t width) const {
   Operator op =
       vector(std::move(name), "embedding", sharding, embedding_cost, tokens, tokens * width);
+  op.kernel = Kernel::lookup;
   op.parameters = rows * width;
   if (sharding == Sharding::row) {
     op.forward_all_reduce_elements = op.output_elements;

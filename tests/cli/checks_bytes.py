@@ -279,3 +279,10 @@ def a_stage_of_several_types_of_tiles_runs_where_nothing_is_shared(program):
     done = program.call("run", path, "-q", "-o", program.folder, "--set",
                         "machine.types={fast: {nodes: [1], peak: {fp16: 2000 TFLOP/s}}}")
     expect(done.returncode == 0, done.stderr_text)
+
+
+@check
+def memory_of_a_run_is_not_that_of_what_started_it(program):
+    held = b"\1" * 300_000_000
+    summary = summary_of(program, GRAPH)
+    expect(0 < summary["peak_rss_bytes"][0] < len(held) / 2, summary["peak_rss_bytes"])

@@ -275,6 +275,8 @@ def capacity_of_a_trace_begins_with_its_speed_by_default(program):
                          "workload.tenants.0.requests.speed")
     expect(found.returncode == 0, found.stderr_text)
     expect(json.loads(found.stdout_text)["rows"][0]["rate"] >= 1, found.stdout_text)
+    expect_refusal(program.call("capacity", service(program, text), "-q"), 2,
+                   "no such rate to begin with; .*: give --rate workload.tenants.0.requests.speed")
 
 
 @check

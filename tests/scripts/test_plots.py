@@ -307,6 +307,25 @@ class ServiceLoad(unittest.TestCase):
         self.assertEqual(done.stdout, "[0, 0, 3, 4, 6, 9] [0, 0, 2, 3, 1, 0] [0, 0, 5, 12, 8, 1]\n")
 
 
+class ServiceOverTime(unittest.TestCase):
+    def test_windows_without_requests_are_gaps_and_legends_lie_beside_the_data(self):
+        times = {"count": 2, "p50": 3e9, "p99": 4e9}
+        window = {"running": 1, "waiting": 0, "cache_blocks": 2, "arrived": 1, "served": 1, "met": 1,
+                  "first_token_ps": times, "a_token_ps": times, "latency_ps": times}
+        empty = {**window, "first_token_ps": None, "a_token_ps": None, "latency_ps": None}
+        services = [{"tenant": "chat", "window_ps": 10**9, "windows": [window, empty, window]}]
+        code = ("from types import SimpleNamespace; from tessera_plots import figure, serving; "
+                f"summary = dict(services={services}); "
+                "run = SimpleNamespace(folder='r', complete=True, end_ps=lambda: 1, traces=[], summary=summary); "
+                "figure.save = lambda fig, directory, name: fig; fig = serving.draw_over_time(run, ''); "
+                "fig.canvas.draw(); "
+                "print([line.get_data().baseline for line in fig.axes[4].patches], "
+                "any(ax.get_legend().get_window_extent().overlaps(ax.get_window_extent()) for ax in fig.axes))")
+        done = PREPARED.python(code)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(done.stdout, "[None, None] False\n")
+
+
 class Plots(unittest.TestCase):
     @classmethod
     def setUpClass(cls):

@@ -6,7 +6,8 @@
 // OPERATORS has a line for each: "rows columns depth data_type" is a matrix product whose operands
 // are moved once, "vector bytes data_type [class [row]]" work without a matrix product whose
 // arithmetic is hidden behind its bytes, those of a row among them; its class of kernel is `norm`,
-// `activation`, `rotary`, `sum` or, if not given, none of them. Prints the time of each [ps].
+// `activation`, `rotary`, `sum`, `lookup` or, if not given, none of them. Prints the time of each
+// [ps].
 // Settings are as of `tessera run --set`, without `machine.`. Ends with 2 at the first line that is
 // neither.
 #include <optional>
@@ -37,7 +38,7 @@ std::optional<workload::Kernel> kernel_from(const std::string& name) {
   for (const auto& [known, kernel] :
        {std::pair("", Kernel::plain), std::pair("norm", Kernel::norm),
         std::pair("activation", Kernel::activation), std::pair("rotary", Kernel::rotary),
-        std::pair("sum", Kernel::sum)}) {
+        std::pair("sum", Kernel::sum), std::pair("lookup", Kernel::lookup)}) {
     if (name == known) {
       return kernel;
     }

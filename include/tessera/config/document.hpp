@@ -21,6 +21,10 @@
 #include "tessera/core/time.hpp"
 #include "tessera/core/units.hpp"
 
+namespace tessera {
+struct SectionInfo;
+}
+
 namespace tessera::config {
 
 // A place in a file; lines and columns count from 1.
@@ -192,6 +196,11 @@ class Section {
   void tell(std::string text);
   const std::string& path() const;
   bool is_mapping() const;
+
+  // What may stand in this section and in those below: complaints about unknown keys know it beside
+  // the keys that were asked for. To be called before sections are made from this one; asked for
+  // when there is such a complaint.
+  void declare(std::function<SectionInfo()> declared);
 
   // Complains about every key that nobody asked for, with the nearest known one. Call once when all
   // keys were read; also finishes sections made from this one. A second call does nothing.

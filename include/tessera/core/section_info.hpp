@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tessera/core/registry.hpp"
@@ -33,13 +34,18 @@ struct SectionInfo {
   std::vector<SectionInfo> sections;
 };
 
+inline SectionInfo section_of_keys(std::string name, std::string help,
+                                   std::vector<ParameterInfo> parameters) {
+  SectionInfo section;
+  section.name = std::move(name);
+  section.help = std::move(help);
+  section.parameters = std::move(parameters);
+  return section;
+}
+
 // A choice: the keys of a part, beside the selector that names it.
 inline SectionInfo choice_of(const PartInfo& part) {
-  SectionInfo section;
-  section.name = part.name;
-  section.help = part.help;
-  section.parameters = part.parameters;
-  return section;
+  return section_of_keys(part.name, part.help, part.parameters);
 }
 
 // `selector: NAME` and the keys of that part beside it.

@@ -1,9 +1,10 @@
 // Many times, of which mean, largest and percentiles are asked for in the end.
 //
-// Up to a million are kept as they are, and percentiles are exact. Of more, counts are kept of
-// spans that are 1/1024 of their times wide (G. Tene's HdrHistogram, in binary): a percentile is
-// then the middle of its span, off by at most 0.05 %, and memory does not grow any more. Count,
-// mean and largest are exact in any case.
+// Up to a million, or as many as said, are kept as they are, and percentiles are exact. Of more,
+// counts are kept of spans that are 1/1024 of their times wide (G. Tene's HdrHistogram, in binary),
+// from that of the least to that of the largest time: a percentile is then the middle of its span,
+// off by at most 0.05 %, and memory does not grow any more. Count, mean and largest are exact in
+// any case.
 #pragma once
 
 #include <cstddef>
@@ -17,6 +18,8 @@ namespace tessera::executor {
 
 class TimeDistribution {
  public:
+  static constexpr std::size_t most_exact = std::size_t{1} << 20U;
+
   TimeDistribution() = default;
   explicit TimeDistribution(std::size_t most) : most_exact_(most) {}
 
@@ -31,16 +34,18 @@ class TimeDistribution {
 
   void save(pdes::StateWriter& writer) const;
   void restore(pdes::StateReader& reader);
-  // Of so many times, when it holds most [B].
-  static std::size_t predicted_bytes(std::uint64_t count);
+  // Of so many times, when it holds most [B]; counts as if the largest were a thousand times the
+  // least.
+  static std::size_t predicted_bytes(std::uint64_t count, std::size_t most = most_exact);
   std::size_t resident_bytes() const {
     return (exact_.capacity() + spans_.capacity()) * sizeof(std::uint64_t);
   }
 
  private:
+  void count_exact();
   void count_span(std::uint64_t ps);
-
-  static constexpr std::size_t most_exact = std::size_t{1} << 20U;
+  // Makes room for spans from `first` up to before `end`.
+  void reach(std::size_t first, std::size_t end);
 
   std::size_t most_exact_ = most_exact;
   std::uint64_t count_ = 0;
@@ -48,6 +53,7 @@ class TimeDistribution {
   Wide sum_ = 0;
   std::vector<std::uint64_t> exact_;
   std::vector<std::uint64_t> spans_;  // counts, once there are more
+  std::size_t first_span_ = 0;        // that the first of them is of
 };
 
 }  // namespace tessera::executor

@@ -52,6 +52,8 @@ class Cache {
   std::uint32_t use_prefix(std::uint32_t prefix, std::uint32_t tokens);
   void let_go(std::uint32_t prefix);
   bool has_prefix(std::uint32_t prefix) const { return prefixes_.contains(prefix); }
+  // That are kept of one that is there.
+  std::uint32_t tokens_of(std::uint32_t prefix) const { return prefixes_.at(prefix).tokens; }
   // A sequence has computed a prefix: of its blocks, so many belong to the prefix from now on,
   // which the sequence uses. 0: the prefix is there already.
   std::uint64_t keep_prefix(std::uint32_t prefix, std::uint32_t tokens) {

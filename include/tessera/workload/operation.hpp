@@ -29,6 +29,7 @@ enum class Kernel : std::uint8_t {
   activation,       // element by element, with arithmetic: GELU, SwiGLU
   rotary,           // rotary positions
   sum,              // streams: skip connections, dropout, the optimizer
+  lookup,           // copies rows of a table: words, positions
 };
 
 // What one kernel of fused attention goes through for sequences of different lengths: sums over

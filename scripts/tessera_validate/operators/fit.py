@@ -5,11 +5,12 @@
 
 TESSERA is the program, beside whose folder tests/ the built gemm_rates stands.
 
-DEVICE is one of those of operators/rows.py, or `all`. The five constants of products, and the four of
+DEVICE is one of those of operators/rows.py, or `all`. The five constants of products, and up to four of
 each class of kernel without a product, have the smallest mean absolute relative error over the device's
 rows of them, found by a search that multiplies and divides each constant in turn by ever smaller steps,
 from the machine file's own. Threads of blocks and units are the library's and the device's, and stay. vector_memory_efficiency, of work without a class, is bytes over time of all
-rows without a product from LARGE tokens on, over the memory's bandwidth, and 1 at most. sustained_clock of the device's cluster file is what the clock comes to
+rows of layers without a product from LARGE tokens on, over the memory's bandwidth, and 1 at most. lookup_row_time is what
+look-ups of SERIAL tokens take, the difference over that of the tokens. sustained_clock of the device's cluster file is what the clock comes to
 where products follow one another without end: a product that begins on an idle device begins at the full
 clock, which falls by `loss` with a time constant, so that one of T has lost loss (1 - constant / T
 (1 - exp(-T / constant))) of it in the mean. Both have the smallest mean absolute error of ours over the
@@ -20,6 +21,7 @@ by that.
 
 import argparse
 import math
+import statistics
 import sys
 from pathlib import Path
 
@@ -27,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from machine_file import value_of
 from page import ROOT
-from operators.rows import DEVICES, KERNELS, PRODUCTS, VECTORS, errors, measured, times_us
+from operators.rows import DEVICES, KERNELS, LOOKUPS, PRODUCTS, VECTORS, errors, measured, times_us
 
 MACHINES = ROOT / "configs" / "machines"
 STEPS = (1.3, 1.1, 1.03, 1.01)
@@ -43,6 +45,8 @@ SHARES = ("matrix_efficiency", "memory_efficiency")
 CHECKED, WITHIN = 1.1, 1.05
 CLOCK_WITHIN = 1.01
 VECTOR_SHARE = "vector_memory_efficiency"
+ROW_TIME = "lookup_row_time"
+SERIAL = (4, 16)  # tokens, whose look-ups go one row after the other
 LARGE = 2048  # tokens: launches and caches say little then
 FROM = 200  # us: shorter products scatter by 10 % and have hardly lost anything
 CONSTANTS = [100 * 1.05 ** step for step in range(80)]  # us, that are tried
@@ -55,7 +59,7 @@ class Search:
     def __init__(self, device, program, kernel=None):
         self.device, self.program, self.machine = device, program, DEVICES[device][1]
         self.prefix, self.constants = (f"{kernel}_", KERNEL_CONSTANTS) if kernel else ("", PRODUCT_CONSTANTS)
-        self.rows = [each for each in measured(device, VECTORS if kernel else PRODUCTS)
+        self.rows = [each for each in measured(device, VECTORS + LOOKUPS if kernel else PRODUCTS)
                      if not kernel or kernel == KERNELS[each.operator]]
 
     def stated(self):
@@ -98,7 +102,7 @@ class Search:
 
 def searches(device, program):
     """Of products, and of each class of kernels that the device has rows of."""
-    there = {KERNELS[each.operator] for each in measured(device, VECTORS)}
+    there = {KERNELS[each.operator] for each in measured(device, VECTORS + LOOKUPS)}
     return [Search(device, program, kernel) for kernel in (None, *sorted(there))]
 
 
@@ -112,6 +116,20 @@ def vector_share_holds(device):
     share, stated = vector_share(device), value_of(DEVICES[device][1], "compute", VECTOR_SHARE)
     print(f"{device}: {VECTOR_SHARE} {share:.3f}, the file states {stated}")
     return 1 / WITHIN <= stated / share <= WITHIN
+
+
+def row_time(device):
+    """What each further row takes of look-ups that go row by row [s]."""
+    few, most = SERIAL
+    means = {tokens: statistics.mean(each.us for each in measured(device, LOOKUPS) if each.tokens == tokens)
+             for tokens in SERIAL}
+    return (means[most] - means[few]) / (most - few) / 1e6
+
+
+def row_time_holds(device):
+    taken, stated = row_time(device), value_of(DEVICES[device][1], "compute", ROW_TIME)
+    print(f"{device}: {ROW_TIME} {1e9 * taken:.0f} ns, the file states {1e9 * stated:.0f} ns")
+    return 1 / WITHIN <= stated / taken <= WITHIN
 
 
 def mean_loss(duration, constant):
@@ -160,11 +178,12 @@ def main():
         found = searches(device, options.program)
         if options.check:
             held = all([held, *(search.holds() for search in found), vector_share_holds(device),
+                        row_time_holds(device),
                         clock_holds(device, options.program, options.shortest)])
         else:
             for search in found:
                 search.best()
-            print(f"{VECTOR_SHARE} {vector_share(device):.3f}")
+            print(f"{VECTOR_SHARE} {vector_share(device):.3f}, {ROW_TIME} {1e9 * row_time(device):.0f} ns")
             if device in CLUSTERS:
                 print(f"sustained_clock {sustained_clock(device, options.program, options.shortest)[0]:.3f}")
     return 0 if held else 1

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 
+from operators.lookups import section as lookups
 from operators.products import BOUND, SETS
 from operators.rows import DEVICES, HEAD, PRODUCTS, VECTORS, Errors, head_rows, measured, times_us
 from operators.unfitted import section as unfitted
@@ -16,6 +17,24 @@ def every(device, program):
     """[(measurement, ours in us)] of all dense operators."""
     rows = measured(device, PRODUCTS) + measured(device, VECTORS)
     return list(zip(rows, times_us(program, device, rows)))
+
+
+def all_rows(report, *parts):
+    """Of dense operators, norms that nothing is fitted to and look-ups, in raw figures."""
+    report.say("### All rows")
+    report.say()
+    report.say("Every row of the tables: dense operators of layers, norms that nothing is fitted to and look-ups. The error is "
+               "the whole one, with what the tables' rounding makes of it.")
+    report.say()
+    table = []
+    for device in DEVICES:
+        pairs = [pair for part in parts for pair in part[device]]
+        for name, belongs in STEPS:
+            part = Errors(tuple(ours / each.us - 1 for each, ours in pairs if belongs(each.tokens)))
+            rows, _, bias, worst = part.cells()
+            bound = report.at_most(part.absolute, BOUND, f"{device}, all rows, {name}, mean absolute error [%]")
+            table.append([f"{device}, {name}", rows, bound, bias, worst])
+    report.table(["device and set", *HEAD], table)
 
 
 def in_layers(pairs):
@@ -118,6 +137,7 @@ def sections(report, program, _, __):
     found = {device: every(device, program) for device in DEVICES}
     together(report, found)
     rounding(report, found)
-    unfitted(report, program, found)
+    norms = unfitted(report, program, found)
+    all_rows(report, found, norms, lookups(report, program))
     layers(report, found)
     heads(report, program)

@@ -16,10 +16,11 @@ MODELS = {"7b": (4096, 11008, 4096, 4096), "70b": (8192, 28672, 8192, 1024), "8b
 PRODUCTS = ("qkv", "attention_output", "mlp_up", "mlp_down")
 HEADS = ("head_rtx_pro_6000.csv", 128256, "bf16")  # table, columns, type of data
 VECTORS = ("norm", "activation", "rotary", "add")
-UNFITTED = ("post_norm", "final_norm", "embedding")  # vector kernels that no constant is fitted to
+LOOKUPS = ("embedding",)
+UNFITTED = ("post_norm", "final_norm")  # vector kernels that no constant is fitted to
 # Class of kernel of each, as plans have it (workload/operation.hpp), and the key of its share of the memory.
 KERNELS = {"norm": "norm", "activation": "activation", "rotary": "rotary", "add": "sum", "post_norm": "norm",
-           "final_norm": "norm"}
+           "final_norm": "norm", "embedding": "lookup"}
 ELEMENT = 2  # bytes
 
 
@@ -65,8 +66,7 @@ def vector_line(operator, row, data_type):
         "add": 3 * hidden,
         "embedding": 2 * hidden,
     }[operator]
-    kernel = KERNELS.get(operator)
-    return f"vector {ELEMENT * tokens * elements} {data_type}" + (f" {kernel} {ELEMENT * elements}" if kernel else "")
+    return f"vector {ELEMENT * tokens * elements} {data_type} {KERNELS[operator]} {ELEMENT * elements}"
 
 
 def measured(device, operators):

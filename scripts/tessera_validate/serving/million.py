@@ -84,8 +84,9 @@ def sections(report, program, folder, setting):
                   "µs a request", "memory [MB]"), rows)
     if not setting.reduced:
         report.say("A step is one event, whatever the layers: the model of 20 has shorter steps, into which fewer "
-                   "requests come together, so that there are more of them. Arrivals are drawn as they come; memory "
-                   "beyond what is in flight is a million times each of tokens and requests before they are only counted.")
+                   "requests come together, so that there are more of them. Arrivals are drawn as they come. What is "
+                   "kept beyond what is in flight has an end: a million times each of tokens and requests, and in each of "
+                   "64 windows 4096 of requests, before they are only counted.")
         report.say()
         report.say("Processor minutes: "
                    + report.at_most(whole["cpu_s"] / 60, MINUTES, "processor minutes of a million requests", "{:.2f}")

@@ -2,6 +2,7 @@
 #include <iostream>
 #include <sstream>
 
+#include "file_kinds.hpp"
 #include "tessera/cli/commands.hpp"
 #include "tessera/cli/options.hpp"
 #include "tessera/core/text.hpp"
@@ -34,6 +35,7 @@ Campaign read(const Options& options, comm::Communicator& world) {
     config::apply_override(root, setting, diagnostics);
   }
   config::Section section(root, "", diagnostics);
+  section.declare([] { return sections_of_file("campaign"); });
   const Campaign campaign = explore::read_campaign(section);
   section.finish();
   diagnostics.throw_if_any();

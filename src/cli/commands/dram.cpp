@@ -3,6 +3,7 @@
 #include <limits>
 #include <sstream>
 
+#include "file_kinds.hpp"
 #include "tessera/cli/commands.hpp"
 #include "tessera/cli/options.hpp"
 #include "tessera/core/text.hpp"
@@ -68,6 +69,7 @@ memory::DramSpec read_spec(const Options& options, comm::Communicator& world) {
     config::apply_override(root, setting, diagnostics);
   }
   config::Section section(root, "", diagnostics);
+  section.declare([] { return sections_of_file("dram"); });
   memory::DramSpec spec = memory::read_dram_spec(section);
   section.finish();
   diagnostics.throw_if_any();

@@ -7,6 +7,7 @@
 #include "tessera/cli/commands.hpp"
 #include "tessera/cli/options.hpp"
 #include "tessera/core/error.hpp"
+#include "tessera/core/section_info.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/onnx/description.hpp"
 
@@ -123,6 +124,7 @@ onnx::Description description_of(const Options& given) {
         config::parse(path, config::load_named(path, config::load_text_file), diagnostics);
     diagnostics.throw_if_any();
     config::Section section(std::move(root), "", diagnostics);
+    section.declare([] { return section_of_keys("", "", onnx::description_parameters()); });
     description = onnx::read_description(section);
     section.finish();
     diagnostics.throw_if_any();

@@ -8,6 +8,7 @@
 #include "tessera/config/conditional_key.hpp"
 #include "tessera/config/key.hpp"
 #include "tessera/core/error.hpp"
+#include "tessera/core/section_info.hpp"
 
 namespace tessera::collective {
 namespace {
@@ -129,6 +130,7 @@ Program read_transfers(const std::string& path, const std::string& text,
                        const TraceReader& traces) {
   config::Diagnostics diagnostics;
   config::Section section(config::parse(path, text, diagnostics), "", diagnostics);
+  section.declare([] { return section_of_keys("", "", program_parameters()); });
   const std::string kind_name = collective_key.read(section);
   const std::optional<Kind> kind = program_kind(kind_name);
   if (!kind && diagnostics.empty()) {

@@ -50,6 +50,7 @@ std::vector<Field> fields_of(const std::string& line) {
 const std::map<std::string, workload::Kernel>& kernels() {
   static const std::map<std::string, workload::Kernel> names{
       {"activation", workload::Kernel::activation},
+      {"lookup", workload::Kernel::lookup},
       {"norm", workload::Kernel::norm},
       {"rotary", workload::Kernel::rotary},
       {"sum", workload::Kernel::sum},

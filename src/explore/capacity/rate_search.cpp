@@ -97,6 +97,17 @@ std::vector<std::string> notes_of(const trace::Summary& summary) {
   return notes;
 }
 
+// Requests of a file have times, which a speed divides, in place of a rate.
+std::string hint_of_speed(const config::Value& root, const std::string& key) {
+  constexpr std::string_view of_rate = ".rate";
+  if (!key.ends_with(of_rate)) {
+    return "";
+  }
+  const std::string speed = key.substr(0, key.size() - of_rate.size()) + ".speed";
+  return value_at(root, speed) == nullptr ? ""
+                                          : "; its requests come from a file: give --rate " + speed;
+}
+
 }  // namespace
 
 CapacityRequest in_its_place(CapacityRequest request, const config::TextLoader& load) {
@@ -388,7 +399,8 @@ double RateSearches::first_rate() {
   if (!(first > 0) || !std::isfinite(first)) {
     // What is no rate at all is refused where it stands.
     sim::read_experiment(request_.experiment, alone_and_untraced(request_.overrides), loader());
-    throw ConfigError(request_.key + ": the experiment has no such rate to begin with");
+    throw ConfigError(request_.key + ": the experiment has no such rate to begin with" +
+                      hint_of_speed(root, request_.key));
   }
   if (!request_.key.ends_with(".requests.rate") && !request_.key.ends_with(".requests.speed")) {
     throw ConfigError(request_.key +

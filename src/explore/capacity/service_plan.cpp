@@ -10,6 +10,7 @@
 #include "tessera/machine/machine.hpp"
 #include "tessera/sim/cuts/cut_workload.hpp"
 #include "tessera/sim/experiment.hpp"
+#include "tessera/sim/sections.hpp"
 #include "whole_number.hpp"
 
 namespace tessera::explore {
@@ -102,6 +103,7 @@ std::vector<Layout> layouts(std::uint64_t npus, const Layout& own,
 std::uint64_t npus_of(const ServicePlanRequest& request, const config::Value& root) {
   config::Diagnostics diagnostics;
   config::Section all(root, "", diagnostics);
+  all.declare([] { return sim::sections_of_file("experiment"); });
   config::Section section = all.section("machine");
   auto machine = machine::read_machine(section);
   diagnostics.throw_if_any();

@@ -11,6 +11,7 @@
 #include "tessera/config/key.hpp"
 #include "tessera/config/name.hpp"
 #include "tessera/core/error.hpp"
+#include "tessera/core/section_info.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/explore/sweep.hpp"
 #include "tessera/sim/experiment.hpp"
@@ -72,6 +73,7 @@ class SweepReader {
 
   Sweep read() {
     Section section(root_, "", diagnostics_);
+    section.declare([] { return section_of_keys("Tessera sweep", "", sweep_parameters()); });
     sweep_.name = config::checked_name(
         section, "name", name_key.read(section, std::filesystem::path(path_).stem().string()));
     sweep_.experiment = section.get_file(experiment_key.key());

@@ -160,7 +160,12 @@ class ObjectTrace {
     conversation_.read();
   }
 
+  // `null`: none.
   void read_pieces() {
+    if (json_.first() == 'n') {
+      json_.pass_over();
+      return;
+    }
     has_pieces_ = pieces_seen_ = true;
     json_.array([this] {
       const JsonNumber one = take_number(json_, "hash_ids");

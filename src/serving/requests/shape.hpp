@@ -66,6 +66,7 @@ struct RequestShape {
   bool is_drawn() const;
   std::uint32_t class_of(std::uint64_t number) const;
   Request largest() const;
+  std::size_t resident_bytes() const { return lengths ? lengths->resident_bytes() : 0; }
 };
 
 // From the section `requests`.

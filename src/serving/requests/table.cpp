@@ -9,12 +9,11 @@ namespace {
 
 // Puts a column that is there in the order of `places`.
 template <class Value>
-void put_in_order(std::vector<Value>& column, const std::vector<std::uint64_t>& places) {
+void put_in_order(Column<Value>& column, const std::vector<std::uint64_t>& places) {
   if (column.empty()) {
     return;
   }
-  std::vector<Value> sorted;
-  sorted.reserve(column.size());
+  Column<Value> sorted;
   for (const std::uint64_t place : places) {
     sorted.push_back(column[place]);
   }
@@ -75,25 +74,23 @@ void RequestTable::finish(bool from_first) {
     sort();
   }
   if (from_first && !rows_.empty()) {
-    const SimTime first = rows_.front().arrival;
-    for (Row& row : rows_) {
-      row.arrival -= first;
-    }
+    const SimTime first = rows_[0].arrival;
+    rows_.change_all([first](Row& row) { row.arrival -= first; });
   }
-  rows_.shrink_to_fit();
-  samples_.shrink_to_fit();
-  prefixes_.shrink_to_fit();
-  classes_.shrink_to_fit();
-  adapters_.shrink_to_fit();
-  piece_ends_.shrink_to_fit();
+  rows_.finish();
+  samples_.finish();
+  prefixes_.finish();
+  classes_.finish();
+  adapters_.finish();
+  piece_ends_.finish();
   pieces_.shrink_to_fit();
 }
 
 void RequestTable::divide_times(double speed) {
-  for (Row& row : rows_) {
+  rows_.change_all([speed](Row& row) {
     row.arrival = SimTime::from_ps(
         std::llround(std::min(9.2e18, static_cast<double>(row.arrival.ps()) / speed)));
-  }
+  });
 }
 
 void RequestTable::sort() {
@@ -104,7 +101,7 @@ void RequestTable::sort() {
   });
   if (!piece_ends_.empty()) {
     std::vector<std::uint32_t> sorted;
-    std::vector<std::uint64_t> ends;
+    Column<std::uint64_t> ends;
     for (const std::uint64_t place : places) {
       const auto some = pieces(place);
       sorted.insert(sorted.end(), some.begin(), some.end());
@@ -145,10 +142,8 @@ std::span<const std::uint32_t> RequestTable::pieces(std::uint64_t number) const 
 }
 
 std::size_t RequestTable::resident_bytes() const {
-  return rows_.capacity() * sizeof(Row) + samples_.capacity() * sizeof(std::uint32_t) +
-         prefixes_.capacity() * sizeof(Prefix) +
-         (classes_.capacity() + adapters_.capacity()) * sizeof(std::uint32_t) +
-         piece_ends_.capacity() * sizeof(std::uint64_t) +
+  return rows_.resident_bytes() + samples_.resident_bytes() + prefixes_.resident_bytes() +
+         classes_.resident_bytes() + adapters_.resident_bytes() + piece_ends_.resident_bytes() +
          pieces_.capacity() * sizeof(std::uint32_t);
 }
 

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "requests/column.hpp"
 #include "tessera/serving/request.hpp"
 
 namespace tessera::serving {
@@ -64,12 +65,12 @@ class RequestTable final : public RequestSource {
 
   void sort();
 
-  std::vector<Row> rows_;
-  std::vector<std::uint32_t> samples_;     // [rows], or none: 1 each
-  std::vector<Prefix> prefixes_;           // [rows], or none
-  std::vector<std::uint32_t> classes_;     // the same
-  std::vector<std::uint32_t> adapters_;    // the same
-  std::vector<std::uint64_t> piece_ends_;  // [rows] in pieces_, or none
+  Column<Row> rows_;
+  Column<std::uint32_t> samples_;     // [rows], or none: 1 each
+  Column<Prefix> prefixes_;           // [rows], or none
+  Column<std::uint32_t> classes_;     // the same
+  Column<std::uint32_t> adapters_;    // the same
+  Column<std::uint64_t> piece_ends_;  // [rows] in pieces_, or none
   std::vector<std::uint32_t> pieces_;
   std::uint32_t piece_tokens_ = 0;
   Extent extent_;

@@ -57,8 +57,7 @@ class TimedRequests final : public RequestSource {
   bool shares_beginnings() const override { return shape_.shares_beginnings(); }
   std::uint32_t class_of(std::uint64_t number) const override { return shape_.class_of(number); }
   std::size_t resident_bytes() const override {
-    return marks_.capacity() * sizeof(Times) +
-           (shape_.lengths ? shape_.lengths->resident_bytes() : 0);
+    return marks_.capacity() * sizeof(Times) + shape_.resident_bytes();
   }
   bool is_drawn() const override { return is_drawn_; }
   std::vector<std::string> notes() const override { return shape_.notes; }

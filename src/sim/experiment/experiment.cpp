@@ -20,6 +20,7 @@
 #include "tessera/sim/cuts/cuts.hpp"
 #include "tessera/sim/cuts/weights.hpp"
 #include "tessera/sim/experiment_keys.hpp"
+#include "tessera/sim/sections.hpp"
 
 namespace tessera::sim {
 namespace {
@@ -282,6 +283,7 @@ Experiment read_whole(const std::string& path, const Value& root, MeasuredWeight
   Diagnostics diagnostics;
   Experiment experiment;
   Section section(root, "", diagnostics);
+  section.declare([] { return sections_of_file("experiment"); });
   experiment.name = read_name(path, section);
   if (!section.is_mapping()) {
     diagnostics.throw_if_any();

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tessera/sim/experiment.hpp"
+#include "tessera/sim/sections.hpp"
 
 namespace tessera::sim {
 namespace {
@@ -35,6 +36,7 @@ machine::Machine read_machine_file(const std::string& path,
   const config::Value root = read_root(path, overrides, load);
   config::Diagnostics diagnostics;
   config::Section section(root, "", diagnostics);
+  section.declare([] { return sections_of_file("experiment"); });
   if (section.is_mapping() && !section.has("machine")) {
     diagnostics.error({path, 1, 1},
                       "neither a machine nor an experiment: no 'topology', and no "

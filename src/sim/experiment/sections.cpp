@@ -24,14 +24,6 @@
 namespace tessera::sim {
 namespace {
 
-SectionInfo plain(std::string name, std::string help, std::vector<ParameterInfo> parameters) {
-  SectionInfo section;
-  section.name = std::move(name);
-  section.help = std::move(help);
-  section.parameters = std::move(parameters);
-  return section;
-}
-
 ParameterInfo key(std::string name, std::string type, std::string help) {
   ParameterInfo info{std::move(name), "", "", std::move(help)};
   info.type = std::move(type);
@@ -54,14 +46,15 @@ SectionInfo compute() {
 
 SectionInfo types() {
   SectionInfo section =
-      plain("types", "tiles of several types, by name", machine::type_parameters());
+      section_of_keys("types", "tiles of several types, by name", machine::type_parameters());
   section.shape = SectionInfo::Shape::map;
   section.sections = {compute()};
   return section;
 }
 
 SectionInfo machine_section() {
-  SectionInfo machine = plain("machine", "what is simulated", machine::machine_parameters());
+  SectionInfo machine =
+      section_of_keys("machine", "what is simulated", machine::machine_parameters());
   SectionInfo topology =
       section_of_parts(machine::topology_kind_key(), machine::topologies().infos());
   topology.is_required = true;
@@ -69,20 +62,21 @@ SectionInfo machine_section() {
       section_of_parts(memory::remote_kind_key(), memory::remote_memories().infos());
   machine.sections = {
       std::move(topology),
-      plain("tile", "what each computing node can do", machine::tile_parameters()),
+      section_of_keys("tile", "what each computing node can do", machine::tile_parameters()),
       types(),
-      plain("dram", "memory channels", machine::dram_parameters()),
-      plain("faults", "slow and dead links, slow nodes", machine::fault_parameters()),
-      plain("power", "what a device draws", machine::power_parameters()),
-      plain("framework", "what software takes of a device's memory",
-            machine::framework_parameters()),
-      plain("host", "memory of a device's host, and the link to it", machine::host_parameters()),
+      section_of_keys("dram", "memory channels", machine::dram_parameters()),
+      section_of_keys("faults", "slow and dead links, slow nodes", machine::fault_parameters()),
+      section_of_keys("power", "what a device draws", machine::power_parameters()),
+      section_of_keys("framework", "what software takes of a device's memory",
+                      machine::framework_parameters()),
+      section_of_keys("host", "memory of a device's host, and the link to it",
+                      machine::host_parameters()),
       models(network::model_key(), network::networks().infos()),
       models(memory::model_key(), memory::memories().infos()),
       compute(),
       std::move(remote),
-      plain("coherence", "access to nodes of kind memory, by lines",
-            memory::coherence_parameters())};
+      section_of_keys("coherence", "access to nodes of kind memory, by lines",
+                      memory::coherence_parameters())};
   machine.may_be_file = true;
   machine.is_required = true;
   return machine;
@@ -97,22 +91,23 @@ SectionInfo kind_section(const PartInfo& info) {
 }
 
 SectionInfo experiment_file() {
-  SectionInfo experiment = plain("Tessera experiment", "", {title()});
+  SectionInfo experiment = section_of_keys("Tessera experiment", "", {title()});
   experiment.sections = sections_of_jobs(JobLists::allowed);
   experiment.sections.insert(experiment.sections.begin(), machine_section());
-  experiment.sections.push_back(plain("run", "how the experiment is simulated", run_parameters()));
+  experiment.sections.push_back(
+      section_of_keys("run", "how the experiment is simulated", run_parameters()));
   return experiment;
 }
 
 SectionInfo file_of_work(const WorkFile& file) {
-  SectionInfo whole = plain("Tessera " + file.name, "", {title()});
+  SectionInfo whole = section_of_keys("Tessera " + file.name, "", {title()});
   whole.sections = {machine_section(), file.section()};
   return whole;
 }
 
 SectionInfo strategy_section() {
   SectionInfo strategy =
-      plain("strategy", "how the work is cut and laid out", plan::strategy_parameters());
+      section_of_keys("strategy", "how the work is cut and laid out", plan::strategy_parameters());
   strategy.may_be_file = true;
   return strategy;
 }
@@ -125,7 +120,7 @@ FileMakers own_files() {
           {"machine", machine_section},
           {"workload", [] { return workload_section(JobLists::allowed); }},
           {"strategy", strategy_section},
-          {"dram", [] { return plain("Tessera DRAM", "", memory::dram_parameters()); }}};
+          {"dram", [] { return section_of_keys("Tessera DRAM", "", memory::dram_parameters()); }}};
 }
 
 const FileMakers& files() {
@@ -158,7 +153,7 @@ SectionInfo workload_section(JobLists lists) {
 
 std::vector<SectionInfo> sections_of_jobs(JobLists lists) {
   return {workload_section(lists), strategy_section(),
-          plain("execution", "how graphs are executed", execution_parameters())};
+          section_of_keys("execution", "how graphs are executed", execution_parameters())};
 }
 
 std::vector<std::string> file_kinds() {

@@ -380,6 +380,9 @@ std::vector<Operator> OnnxOperators::of(NodeNumber number) const {
                      std::holds_alternative<onnx::Movement>(survey_.work(number));
   if (moves && operators[0].parameters > 0) {
     operators[0].kind = "embedding";
+    if (std::holds_alternative<onnx::Lookup>(survey_.work(number))) {
+      operators[0].kernel = workload::Kernel::lookup;
+    }
   }
   const bool sums = node.op == "Add" || node.op == "Sum";
   operators[0].additive = sums && operators[0].sharding == Sharding::replicated &&

@@ -111,9 +111,13 @@ std::optional<CoreRange> read_cores(Section& tenant, const ServingWork& work) {
 // As many NPUs as the model takes; none after a complaint.
 void read_npus_of(Section& section, ServiceSettings& tenant, std::size_t npus) {
   const std::string_view key = served_keys().npus.key();
-  const std::uint32_t units = (tenant.model ? tenant.model->units() : 1) * tenant.replicas;
+  const std::uint32_t of_model = tenant.model ? tenant.model->units() : 1;
+  const std::uint32_t units = of_model * tenant.replicas;
   if (!section.has(key) && units > npus) {
-    section.error(section.has("pipeline") ? "pipeline" : "tensor",
+    section.error(!tenant.model || of_model <= npus ? "replicas"
+                  : tenant.experts_spread           ? "expert"
+                  : tenant.model->stages() > 1      ? "pipeline"
+                                                    : "tensor",
                   "the model takes " + std::to_string(units) + " NPUs; the machine has " +
                       std::to_string(npus) + " (npu_cores)");
     return;

@@ -4,6 +4,7 @@
 
 #include "serving/typical_steps.hpp"
 #include "tessera/core/quotient.hpp"
+#include "tessera/executor/service_windows.hpp"
 #include "tessera/executor/time_distribution.hpp"
 
 namespace tessera::sim {
@@ -31,10 +32,18 @@ TimesKept times_kept(const executor::ServiceSettings& tenant) {
 // of tokens are in windows alone, and put together in the end.
 std::size_t bytes_of_times(const TimesKept& counts) {
   using executor::TimeDistribution;
-  constexpr std::size_t of_windows = 3;  // mean times of tokens of a request among them
   return 3 * TimeDistribution::predicted_bytes(counts.requests) +
          TimeDistribution::predicted_bytes(counts.tokens) +
-         of_windows * counts.requests * sizeof(std::uint64_t);
+         executor::ServiceWindows::predicted_bytes(counts.requests);
+}
+
+// The requests themselves, where they are a table, and those under way in a service that keeps up.
+std::size_t bytes_of_requests(const executor::ServiceSettings& tenant) {
+  constexpr std::uint64_t of_request = 256;  // with its blocks
+  const std::uint64_t all = tenant.requests->count().value_or(tenant.requests->clients());
+  const std::uint64_t at_a_time = tenant.of_language ? tenant.batching.sequences : 1;
+  return tenant.requests->resident_bytes() +
+         std::min(all, 2 * at_a_time * tenant.replicas) * of_request;
 }
 
 TimesKept shared_out(const TimesKept& counts, std::uint64_t parts) {
@@ -67,6 +76,7 @@ std::size_t kept_memory(const executor::ServingWork& work) {
     const TimesKept all = times_kept(tenant);
     bytes += bytes_of_times(shared_out(all, tenant.replicas));
     if (tenant.lead == number) {
+      bytes += bytes_of_requests(tenant);
       bytes += tenant.replicas > 1 ? bytes_of_times(all) : 0;
       const std::size_t classes = tenant.classes.size();
       bytes += classes == 0 ? 0 : classes * bytes_of_times(shared_out(all, classes));

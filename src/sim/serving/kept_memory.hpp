@@ -1,5 +1,5 @@
-// Memory that the host of a service keeps beside requests under way, as far as requests that are
-// known before a run say.
+// Memory that requests of a service and its host take, as far as requests that are known before a
+// run say. Those that wait because a service does not keep up are not known.
 #pragma once
 
 #include <cstddef>

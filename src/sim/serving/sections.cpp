@@ -21,17 +21,9 @@ ParameterInfo inside(ParameterInfo info) {
   return info;
 }
 
-SectionInfo section(std::string name, std::string help, std::vector<ParameterInfo> parameters) {
-  SectionInfo made;
-  made.name = std::move(name);
-  made.help = std::move(help);
-  made.parameters = std::move(parameters);
-  return made;
-}
-
 SectionInfo language_model() {
   const ParameterInfo whole = served_keys().language_model;
-  SectionInfo model = section(whole.name, whole.help, workload::transformer_parameters());
+  SectionInfo model = section_of_keys(whole.name, whole.help, workload::transformer_parameters());
   for (ParameterInfo& parameter : model.parameters) {
     if (parameter.name == "batch") {
       parameter.is_required = false;  // requests make the batches
@@ -45,7 +37,7 @@ SectionInfo language_model() {
 
 SectionInfo onnx_model() {
   const ParameterInfo whole = served_keys().onnx;
-  SectionInfo model = section(whole.name, whole.help, onnx::description_parameters());
+  SectionInfo model = section_of_keys(whole.name, whole.help, onnx::description_parameters());
   model.parameters.push_back(inside(served_keys().onnx_type));
   model.parameters.push_back(inside(served_keys().onnx_batch));
   return model;
@@ -53,7 +45,7 @@ SectionInfo onnx_model() {
 
 SectionInfo tenants_section() {
   const ParameterInfo whole = serving_keys().tenants;
-  SectionInfo tenant = section(whole.name, whole.help, keys_beside_models());
+  SectionInfo tenant = section_of_keys(whole.name, whole.help, keys_beside_models());
   tenant.shape = SectionInfo::Shape::list;
   tenant.is_required = true;
   tenant.sections = {language_model(), onnx_model(),

@@ -255,9 +255,8 @@ class ServedWork final : public Work {
   }
 
   std::size_t shared_bytes() const override {
-    constexpr std::size_t of_request = 64;
     constexpr std::size_t of_tenant = std::size_t{1} << 20U;  // operators and steps
-    return work_.tenants.size() * of_tenant + work_.requests() * of_request + kept_memory(work_);
+    return work_.tenants.size() * of_tenant + kept_memory(work_);
   }
   std::size_t bytes_a_tile() const override {
     constexpr std::size_t of_core = 512;

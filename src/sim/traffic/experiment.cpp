@@ -7,6 +7,7 @@
 #include "tessera/machine/partition/partition.hpp"
 #include "tessera/network/keys.hpp"
 #include "tessera/sim/experiment.hpp"
+#include "tessera/sim/sections.hpp"
 #include "tessera/sim/traffic/traffic.hpp"
 #include "traffic/load.hpp"
 
@@ -92,6 +93,7 @@ TrafficExperiment read_traffic(const std::string& path, const std::vector<std::s
   const config::Value root = read_configuration(path, overrides, load);
   config::Diagnostics diagnostics;
   Section section(root, "", diagnostics);
+  section.declare([] { return sections_of_file("traffic"); });
   Section machine_section = section.section("machine");
   diagnostics.throw_if_any();
   std::optional<machine::Machine> machine = machine::read_machine(machine_section);

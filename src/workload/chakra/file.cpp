@@ -151,7 +151,7 @@ struct ChakraFile::State {
       fail("node " + std::to_string(message.id()), "added_size is more than tensor_size");
     }
     const std::uint64_t kernel = count("kernel_class").value_or(0);
-    if (kernel > static_cast<std::uint64_t>(Kernel::sum)) {
+    if (kernel > static_cast<std::uint64_t>(Kernel::lookup)) {
       fail("node " + std::to_string(message.id()),
            "kernel_class is none of Tessera's: " + std::to_string(kernel));
     }

@@ -287,6 +287,7 @@ class Builder {
   Operator added_embedding(std::string name, std::uint64_t rows) const {
     Operator op = make_.vector(std::move(name), "embedding", Sharding::replicated,
                                added_embedding_cost, activation_, activation_);
+    op.kernel = Kernel::lookup;
     op.parameters = rows * shape_.hidden;
     op.additive = true;
     return op;

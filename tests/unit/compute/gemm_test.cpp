@@ -72,10 +72,11 @@ TEST(Gemm, SaysWhichRatesOfVectorWorkAreNeverTheLimit) {
   EXPECT_THAT(notes_of("vector_row_bandwidth: 1 GB/s", true), IsEmpty());
   EXPECT_THAT(notes_of("sum_row_bandwidth: 1 GB/s", true),
               ElementsAre("compute.sum_row_bandwidth" + unknown));
-  const std::string own = ", norm_row_bandwidth: 2 GB/s, activation_row_bandwidth: 2 GB/s";
+  const std::string own =
+      ", norm_row_bandwidth: 2 GB/s, activation_row_bandwidth: 2 GB/s, lookup_row_bandwidth: 2 GB/s";
   EXPECT_THAT(notes_of("vector_row_bandwidth: 1 GB/s" + own, true),
               ElementsAre("compute.vector_row_bandwidth" + unknown));
-  EXPECT_THAT(notes_of("vector_row_bandwidth: 1 GB/s" + own, false), ::testing::SizeIs(3));
+  EXPECT_THAT(notes_of("vector_row_bandwidth: 1 GB/s" + own, false), ::testing::SizeIs(4));
   EXPECT_THAT(notes_of("attention_efficiency: 0.5, attention_rows: 64", true), IsEmpty());
 }
 
@@ -307,6 +308,14 @@ TEST(Gemm, PointsAtWhatIsWrong) {
   EXPECT_THAT(complaint_about("tiles: [16x16], units: 0"), HasSubstr("must be between 1"));
   EXPECT_THAT(complaint_about("tiles: [16x16], issue: -1 us"), HasSubstr("must not be negative"));
   EXPECT_THAT(complaint_about("tiles: [16x16], matrix_efficiency: 0"), HasSubstr("at least"));
+  EXPECT_THAT(complaint_about("tiles: [16x16], lookup_serial_rows: 16"),
+              HasSubstr("lookup_serial_rows: is of no effect without 'lookup_row_time'"));
+  EXPECT_THAT(complaint_about("tiles: [16x16], lookup_row_time: 1 us"),
+              HasSubstr("lookup_row_time: is of no effect without 'lookup_serial_rows'"));
+  EXPECT_THAT(complaint_about("tiles: [16x16], lookup_row_time: -1 us"),
+              HasSubstr("must not be negative"));
+  EXPECT_THAT(complaint_about("tiles: [16x16], lookup_memory_efficiency: 0"),
+              HasSubstr("at least"));
   EXPECT_THAT(complaint_about("tiles: [16x16], matrix_eficiency: 1"),
               HasSubstr("did you mean 'matrix_efficiency'"));
 }

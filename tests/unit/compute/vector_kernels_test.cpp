@@ -142,6 +142,21 @@ TEST(VectorKernels, WithoutThreadsAllRowsGoSideBySide) {
   EXPECT_EQ(time_of(kernel, rows_of(20, 20), units_of_blocks).ps(), 10 + 100);
 }
 
+// Up to four rows take 100 ps each, however wide they are; more are copied as everything is.
+TEST(VectorKernels, FewRowsGoOneAfterTheOther) {
+  VectorKernel in_turn = kernel();
+  in_turn.serial_rows = 4;
+  in_turn.row_time = SimTime::from_ps(100);
+  for (std::uint64_t rows = 1; rows <= 4; ++rows) {
+    const auto turns = static_cast<std::int64_t>(rows);
+    EXPECT_EQ(time(in_turn, rows_of(rows, 20)), 10 + 100 * turns) << rows;
+    EXPECT_EQ(time(in_turn, rows_of(rows, 80)), 10 + 100 * turns) << rows;
+  }
+  EXPECT_EQ(time(in_turn, rows_of(5, 80)), 10 + 100);
+  EXPECT_EQ(time(in_turn, vector_work(0, 80)), 10 + 20) << "no rows known";
+  EXPECT_EQ(time(in_turn, rows_of(2, 1000)), 10 + 125 + 1500) << "the memory may be longer";
+}
+
 TEST(VectorKernels, ArithmeticMayBeLonger) {
   EXPECT_EQ(time(kernel(), vector_work(700, 400)), 10 + 700);
 }
@@ -164,6 +179,25 @@ TEST(VectorKernels, ClassesStateWhatDiffers) {
   EXPECT_EQ(of(Kernel::activation), 103 + 2000);
   EXPECT_EQ(of(Kernel::rotary), 103 + 2000);
   EXPECT_EQ(gemm.time_of(vector_work(0, 0)), 0);  // nothing to launch
+}
+
+// Look-ups are as all else without a class, so far as nothing else is stated.
+TEST(VectorKernels, LookUpsAreAClass) {
+  const std::string usual =
+      "model: gemm, units: 4, tiles: [16x16], vector_launch_overhead: 5 ps, "
+      "vector_memory_efficiency: 0.5, norm_launch_overhead: 9 ps";
+  const auto of = [&](const std::string& more, const workload::Operation& rows) {
+    workload::Operation operation = rows;
+    operation.kernel = workload::Kernel::lookup;
+    return described("peak: {fp16: 1 TFLOP/s}, sram_bandwidth: 1 TB/s", usual + more)
+        .time_of(operation);
+  };
+  EXPECT_EQ(of("", rows_of(10, 100)), 5 + 2000);
+  EXPECT_EQ(of(", lookup_launch_overhead: 2 ps", rows_of(10, 100)), 2 + 2000);
+  EXPECT_EQ(of(", lookup_memory_efficiency: 0.25", rows_of(10, 100)), 5 + 4000);
+  const std::string in_turn = ", lookup_serial_rows: 10, lookup_row_time: 300 ps";
+  EXPECT_EQ(of(in_turn, rows_of(10, 100)), 5 + 3000);
+  EXPECT_EQ(of(in_turn, rows_of(11, 100)), 5 + 2200);
 }
 
 // Rotary positions have blocks as activations do, norms as all else.

@@ -1,7 +1,9 @@
 // Windows of a service over time.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
+#include <vector>
 
 #include "tessera/executor/service_windows.hpp"
 
@@ -72,6 +74,29 @@ TEST(ServiceWindows, GoOnFromACheckpoint) {
     EXPECT_EQ(after.all()[i].latency.mean(), windows.all()[i].latency.mean());
     EXPECT_TRUE(after.all()[i].running == windows.all()[i].running);
   }
+}
+
+// However many requests there are.
+TEST(ServiceWindows, HoldNoMoreThanTheyArePredictedTo) {
+  std::vector<std::size_t> most;
+  for (const std::int64_t requests : {1'000, 600'000, 2'400'000}) {
+    ServiceWindows windows;
+    most.push_back(0);
+    for (std::int64_t number = 0; number < requests; ++number) {
+      const SimTime time = us(20 + number * number % 977);
+      windows.serve(us(number), time, time * 2, time * 3, true);
+      if (number % 1000 == 0) {
+        most.back() = std::max(most.back(), windows.resident_bytes());
+      }
+    }
+    EXPECT_LE(most.back(), ServiceWindows::predicted_bytes(static_cast<std::uint64_t>(requests)));
+    const TimeDistribution& last = windows.all()[1].latency;
+    EXPECT_EQ(last.is_exact(), last.count() <= ServiceWindow::most_exact);
+    EXPECT_NEAR(static_cast<double>(last.percentiles({100}).front()),
+                static_cast<double>(last.most()), 0.0005 * static_cast<double>(last.most()));
+  }
+  EXPECT_LT(most[2], most[1] + most[1] / 10);
+  EXPECT_LT(most[2], 20'000'000U);
 }
 
 // Replicas come and go beside what else is held.

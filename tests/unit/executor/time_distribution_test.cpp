@@ -62,6 +62,24 @@ TEST(TimeDistribution, HoldsNoMoreThanItIsPredictedTo) {
   }
 }
 
+// Whichever comes first, the least or the largest.
+TEST(TimeDistribution, HoldsSpansBetweenLeastAndLargestAlone) {
+  TimeDistribution up(0);
+  TimeDistribution down(0);
+  for (std::uint64_t step = 0; step <= 1000; ++step) {
+    up.add(1'000'000'000'000 + step * 1'000'000'000);
+    down.add(2'000'000'000'000 - step * 1'000'000'000);
+  }
+  EXPECT_LT(up.resident_bytes(), 10'000U);
+  EXPECT_EQ(down.resident_bytes(), up.resident_bytes());
+  EXPECT_EQ(down.percentiles({1, 50, 100}), up.percentiles({1, 50, 100}));
+  TimeDistribution early(0);
+  early.add(1'000'000'000);
+  early.add_all(up);
+  EXPECT_EQ(early.count(), 1002U);
+  EXPECT_NEAR(static_cast<double>(early.percentiles({50}).front()), 1.5e12, 1e9);
+}
+
 TEST(TimeDistribution, OfSmallTimesIsExactInAnyCase) {
   TimeDistribution counted(0);
   for (const std::uint64_t ps : {0, 1, 1023, 1024, 2047}) {

@@ -280,6 +280,7 @@ TEST(Calibrate, RefusesBadMeasurementsWithTheirPlace) {
   EXPECT_THAT(refusal_of(head + "attention,64x64x64,5 us\n"),
               HasSubstr("t.csv:2:11: error: '64x64x64' is no attention"));
   EXPECT_THAT(refusal_of(head + "norm,12 apples,5 us\n"), HasSubstr("t.csv:2:6: error: "));
+  EXPECT_THAT(refusal_of(head + "lookup,12 apples,5 us\n"), HasSubstr("t.csv:2:8: error: "));
   EXPECT_THAT(refusal_of("collective,size,ranks,time\nall-reduce,1 MB,one,5 us\n"),
               HasSubstr("t.csv:2:17: error: 'one'"));
 }

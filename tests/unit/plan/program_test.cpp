@@ -79,6 +79,22 @@ TEST(OperationTable, KeepsApartWhatTakesAnotherTime) {
   EXPECT_EQ(kept[1], sum);
 }
 
+// Forward a table is looked up; backward its gradients are added up, by another kernel.
+TEST(Program, LooksUpForwardAlone) {
+  const Planned work = planned(degrees(1, 1, 1));
+  std::size_t lookups = 0;
+  for_each_instruction(
+      work.plan.stages.front().program, [&](Phase phase, const Instruction& instruction) {
+        const bool computes = instruction.action == Action::execute;
+        if (computes &&
+            work.plan.operations[instruction.operation].kernel == workload::Kernel::lookup) {
+          EXPECT_EQ(phase, Phase::forward) << work.plan.names[instruction.name];
+          ++lookups;
+        }
+      });
+  EXPECT_GT(lookups, 0U);
+}
+
 // Without tensor parallelism nothing is done twice: FLOPs of all tiles are the workload's.
 TEST(Program, ComputesWhatTheWorkloadAsksFor) {
   for (const std::string& strategy :

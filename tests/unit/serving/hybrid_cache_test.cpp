@@ -216,6 +216,7 @@ TEST(HybridCache, ServesRandomRequests) {
             language(prompt, between(1, 30), shares ? between(0, 2) : 0, between(1, prompt));
         if (told_by_pieces) {
           request = source.request(asked.size());
+          request.prompt -= between(0, 1) * 3;  // or as long as its blocks
           request.generate = between(1, 30);
         }
         request.of_class = between(0, 3);

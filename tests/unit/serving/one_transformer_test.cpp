@@ -181,6 +181,21 @@ TEST(OneTransformer, TurnsQueriesAndKeys) {
   }
 }
 
+// A row of the table is read for each token and written; with learned positions two are read.
+TEST(OneTransformer, LooksUpTokens) {
+  TransformerShape learned = grouped();
+  learned.positions = workload::Positions::learned;
+  TransformerShape none = grouped();
+  none.positions = workload::Positions::none;
+  for (const auto& [shape, moved] : {std::pair(none, 2U), std::pair(learned, 3U)}) {
+    const std::vector<TileOperation> found = named(*make_language_model({shape}), "embedding");
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(found.front().operation.kernel, workload::Kernel::lookup);
+    EXPECT_EQ(found.front().operation.row, Bytes(std::uint64_t{2} * moved * shape.hidden));
+    EXPECT_EQ(found.front().operation.bytes, Bytes(2 * moved * tokens * shape.hidden));
+  }
+}
+
 // A norm of each head's vector, before the positions; a unit goes through one head at a time.
 TEST(OneTransformer, NormsQueriesAndKeys) {
   EXPECT_TRUE(named(*make_language_model({grouped()}), "query_key_norm").empty());

@@ -94,6 +94,11 @@ TEST_F(Traces, OfMooncakeHaveBlocksInCommon) {
   EXPECT_EQ(trace->piece_tokens(), 512U);
   EXPECT_THAT(trace->pieces(0), ElementsAre(1, 2, 3));
   EXPECT_THAT(trace->pieces(1), ElementsAre(1, 10));
+  const auto none =
+      read(R"({"timestamp": 0, "input_length": 1100, "output_length": 20, "hash_ids": null})"
+           "\n");
+  EXPECT_EQ(none->request(0).prompt, 1100U);
+  EXPECT_TRUE(none->pieces(0).empty());
 }
 
 TEST_F(Traces, WithoutTimesGiveLengthsToOtherArrivals) {
@@ -445,9 +450,9 @@ TEST_F(Traces, OfMooncakeComputeBlocksOnce) {
     tokens.push_back(batch->tokens());
     batcher->end(number, SimTime::zero(), silent);
   }
-  // Of the last one a block is computed in any case, since its last token is needed.
-  EXPECT_THAT(tokens, ElementsAre(1100, 1500 - 1024, 512));
-  EXPECT_EQ(batcher->counts().reused, 1024U + 512);
+  // Of the last one a block of 16 tokens is computed in any case, since its last token is needed.
+  EXPECT_THAT(tokens, ElementsAre(1100, 1500 - 1024, 16));
+  EXPECT_EQ(batcher->counts().reused, 1024U + 1024 - 16);
   EXPECT_EQ(batcher->counts().blocks_taken, 64U);
   EXPECT_EQ(batcher->counts().blocks_of_prefixes, 64U);
   EXPECT_EQ(batcher->unfinished(), 0U);

@@ -225,6 +225,8 @@ TEST(ReadExperiment, SaysWhichKeysOfComputeModelsHaveNoEffect) {
   says(
       gemm + "vector_row_bandwidth: 1 GB/s, rotary_row_bandwidth: 2 GB/s",
       {path + "vector_row_bandwidth" + unknown_rows, path + "rotary_row_bandwidth" + unknown_rows});
+  says(gemm + "lookup_serial_rows: 16, lookup_row_time: 1 us",
+       {path + "lookup_serial_rows" + unknown_rows, path + "lookup_row_time" + unknown_rows});
   says(gemm + "vector_cache_bandwidth: 1 TB/s", {path + "vector_cache_bandwidth" + no_cache});
   const std::string attention = gemm + "attention_efficiency: 0.5, attention_rows: 64, ";
   says(attention + "attention_skip: 8",

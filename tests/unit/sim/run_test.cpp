@@ -196,6 +196,8 @@ TEST(Forecast, CountsTheTimesOfAService) {
         .largest_bytes;
   };
   EXPECT_GT(predicted("3000"), predicted("10") + (std::size_t{8} << 20U));
+  // Times are counted then, and requests that are drawn take nothing.
+  EXPECT_LT(predicted("4000000"), predicted("2000000") + (std::size_t{1} << 20U));
 }
 
 // Around a ring on a row of eight, the last one's messages go over seven links: all their packets

@@ -210,6 +210,7 @@ TEST(Chain, ATransformerLayerWrittenOut) {
 )");
   const Layer& layer = workload.layers[1];
   EXPECT_EQ(workload.layers[0].operators[0].parameters, 64U * 96);
+  EXPECT_EQ(workload.layers[0].operators[0].kernel, Kernel::lookup);
   EXPECT_EQ(layer.matrix_flops(), expected.matrix_flops());
   EXPECT_EQ(layer.forward_flops(), expected.forward_flops());
   EXPECT_EQ(layer.backward_flops(), expected.backward_flops());

@@ -102,6 +102,8 @@ TEST(Structure, LayersAndOperatorsInOrder) {
   EXPECT_EQ(workload.layers[3].name, "head");
   EXPECT_THAT(names_of(workload.layers[0]),
               ElementsAre("word_embedding", "position_embedding", "embedding_dropout"));
+  EXPECT_EQ(workload.layers[0].operators[0].kernel, Kernel::lookup);
+  EXPECT_EQ(workload.layers[0].operators[1].kernel, Kernel::lookup);
   EXPECT_THAT(names_of(workload.layers[1]),
               ElementsAre("ln1", "qkv", "attention_scores", "softmax", "attention_dropout",
                           "attention_values", "attention_output", "skip1", "ln2", "mlp_up", "gelu",

@@ -49,6 +49,10 @@ ServedAdapters read_adapters(Section& tenant, bool of_language, const executor::
   adapters.draw.count = std::max(1U, keys.count.read(section));
   adapters.rank = std::max(1U, keys.rank.read(section));
   adapters.loaded = keys.loaded.read(section, adapters.draw.count);
+  if (adapters.loaded > adapters.draw.count) {
+    section.error("loaded",
+                  "more than there are (count: " + std::to_string(adapters.draw.count) + ")");
+  }
   adapters.draw.share = keys.share.read(section);
   if (!of_language || !work.on_tiles) {
     tenant.error("adapters", "are of language models on tiles of other compute models than npu");

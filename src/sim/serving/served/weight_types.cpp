@@ -38,20 +38,6 @@ bool is_of_layers(WeightClass of_class) {
       .has_value();
 }
 
-// So that a complaint about another key says all that can be given.
-void name_weight_keys(Section& weights) {
-  for (const char* const key : {"type", "group_size", "scale"}) {
-    if (!weights.has(key)) {
-      weights.raw(key);
-    }
-  }
-  for (const std::string& part : weight_part_keys()) {
-    if (!weights.has(part)) {
-      weights.raw(part);
-    }
-  }
-}
-
 void refuse_tied_head(Section& weights) {
   for (const char* const key : {"head", "lm_head"}) {
     if (weights.has(key)) {
@@ -117,7 +103,6 @@ serving::WeightTypes read_weight_types(Section& tenant,
   const bool has_parts = std::ranges::any_of(
       weight_part_keys(), [&](const std::string& part) { return weights.has(part); });
   const bool has_own = weights.has("type") || weights.has("group_size") || weights.has("scale");
-  name_weight_keys(weights);
   auto types = serving::WeightTypes::of_layers(
       has_parts && !has_own ? std::nullopt : npu::read_stored_weights(tenant));
   for (const ClassKey& one : classes) {
