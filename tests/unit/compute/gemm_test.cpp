@@ -73,7 +73,8 @@ TEST(Gemm, SaysWhichRatesOfVectorWorkAreNeverTheLimit) {
   EXPECT_THAT(notes_of("sum_row_bandwidth: 1 GB/s", true),
               ElementsAre("compute.sum_row_bandwidth" + unknown));
   const std::string own =
-      ", norm_row_bandwidth: 2 GB/s, activation_row_bandwidth: 2 GB/s, lookup_row_bandwidth: 2 GB/s";
+      ", norm_row_bandwidth: 2 GB/s, activation_row_bandwidth: 2 GB/s, lookup_row_bandwidth: 2 "
+      "GB/s";
   EXPECT_THAT(notes_of("vector_row_bandwidth: 1 GB/s" + own, true),
               ElementsAre("compute.vector_row_bandwidth" + unknown));
   EXPECT_THAT(notes_of("vector_row_bandwidth: 1 GB/s" + own, false), ::testing::SizeIs(4));
