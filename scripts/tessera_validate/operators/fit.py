@@ -9,8 +9,9 @@ DEVICE is one of those of operators/rows.py, or `all`. The five constants of pro
 each class of kernel without a product, have the smallest mean absolute relative error over the device's
 rows of them, found by a search that multiplies and divides each constant in turn by ever smaller steps,
 from the machine file's own. Threads of blocks and units are the library's and the device's, and stay. vector_memory_efficiency, of work without a class, is bytes over time of all
-rows of layers without a product from LARGE tokens on, over the memory's bandwidth, and 1 at most. lookup_row_time is what
-look-ups of SERIAL tokens take, the difference over that of the tokens. sustained_clock of the device's cluster file is what the clock comes to
+rows of layers without a product from LARGE tokens on, over the memory's bandwidth, and 1 at most. lookup_row_time is
+what look-ups of SERIAL tokens take, the difference over that of the tokens. sustained_clock of the device's cluster file
+is what the clock comes to
 where products follow one another without end: a product that begins on an idle device begins at the full
 clock, which falls by `loss` with a time constant, so that one of T has lost loss (1 - constant / T
 (1 - exp(-T / constant))) of it in the mean. Both have the smallest mean absolute error of ours over the

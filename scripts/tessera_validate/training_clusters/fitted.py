@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from operators import attention
 from operators.fit import FROM, LARGE
-from operators.rows import KERNELS, PRODUCTS, VECTORS, measured
+from operators.rows import KERNELS, LOOKUPS, PRODUCTS, VECTORS, measured
 from page import ROOT
 from training_clusters import nccl_fit, profiles
 from training_clusters.clusters import DEEPSPEED
@@ -102,7 +102,7 @@ def operator_times(device, key):
     if kernel == "vector":
         return sum(each.tokens >= LARGE for each in measured(device, VECTORS))
     if kernel in KERNELS.values():
-        return sum(KERNELS[each.operator] == kernel for each in measured(device, VECTORS))
+        return sum(KERNELS[each.operator] == kernel for each in measured(device, VECTORS + LOOKUPS))
     return sum(key != "sustained_clock" or each.us > FROM for each in measured(device, PRODUCTS))
 
 
