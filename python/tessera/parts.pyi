@@ -34,7 +34,9 @@ ServedTenantSpeculation = TypedDict("ServedTenantSpeculation", {"tokens": int, "
 
 ServedTenantTarget = TypedDict("ServedTenantTarget", {"first_token": str, "between_tokens": str, "latency": str}, total=False)
 
-ServedTenantScaling = TypedDict("ServedTenantScaling", {"least": int, "requests": int, "start_up": str, "idle": str}, total=False)
+ServedTenantScalingPrefill = TypedDict("ServedTenantScalingPrefill", {"least": int, "requests": int, "start_up": str, "idle": str}, total=False)
+
+ServedTenantScaling = TypedDict("ServedTenantScaling", {"least": int, "requests": int, "start_up": str, "idle": str, "prefill": ServedTenantScalingPrefill}, total=False)
 
 ServedTenantClassesTarget = TypedDict("ServedTenantClassesTarget", {"first_token": str, "between_tokens": str, "latency": str}, total=False)
 

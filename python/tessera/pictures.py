@@ -1,7 +1,7 @@
 """The one place that knows the project's pictures and its reader of traces (tessera_plots).
 
-Of the reader this uses RunFolder (`summary`, `complete`, `traces`, `names`, `nodes`) and TraceFile
-(`path`, `attributes`, `read`); of the pictures only their command line.
+Of the reader this uses RunFolder (`summary`, `complete`, `traces`, `names`, `nodes`), TraceFile
+(`path`, `attributes`, `read`) and windows of services; of the pictures only their command line.
 """
 
 from __future__ import annotations
@@ -42,6 +42,14 @@ def open_run(folder: str) -> Any:
         return reader.RunFolder(folder)
     except errors.PlotError as error:
         raise _error_of(error.exit_code, str(error)) from None
+
+
+def windows_of(service: dict[str, Any]) -> list[dict[str, Any]]:
+    """Of a service over time, from `begin_s` to `end_s`, with means over the time that each lasted."""
+    module = _module("service_windows")
+    edges = [edge / 1e12 for edge in module.edges_of(service)]
+    return [{"begin_s": begin, "end_s": end, **{key: value for key, value in window.items() if key != "seconds"}}
+            for begin, end, window in zip(edges, edges[1:], module.windows_of(service))]
 
 
 def _error_of(exit_code: int, text: str) -> TesseraError:

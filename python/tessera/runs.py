@@ -156,12 +156,10 @@ class Run:
 
     def service_windows(self, tenant: str) -> pandas.DataFrame:
         """How a tenant's requests were served over time, or those of all replicas of a model: a row
-        a window, which begins at `begin_s`."""
+        a window, from `begin_s` to `end_s`."""
         for one in (self.summary.get("service_totals") or []) + (self.summary.get("services") or []):
             if one["tenant"] == tenant:
-                return pandas.DataFrame([
-                    {"begin_s": number * one["window_ps"] / 1e12, **_flat(window)}
-                    for number, window in enumerate(one["windows"])])
+                return pandas.DataFrame([_flat(window) for window in pictures.windows_of(one)])
         raise MissingError(f"{self.folder}: no requests to {tenant} were served")
 
     # ---- The traces

@@ -5,6 +5,7 @@ import numpy as np
 from . import figure
 from .binning import spread
 from .errors import NothingToDraw
+from .service_windows import edges_of, windows_of
 
 _MOST_CORES = 64
 _BINS = 300
@@ -81,16 +82,15 @@ def _windows(run):
     return [one for one in (*totals, *single) if one.get("windows")]
 
 
-def _panels(window_ps):
+def _panels():
     """Of a window, what each panel shows: title, unit, and lines by name."""
-    seconds = window_ps / 1e12
     return (
         ("requests", "", {"running": lambda one: one["running"], "waiting": lambda one: one["waiting"]}),
         ("cache", "blocks", {"taken": lambda one: one["cache_blocks"]}),
         ("replicas", "", {"on": lambda one: one.get("replicas", np.nan)}),
-        ("requests a second", "1/s", {"arrived": lambda one: one["arrived"] / seconds,
-                                      "served": lambda one: one["served"] / seconds,
-                                      "met all targets": lambda one: one["met"] / seconds}),
+        ("requests a second", "1/s", {"arrived": lambda one: one["arrived"] / one["seconds"],
+                                      "served": lambda one: one["served"] / one["seconds"],
+                                      "met all targets": lambda one: one["met"] / one["seconds"]}),
         ("first token", "ms", {name: lambda one, name=name: _of_some(one["first_token_ps"], name)
                                for name in ("p50", "p99")}),
         ("a token", "ms", {name: lambda one, name=name: _of_some(one["a_token_ps"], name) for name in ("p50", "p99")}),
@@ -108,17 +108,17 @@ def draw_over_time(run, directory):
     services = _windows(run)
     if not services:
         raise NothingToDraw("the summary has no windows of services")
-    panels = len(_panels(1))
+    panels = len(_panels())
     fig, axes = figure.new_figure(run, "Services over time (times: of requests served then)", 5 * len(services),
                                   2.2 * panels, rows=panels, columns=len(services), sharex="col")
     for column, service in zip(axes.T, services):
-        width = service["window_ps"]
-        factor, unit = figure.time_unit(width * len(service["windows"]))
-        edges = np.arange(len(service["windows"]) + 1) * width / factor
-        for ax, (title, of, lines) in zip(column, _panels(width)):
+        edges = np.array(edges_of(service))
+        factor, unit = figure.time_unit(edges[-1])
+        windows = windows_of(service)
+        for ax, (title, of, lines) in zip(column, _panels()):
             for number, (name, value) in enumerate(lines.items()):
                 # Without a baseline nothing is drawn beside windows that have no value.
-                ax.stairs([value(one) for one in service["windows"]], edges, baseline=None,
+                ax.stairs([value(one) for one in windows], edges / factor, baseline=None,
                           color=figure.series_colour(number), label=name)
             ax.set_title(title, loc="left")
             ax.set_ylabel(of)

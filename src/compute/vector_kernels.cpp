@@ -113,10 +113,6 @@ const AllKeys& all_keys() {
   return keys;
 }
 
-}  // namespace
-
-namespace {
-
 void read_serial(config::Section& section, VectorKernel& lookup) {
   const AllKeys& keys = all_keys();
   lookup.serial_rows = keys.serial_rows.read(section);

@@ -41,6 +41,14 @@ ServiceWindow& ServiceWindows::at(SimTime now) {
   return windows_[place];
 }
 
+SimTime ServiceWindows::last_width() const {
+  if (windows_.empty()) {
+    return SimTime::zero();
+  }
+  const SimTime begin = width_ * static_cast<std::int64_t>(windows_.size() - 1);
+  return since_ > begin ? since_ - begin : width_;
+}
+
 void ServiceWindows::serve(SimTime now, SimTime first_token, std::optional<SimTime> a_token,
                            SimTime latency, bool met) {
   ServiceWindow& window = at(now);

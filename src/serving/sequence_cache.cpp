@@ -131,8 +131,10 @@ void SequenceCache::release(Sequence& sequence) {
     cache_.let_go(sequence.uses);
   }
   // The last ones first, so that they are given up before those that they need.
+  const auto pieces =
+      sequence.pieces > 0 ? requests_->pieces(sequence.request) : std::span<const std::uint32_t>();
   for (std::uint32_t piece = sequence.pieces; piece > 0; --piece) {
-    const std::uint32_t number = requests_->pieces(sequence.request)[piece - 1];
+    const std::uint32_t number = pieces[piece - 1];
     cache_.let_go(number);
     if (layout_.windowed > 0 && piece > sequence.sees_from) {
       cache_.let_go(windowed_of(number));

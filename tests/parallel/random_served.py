@@ -39,6 +39,18 @@ def requests(draw):
     return words
 
 
+def scaling(draw, replicas, prefill):
+    words = {}
+    if prefill < 2 or replicas - prefill > 1:
+        words["requests"] = draw.randint(1, 4)
+    if prefill > 1:
+        words["prefill"] = {"requests": draw.randint(1, 3)}
+    for key, times in (("start_up", ["20 us", "200 us"]), ("idle", ["30 us", "300 us"])):
+        if draw.random() < 0.7:
+            words[key] = draw.choice(times)
+    return words
+
+
 def tenant(draw, number):
     words = {"name": f"served{number}", "language_model": model(draw), "requests": requests(draw),
              "batching": {"chunk": draw.choice([32, 256])} if draw.random() < 0.7 else {}}
@@ -57,8 +69,10 @@ def tenant(draw, number):
     if words["replicas"] > 1:
         words["router"] = draw.choice(["round-robin", "least-work", "prefix"])
         if draw.random() < 0.4:
-            words["prefill"] = 1
+            words["prefill"] = draw.choice([1, words["replicas"] - 1])
             words["handover"] = draw.choice(["whole", "layers"])
+        if draw.random() < 0.4:
+            words["scaling"] = scaling(draw, words["replicas"], words.get("prefill", 0))
     if draw.random() < 0.2:
         head = "word_embedding" if words["language_model"]["tie_embeddings"] else "lm_head"
         words["weights"] = {"type": draw.choice(["int8", "fp4"]), head: {"type": "fp6"}}

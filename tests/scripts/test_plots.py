@@ -308,6 +308,17 @@ class ServiceLoad(unittest.TestCase):
 
 
 class ServiceOverTime(unittest.TestCase):
+    def test_the_last_window_is_as_long_as_the_service_was_there(self):
+        window = {"running": 4, "waiting": 0, "cache_blocks": 2, "replicas": 1, "arrived": 3, "served": 1, "met": 1}
+        half = {**window, "replicas": 0.5}
+        done = PREPARED.python(
+            "from tessera_plots.service_windows import edges_of, windows_of; "
+            f"service = dict(window_ps=2 * 10**12, last_window_ps=10**12, windows=[{window}, {half}]); "
+            "print(edges_of(service)[1:], "
+            "[(one['running'], one['replicas'], one['arrived'], one['seconds']) for one in windows_of(service)])")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(done.stdout, "[2000000000000, 3000000000000] [(4, 1, 3, 2.0), (8.0, 1.0, 3, 1.0)]\n")
+
     def test_windows_without_requests_are_gaps_and_legends_lie_beside_the_data(self):
         times = {"count": 2, "p50": 3e9, "p99": 4e9}
         window = {"running": 1, "waiting": 0, "cache_blocks": 2, "arrived": 1, "served": 1, "met": 1,

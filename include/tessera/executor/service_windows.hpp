@@ -55,6 +55,8 @@ class ServiceWindows {
 
   SimTime width() const { return width_; }
   const std::vector<ServiceWindow>& all() const { return windows_; }
+  // What the last one lasted: the service may have ended within it.
+  SimTime last_width() const;
 
   // Times must not go back.
   void arrive(SimTime now) { ++at(now).arrived; }

@@ -62,7 +62,7 @@ class RequestSource {
   virtual SimTime think(std::uint64_t /*number*/) const { return SimTime::zero(); }
   // Numbers of the blocks of `piece_tokens` that a prompt begins with, which stand for these tokens
   // and all before them; requests that have the same ones first have that much in common. None
-  // where nothing is known.
+  // where nothing is known. Valid until others are asked for.
   virtual std::span<const std::uint32_t> pieces(std::uint64_t /*number*/) const { return {}; }
   virtual std::uint32_t piece_tokens() const { return 0; }
   // Whether prompts may begin as others do, by name or by such blocks.

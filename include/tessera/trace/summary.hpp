@@ -49,7 +49,7 @@ struct ServiceWindow {
   std::uint64_t served = 0;
   std::uint64_t met = 0;     // of these, that met all targets
   std::uint64_t tokens = 0;  // given
-  // Means over its time.
+  // Means over the width of a window.
   double running = 0;  // requests
   double waiting = 0;
   double cache_blocks = 0;
@@ -82,8 +82,9 @@ struct Service {
   Quantiles between_tokens;
   Quantiles a_token;  // the mean of each request after its first token
   Quantiles latency;  // from arrival to end
-  // Over time, each as long.
+  // Over time, each as wide; the service was there for `last_window_ps` of the last one.
   std::uint64_t window_ps = 0;
+  std::uint64_t last_window_ps = 0;
   std::vector<ServiceWindow> windows;
 };
 

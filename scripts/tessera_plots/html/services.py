@@ -1,5 +1,6 @@
 """Of runs that serve requests: what the summary says of each service, whatever was kept of the trace."""
 
+from ..service_windows import edges_of, windows_of
 from .table import table
 
 _MOST_SERVICES = 8
@@ -47,6 +48,6 @@ def rows_of_times(summary):
 
 def held_in_windows(summary):
     """Of the first services: what they held in each window, in the mean."""
-    return [{"tenant": one["tenant"], "edges": [i * one["window_ps"] for i in range(len(one["windows"]) + 1)],
-             **{name: [window[name] for window in one["windows"]] for name in _HELD}}
+    return [{"tenant": one["tenant"], "edges": edges_of(one),
+             **{name: [window[name] for window in windows_of(one)] for name in _HELD}}
             for one in summary["services"][:_MOST_SERVICES] if one.get("windows")]

@@ -224,7 +224,7 @@ void ServingOutlook::tell_tile(std::uint32_t index, const ServingCore& core) {
   }
 }
 
-// Behind another step of its tenant that is under way there, or about to be.
+// Behind another step of its tenant that is under way there.
 bool ServingOutlook::waits_here(const ServingCore& core, const Walking& walking) {
   return !walking.has_begun &&
          std::any_of(core.walks.begin(), core.walks.end(), [&](const Walking& one) {

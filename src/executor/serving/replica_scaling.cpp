@@ -15,12 +15,6 @@ ReplicaScaling::ReplicaScaling(const Scaling& scaling, std::uint32_t replicas)
   }
 }
 
-std::uint32_t ReplicaScaling::on() const {
-  return static_cast<std::uint32_t>(
-      std::count_if(replicas_.begin(), replicas_.end(),
-                    [](const Replica& one) { return one.state != State::off; }));
-}
-
 std::uint32_t ReplicaScaling::active() const {
   return static_cast<std::uint32_t>(std::count_if(
       replicas_.begin(), replicas_.end(),
@@ -41,14 +35,14 @@ void ReplicaScaling::switch_on(std::uint32_t replica, SimTime now) {
   one.off += now - one.since;
   one.since = now;
   one.state = scaling_.start_up > SimTime::zero() ? State::starting : State::on;
-  changes_.push_back({now, replica, true, on()});
+  changes_.push_back({now, replica, true});
 }
 
 void ReplicaScaling::switch_off(std::uint32_t replica, SimTime now) {
   Replica& one = replicas_[replica];
   one.since = now;
   one.state = State::off;
-  changes_.push_back({now, replica, false, on()});
+  changes_.push_back({now, replica, false});
 }
 
 void ReplicaScaling::finish_starts(SimTime now) {

@@ -28,7 +28,6 @@ class ReplicaScaling {
     SimTime at;
     std::uint32_t replica = 0;
     bool on = false;
-    std::uint32_t all_on = 0;  // of all, after it
   };
 
   // What has happened until now, while requests stayed as they were. Times must not go back.
@@ -38,7 +37,6 @@ class ReplicaScaling {
   // Whether it takes requests; the first one always does.
   bool takes(std::uint32_t replica) const { return replicas_[replica].state == State::on; }
   bool is_on(std::uint32_t replica) const { return replicas_[replica].state != State::off; }
-  std::uint32_t on() const;
   // Time that it was off until now.
   SimTime off_time(std::uint32_t replica, SimTime now) const;
   // Those since it was asked last, in order of time.

@@ -2,20 +2,26 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <utility>
 
 namespace tessera::serving {
 namespace {
 
+// Where a request stands, and when it comes.
+struct Place {
+  SimTime arrival;
+  std::uint64_t number = 0;
+};
+
 // Puts a column that is there in the order of `places`.
 template <class Value>
-void put_in_order(Column<Value>& column, const std::vector<std::uint64_t>& places) {
+void put_in_order(Column<Value>& column, const std::vector<Place>& places) {
   if (column.empty()) {
     return;
   }
   Column<Value> sorted;
-  for (const std::uint64_t place : places) {
-    sorted.push_back(column[place]);
+  for (const Place& place : places) {
+    sorted.push_back(column[place.number]);
   }
   column = std::move(sorted);
 }
@@ -62,7 +68,9 @@ void RequestTable::add(const Request& request, std::span<const std::uint32_t> pi
   if (!classes_.empty() || request.of_class != 0) {
     classes_.push_back(request.of_class);
   }
-  pieces_.insert(pieces_.end(), pieces.begin(), pieces.end());
+  for (const std::uint32_t piece : pieces) {
+    pieces_.push_back(piece);
+  }
   if (!piece_ends_.empty() || !pieces.empty()) {
     piece_ends_.push_back(pieces_.size());
   }
@@ -74,8 +82,7 @@ void RequestTable::finish(bool from_first) {
     sort();
   }
   if (from_first && !rows_.empty()) {
-    const SimTime first = rows_[0].arrival;
-    rows_.change_all([first](Row& row) { row.arrival -= first; });
+    begin_ = rows_[0].arrival;
   }
   rows_.finish();
   samples_.finish();
@@ -83,28 +90,31 @@ void RequestTable::finish(bool from_first) {
   classes_.finish();
   adapters_.finish();
   piece_ends_.finish();
-  pieces_.shrink_to_fit();
+  pieces_.finish();
 }
 
-void RequestTable::divide_times(double speed) {
-  rows_.change_all([speed](Row& row) {
-    row.arrival = SimTime::from_ps(
-        std::llround(std::min(9.2e18, static_cast<double>(row.arrival.ps()) / speed)));
-  });
+SimTime RequestTable::arrival_of(const Row& row) const {
+  const SimTime arrival = row.arrival - begin_;
+  return speed_ == 1 ? arrival
+                     : SimTime::from_ps(std::llround(
+                           std::min(9.2e18, static_cast<double>(arrival.ps()) / speed_)));
 }
 
+// Of what is out of order 16 bytes a request are held meanwhile, or 24.
 void RequestTable::sort() {
-  std::vector<std::uint64_t> places(rows_.size());
-  std::iota(places.begin(), places.end(), std::uint64_t{0});
-  std::stable_sort(places.begin(), places.end(), [this](std::uint64_t a, std::uint64_t b) {
-    return rows_[a].arrival < rows_[b].arrival;
-  });
+  std::vector<Place> places;
+  places.reserve(rows_.size());
+  for (std::uint64_t number = 0; number < rows_.size(); ++number) {
+    places.push_back({rows_[number].arrival, number});
+  }
+  std::ranges::stable_sort(places, {}, &Place::arrival);
   if (!piece_ends_.empty()) {
-    std::vector<std::uint32_t> sorted;
+    Column<std::uint32_t> sorted;
     Column<std::uint64_t> ends;
-    for (const std::uint64_t place : places) {
-      const auto some = pieces(place);
-      sorted.insert(sorted.end(), some.begin(), some.end());
+    for (const Place& place : places) {
+      for (const std::uint32_t piece : pieces(place.number)) {
+        sorted.push_back(piece);
+      }
       ends.push_back(sorted.size());
     }
     pieces_ = std::move(sorted);
@@ -118,17 +128,18 @@ void RequestTable::sort() {
 }
 
 Request RequestTable::request(std::uint64_t number) const {
-  const Row& row = rows_[number];
+  const Row row = rows_[number];
   Request request;
-  request.arrival = row.arrival;
+  request.arrival = arrival_of(row);
   request.prompt = row.prompt;
   request.generate = row.generate;
   request.samples = samples_.empty() ? 1 : samples_[number];
   request.of_class = class_of(number);
   request.adapter = adapters_.empty() ? 0 : adapters_[number];
   if (!prefixes_.empty()) {
-    request.prefix = prefixes_[number].number;
-    request.prefix_tokens = prefixes_[number].tokens;
+    const Prefix prefix = prefixes_[number];
+    request.prefix = prefix.number;
+    request.prefix_tokens = prefix.tokens;
   }
   return request;
 }
@@ -138,13 +149,13 @@ std::span<const std::uint32_t> RequestTable::pieces(std::uint64_t number) const 
     return {};
   }
   const std::uint64_t begin = number == 0 ? 0 : piece_ends_[number - 1];
-  return std::span(pieces_).subspan(begin, piece_ends_[number] - begin);
+  return pieces_.range(begin, piece_ends_[number]);
 }
 
 std::size_t RequestTable::resident_bytes() const {
   return rows_.resident_bytes() + samples_.resident_bytes() + prefixes_.resident_bytes() +
          classes_.resident_bytes() + adapters_.resident_bytes() + piece_ends_.resident_bytes() +
-         pieces_.capacity() * sizeof(std::uint32_t);
+         pieces_.resident_bytes();
 }
 
 }  // namespace tessera::serving

@@ -1,6 +1,6 @@
 // Requests that are known before the run, in order of arrival: 16 bytes each of a language model;
 // what few have (samples, prefixes, classes, blocks that others share) is kept beside only where
-// some have it.
+// some have it. Many are not held in memory (column.hpp).
 #pragma once
 
 #include <cstdint>
@@ -34,13 +34,14 @@ class RequestTable final : public RequestSource {
   // Once all are there: puts them in order, those of the same time as they came. With `from_first`
   // times count from the earliest one.
   void finish(bool from_first);
-  void divide_times(double speed);
+  void divide_times(double speed) { speed_ = speed; }
   void add_note(const std::string& note) { notes_.push_back(note); }
 
   std::optional<std::uint64_t> count() const override { return rows_.size(); }
   Request request(std::uint64_t number) const override;
   Request largest() const override { return extent_.largest(); }
   std::vector<std::uint32_t> samples() const override { return extent_.samples(); }
+  // Valid until the next call.
   std::span<const std::uint32_t> pieces(std::uint64_t number) const override;
   std::uint32_t piece_tokens() const override { return piece_tokens_; }
   std::uint32_t class_of(std::uint64_t number) const override {
@@ -64,6 +65,7 @@ class RequestTable final : public RequestSource {
   };
 
   void sort();
+  SimTime arrival_of(const Row& row) const;
 
   Column<Row> rows_;
   Column<std::uint32_t> samples_;     // [rows], or none: 1 each
@@ -71,10 +73,12 @@ class RequestTable final : public RequestSource {
   Column<std::uint32_t> classes_;     // the same
   Column<std::uint32_t> adapters_;    // the same
   Column<std::uint64_t> piece_ends_;  // [rows] in pieces_, or none
-  std::vector<std::uint32_t> pieces_;
+  Column<std::uint32_t> pieces_;
   std::uint32_t piece_tokens_ = 0;
   Extent extent_;
   std::vector<std::string> notes_;
+  SimTime begin_ = SimTime::zero();  // of the table's times
+  double speed_ = 1;                 // by which what is behind it is divided
   bool was_in_order_ = true;
 };
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tessera/collective/algorithm.hpp"
+#include "tessera/config/conditional_key.hpp"
 #include "tessera/config/key.hpp"
 #include "tessera/core/data_type.hpp"
 #include "tessera/executor/serving/serving.hpp"
@@ -153,7 +154,8 @@ struct ServedKeys {
       config::between(1U, static_cast<std::uint32_t>(executor::most_tenants))};
   config::RequiredKey<std::uint32_t> requests_each{
       "scaling.requests",
-      "unfinished ones for each replica: where there are more, more replicas are started",
+      "unfinished ones for each replica: where there are more, more replicas are started; with "
+      "'prefill' in 'scaling' it may be left out, and those that generate are on all the time",
       config::between(1U, 1U << 20)};
   config::Key<SimTime> start_up{"scaling.start_up", SimTime::zero(),
                                 "from the start of a replica to the first request that it takes",
@@ -162,6 +164,22 @@ struct ServedKeys {
                             "in which fewer replicas are enough without a break, before some are "
                             "stopped",
                             config::at_least(SimTime::zero())};
+  config::Key<std::uint32_t> prompt_least{
+      "scaling.prefill.least", executor::Scaling{}.least,
+      "of the replicas that compute prompts, those that are on all the time",
+      config::between(1U, static_cast<std::uint32_t>(executor::most_tenants) - 1)};
+  config::RequiredKey<std::uint32_t> prompt_requests{
+      "scaling.prefill.requests",
+      "whose prompts are not computed or not handed over, for each replica that computes prompts",
+      config::between(1U, 1U << 20)};
+  config::DerivedKey<SimTime> prompt_start_up{
+      "scaling.prefill.start_up", "that of scaling",
+      "from the start of a replica to the first prompt that it takes",
+      config::at_least(SimTime::zero())};
+  config::DerivedKey<SimTime> prompt_idle{
+      "scaling.prefill.idle", "that of scaling",
+      "in which fewer replicas are enough for prompts without a break, before some are stopped",
+      config::at_least(SimTime::zero())};
   config::Key<std::uint32_t> prefill{
       "prefill", 0,
       "of the replicas, the first ones, which compute prompts "
@@ -196,12 +214,47 @@ struct ServedKeys {
     return {language_model, language_kind, onnx, onnx_type, onnx_batch};
   }
   std::vector<ParameterInfo> beside_model() const {
-    return {name,       continuous, sequences, tokens,        chunk,          block,
-            cache,      cache_type, key_type,  value_type,    cache_group,    cache_scale,
-            state_type, host,       samples,   drafts,        acceptance,     draft,
-            tensor,     pipeline,   expert,    replicas,      router,         prefill,
-            handover,   npus,       cores,     first_token,   between_tokens, latency,
-            background, price,      least,     requests_each, start_up,       idle};
+    const ParameterInfo each = config::where_used(requests_each);
+    return {name,
+            continuous,
+            sequences,
+            tokens,
+            chunk,
+            block,
+            cache,
+            cache_type,
+            key_type,
+            value_type,
+            cache_group,
+            cache_scale,
+            state_type,
+            host,
+            samples,
+            drafts,
+            acceptance,
+            draft,
+            tensor,
+            pipeline,
+            expert,
+            replicas,
+            router,
+            prefill,
+            handover,
+            npus,
+            cores,
+            first_token,
+            between_tokens,
+            latency,
+            background,
+            price,
+            least,
+            each,
+            start_up,
+            idle,
+            prompt_least,
+            prompt_requests,
+            prompt_start_up,
+            prompt_idle};
   }
 };
 

@@ -31,7 +31,7 @@ std::vector<std::uint64_t*> numbers_of(trace::Service& service) {
   std::vector<std::uint64_t*> numbers{
       &service.served,        &service.samples,     &service.tokens,       &service.again,
       &service.late_requests, &service.late_tokens, &service.cache_blocks, &service.met,
-      &service.npus,          &service.window_ps};
+      &service.npus,          &service.window_ps,   &service.last_window_ps};
   visit(service.first_token, numbers);
   visit(service.between_tokens, numbers);
   visit(service.a_token, numbers);
@@ -113,6 +113,7 @@ trace::Service service_of(const executor::Service& one, SimTime now) {
   service.a_token = a_token_of(one.windows);
   service.latency = quantiles_of(one.latency);
   service.window_ps = static_cast<std::uint64_t>(one.windows.width().ps());
+  service.last_window_ps = static_cast<std::uint64_t>(one.windows.last_width().ps());
   for (const executor::ServiceWindow& window : one.windows.all()) {
     service.windows.push_back(window_of(window, one.windows.width()));
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 
 #include "serving/keys.hpp"
 #include "tessera/config/without_effect.hpp"
@@ -10,6 +11,7 @@
 namespace tessera::sim {
 
 using config::Section;
+using executor::Scaling;
 using executor::ServiceSettings;
 using executor::ServingWork;
 using serving::BatchOptions;
@@ -92,27 +94,81 @@ void check_prefill(const ServingWork& work, const ServiceSettings& tenant, Secti
   }
 }
 
+namespace {
+
+// `scaling`: what stands in the section `own`, of so many replicas. `around`, `key`: what is
+// complained of where none of them can come and go.
+void check_scaling(Section& around, std::string_view key, Section& own, const Scaling& scaling,
+                   std::uint32_t replicas, const std::string& all) {
+  if (scaling.least > replicas) {
+    own.error("least", "more than the " + std::to_string(replicas) + " " + all);
+  }
+  if (replicas == 1) {
+    around.error(key, "is of several " + all);
+  } else if (scaling.least == replicas) {
+    config::note_without_effect(around, key, "as many least as there are " + all);
+  }
+}
+
+// Of replicas that compute prompts alone.
+void read_prompt_scaling(Section& scaling, ServiceSettings& tenant, const Scaling& usual) {
+  const ServedKeys& keys = served_keys();
+  Section own = scaling.section("prefill");
+  const Scaling read{keys.prompt_least.read(own), std::max(1U, keys.prompt_requests.read(own)),
+                     keys.prompt_start_up.read(own, usual.start_up),
+                     keys.prompt_idle.read(own, usual.idle)};
+  if (tenant.prefill == 0) {
+    scaling.error("prefill", "the tenant has no replicas that compute prompts alone ('prefill')");
+    return;
+  }
+  tenant.prompt_scaling = read;
+  check_scaling(scaling, "prefill", own, read, tenant.prefill, "replicas that compute prompts");
+}
+
+// Of prompts alone: times of `scaling` that replicas for prompts have others for.
+void note_usual_times(Section& scaling, const ServiceSettings& tenant, const Scaling& usual) {
+  if (!tenant.prompt_scaling) {
+    return;
+  }
+  const auto note = [&](std::string_view key, SimTime time, SimTime of_prompts) {
+    if (time > SimTime::zero() && time != of_prompts) {
+      config::note_without_effect(scaling, key, "another of 'prefill' and without 'requests'");
+    }
+  };
+  note("start_up", usual.start_up, tenant.prompt_scaling->start_up);
+  note("idle", usual.idle, tenant.prompt_scaling->idle);
+}
+
+}  // namespace
+
 void read_scaling(Section& section, ServiceSettings& tenant) {
   if (!section.has("scaling")) {
     return;
   }
   const ServedKeys& keys = served_keys();
   Section scaling = section.section("scaling");
-  tenant.scaling =
-      executor::Scaling{keys.least.read(scaling), std::max(1U, keys.requests_each.read(scaling)),
-                        keys.start_up.read(scaling), keys.idle.read(scaling)};
+  const bool is_of_prompts = scaling.has("prefill");
+  const bool is_of_others = !is_of_prompts || scaling.has("requests") || scaling.has("least");
+  Scaling read;
+  if (is_of_others) {
+    read.least = keys.least.read(scaling);
+    read.requests = std::max(1U, keys.requests_each.read(scaling));
+  }
+  read.start_up = keys.start_up.read(scaling);
+  read.idle = keys.idle.read(scaling);
+  if (is_of_prompts) {
+    read_prompt_scaling(scaling, tenant, read);
+  }
+  if (!is_of_others) {
+    note_usual_times(scaling, tenant, read);
+    return;
+  }
+  tenant.scaling = read;
   if (tenant.prefill >= tenant.replicas) {
     return;  // which was complained of
   }
-  const std::string all = tenant.prefill > 0 ? "replicas that generate" : "replicas";
-  if (tenant.scaling->least > tenant.scaled()) {
-    scaling.error("least", "more than the " + std::to_string(tenant.scaled()) + " " + all);
-  }
-  if (tenant.scaled() == 1) {
-    section.error("scaling", "is of several " + all);
-  } else if (tenant.scaling->least == tenant.scaled()) {
-    config::note_without_effect(section, "scaling", "as many least as there are " + all);
-  }
+  check_scaling(is_of_prompts ? scaling : section, is_of_prompts ? "requests" : "scaling", scaling,
+                read, tenant.scaled(), tenant.prefill > 0 ? "replicas that generate" : "replicas");
 }
 
 void note_router(Section& section, const ServiceSettings& tenant) {

@@ -91,6 +91,7 @@ void visit_service(AnyService& service, Visit visit) {
   visit("a_token_ps", service.a_token);
   visit("latency_ps", service.latency);
   visit("window_ps", service.window_ps);
+  visit("last_window_ps", service.last_window_ps);
   visit("windows", service.windows);
 }
 

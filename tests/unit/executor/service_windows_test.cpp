@@ -55,6 +55,17 @@ TEST(ServiceWindows, AddUpLoads) {
   EXPECT_TRUE(windows.all().front().running == Wide{(2 * 1 + 11 * 4) * a_us});
 }
 
+TEST(ServiceWindows, EndWithTheService) {
+  ServiceWindows windows;
+  EXPECT_EQ(windows.last_width(), SimTime::zero());
+  windows.hold(us(3), {1, 0, 10});
+  EXPECT_EQ(windows.last_width(), us(1));  // of the width of 1 us
+  windows.hold(us(900), {});
+  EXPECT_EQ(windows.width(), us(16));
+  EXPECT_EQ(windows.last_width(), us(900 - 56 * 16));
+  EXPECT_EQ(windows.all().size(), 57U);
+}
+
 TEST(ServiceWindows, GoOnFromACheckpoint) {
   ServiceWindows windows;
   windows.hold(us(3), {1, 2, 10});

@@ -5,7 +5,6 @@
 #include <optional>
 #include <vector>
 
-#include "requests/column.hpp"
 #include "stepping.hpp"
 
 namespace tessera::serving::whole_prompt_test {
@@ -110,27 +109,6 @@ TEST(WholePrompt, OfOtherLayersGoesOnBehindTheBlockBefore) {
   BatchOptions options = blocks_of_four();
   options.layout = {2, 5, 10, 0};
   EXPECT_THAT(computed(options, Alike({64, 64, 65})), ::testing::ElementsAre(64, 16, 1));
-}
-
-TEST(Column, LeavesWhatIsThereWhereItIs) {
-  Column<std::uint64_t> column;
-  constexpr std::uint64_t count = 300'000;
-  const std::uint64_t* second_block = nullptr;
-  for (std::uint64_t number = 0; number < count; ++number) {
-    column.push_back(3 * number);
-    if (number == 70'000) {
-      second_block = &column[number];
-    }
-  }
-  column.finish();
-  EXPECT_EQ(&column[70'000], second_block);
-  EXPECT_EQ(column.size(), count);
-  EXPECT_EQ(column.resident_bytes(), count * sizeof(std::uint64_t));
-  column.change_all([](std::uint64_t& value) { ++value; });
-  for (std::uint64_t number = 0; number < count; number += 997) {
-    ASSERT_EQ(column[number], 3 * number + 1);
-  }
-  EXPECT_EQ(column.back(), 3 * (count - 1) + 1);
 }
 
 }  // namespace

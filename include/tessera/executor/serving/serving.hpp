@@ -87,8 +87,14 @@ struct ServiceSettings {
   bool by_layers = false;          // they hand over each layer once it is computed
   bool experts_spread = false;     // over the units of the model
   std::optional<Scaling> scaling;  // none: all are on all the time
-  // Replicas that `scaling` is of, the last ones: those that compute prompts alone stay.
+  // Replicas that `scaling` is of, the last ones.
   std::uint32_t scaled() const { return replicas - prefill; }
+  std::optional<Scaling> prompt_scaling;  // of those that compute prompts alone
+  // Replicas that are on from the beginning.
+  std::uint32_t on_at_first() const {
+    return (prompt_scaling ? prompt_scaling->least : prefill) +
+           (scaling ? scaling->least : scaled());
+  }
   std::uint64_t drawn_from = 0;  // seed of the requests, where they are drawn
   double price = 0;              // of an NPU, an hour
   std::size_t section = 0;       // that it was read from

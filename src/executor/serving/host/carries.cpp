@@ -47,7 +47,7 @@ void ServingHost::begin_carry(pdes::Context& context, std::uint32_t from,
   }
   const std::uint32_t to = choose_generating(context, tenant.lead);
   const std::uint32_t number = next_carry_++;
-  carries_[number] = {carried, to};
+  carries_[number] = {carried, to, from};
   tenants_[to].prompt_tokens += carried.what.prompt;
   expect(context, to);
   const std::uint16_t slot = take_slot({number, carry_part});
@@ -71,7 +71,9 @@ void ServingHost::end_carry(pdes::Context& context, std::uint32_t number) {
   state.counts.take_over(carry.what.what);
   state.batcher->take_over(carry.what);
   hold(context, carry.to);
+  const std::uint32_t lead = work_.tenants[carry.to].lead;
   carries_.erase(found);
+  scale(context, lead);
 }
 
 std::vector<std::uint32_t> ServingHost::begin_layers(pdes::Context& context, std::uint32_t number,
@@ -92,6 +94,7 @@ std::vector<std::uint32_t> ServingHost::begin_layers(pdes::Context& context, std
     const std::uint32_t carry = next_carry_++;
     const std::uint32_t to = choose_generating(context, tenant.lead);
     carries_[carry].to = to;
+    carries_[carry].from = from;
     carries_[carry].what.request = request;
     layered_[carry].from = from;
     tenants_[to].prompt_tokens += whole.prompt;

@@ -30,15 +30,16 @@ ServingHost::ServingHost(const ServingSetup& setup)
     if (tenant.lead + 1 == tenants_.size()) {
       state.routes = PrefixRoutes(tenant.replicas);
       state.classes.resize(tenant.classes.size());
-      state.total.windows.begin_with(tenant.replicas);
+      state.total.windows.begin_with(tenant.on_at_first());
       if (tenant.scaling) {
         state.scaling.emplace(*tenant.scaling, tenant.scaled());
-        state.total.windows.begin_with(tenant.prefill + tenant.scaling->least);
+      }
+      if (tenant.prompt_scaling) {
+        state.prompt_scaling.emplace(*tenant.prompt_scaling, tenant.prefill);
       }
     }
-    const std::uint32_t place = static_cast<std::uint32_t>(tenants_.size()) - 1 - tenant.lead;
-    const bool is_later = tenant.scaling && place >= tenant.prefill + tenant.scaling->least;
-    state.service.windows.begin_with(is_later ? 0 : 1);
+    const auto replica = static_cast<std::uint32_t>(tenants_.size() - 1);
+    state.service.windows.begin_with(is_on(replica) ? 1 : 0);
     if (work_.whole_steps) {
       state.spent.end.resize(tenant.npus.size());
       state.spent.busy.resize(tenant.npus.size());

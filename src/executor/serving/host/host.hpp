@@ -102,6 +102,8 @@ class ServingHost {
   struct Carry {
     serving::Carried what;
     std::uint32_t to = 0;
+    // Checkpoints of programs without `prompt_scaling`, where it is needed, have padding here.
+    std::uint32_t from = 0;
   };
   // Of one that goes layer by layer: the replica that computes it, and what of it is over.
   struct LayerCarry {
@@ -130,8 +132,9 @@ class ServingHost {
     std::uint64_t left = 0;           // requests that have come and are not over
     // Whose keys and values are on their way to it; in checkpoints these are `carries_`.
     std::uint64_t coming = 0;
-    PrefixRoutes routes{1};                 // of the lead, of all replicas
-    std::optional<ReplicaScaling> scaling;  // of the lead
+    PrefixRoutes routes{1};                        // of the lead, of all replicas
+    std::optional<ReplicaScaling> scaling;         // of the lead
+    std::optional<ReplicaScaling> prompt_scaling;  // the same
   };
 
   const ServiceSettings& tenant_of(const StepState& step) const {
@@ -160,12 +163,17 @@ class ServingHost {
   bool nothing_comes(std::uint32_t replica) const;
   // Keys and values of a request are about to go to that replica.
   void expect(pdes::Context& context, std::uint32_t to);
+  // The first of the replicas that do the same as this one, who of them is on (null: all), and
+  // requests that each has until they are over or another has taken them over.
+  std::uint32_t first_alike(std::uint32_t replica) const;
+  const ReplicaScaling* scaling_of(std::uint32_t replica) const;
+  std::vector<std::uint64_t> unfinished_alike(std::uint32_t replica) const;
   // Of replicas that come and go: whether one takes requests; what has happened until now; what
-  // follows from requests that have come or are over.
+  // follows for its like from requests that have come or are over.
   bool takes_requests(std::uint32_t replica) const;
   bool is_on(std::uint32_t replica) const;
   void advance_scaling(pdes::Context& context, std::uint32_t lead);
-  void scale(pdes::Context& context, std::uint32_t tenant);
+  void scale(pdes::Context& context, std::uint32_t replica);
   void tell_replicas(std::uint32_t lead);
   double off_seconds(std::uint32_t replica) const;
   // What a tenant's service says, that of all replicas, and that of a class of requests.

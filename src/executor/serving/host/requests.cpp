@@ -132,7 +132,7 @@ void ServingHost::hold(pdes::Context& context, std::uint32_t tenant) {
   };
   if (served.replicas > 1) {
     ServiceLoad all = sum_of([](const serving::Batcher& batcher) { return batcher.load(); });
-    all.replicas = lead.scaling ? served.prefill + lead.scaling->on() : served.replicas;
+    all.replicas = lead.total.windows.load().replicas;
     lead.total.windows.hold(now, all);
   }
   for (std::uint32_t number = 0; number < served.classes.size(); ++number) {

@@ -27,6 +27,9 @@ void ServingHost::save(pdes::StateWriter& writer) const {
     if (tenant.scaling) {
       tenant.scaling->save(writer);
     }
+    if (tenant.prompt_scaling) {
+      tenant.prompt_scaling->save(writer);
+    }
   }
   policy_->save(writer);
   writer.put(static_cast<std::uint64_t>(steps_.size()));
@@ -98,6 +101,9 @@ void ServingHost::restore(pdes::StateReader& reader) {
     tenant.routes.restore(reader);
     if (tenant.scaling) {
       tenant.scaling->restore(reader);
+    }
+    if (tenant.prompt_scaling) {
+      tenant.prompt_scaling->restore(reader);
     }
   }
   policy_->restore(reader);

@@ -100,11 +100,10 @@ serving::WeightTypes read_weight_types(Section& tenant,
     return {};
   }
   Section weights = tenant.section("weights");
-  const bool has_parts = std::ranges::any_of(
-      weight_part_keys(), [&](const std::string& part) { return weights.has(part); });
+  // Types of operators can stand alone; a name that is misspelt is complained of by itself.
   const bool has_own = weights.has("type") || weights.has("group_size") || weights.has("scale");
   auto types = serving::WeightTypes::of_layers(
-      has_parts && !has_own ? std::nullopt : npu::read_stored_weights(tenant));
+      !weights.keys().empty() && !has_own ? std::nullopt : npu::read_stored_weights(tenant));
   for (const ClassKey& one : classes) {
     if (weights.has(one.name)) {
       types.of(one.of_class) = npu::read_stored_weights(weights, one.name);
