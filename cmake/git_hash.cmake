@@ -1,14 +1,16 @@
 # Writes OUTPUT with the abbreviated commit of SOURCE_DIR as a string literal: the last one that changed
 # more than documents and pages of results, so that pages which a program made can be committed, and
-# others made beside them, by the program of the same commit.
+# others made beside them, by the program of the same commit. With -dirty where such files differ from it
+# or are not in git at all, unless it ignores them.
 set(program_files -- . ":(exclude)*.md" ":(exclude)results")
 execute_process(COMMAND git log -1 --format=%H ${program_files}
   WORKING_DIRECTORY ${SOURCE_DIR} OUTPUT_VARIABLE hash ERROR_QUIET OUTPUT_STRIP_TRAILING_WHITESPACE)
 if(hash)
   string(SUBSTRING ${hash} 0 12 hash)
-  execute_process(COMMAND git diff --quiet HEAD ${program_files}
-    WORKING_DIRECTORY ${SOURCE_DIR} RESULT_VARIABLE changed ERROR_QUIET)
-  if(changed)
+  # Without optional locks it may run beside another git.
+  execute_process(COMMAND git --no-optional-locks status --porcelain --untracked-files=normal ${program_files}
+    WORKING_DIRECTORY ${SOURCE_DIR} RESULT_VARIABLE failed OUTPUT_VARIABLE changed ERROR_QUIET)
+  if(failed OR changed)
     string(APPEND hash "-dirty")
   endif()
 else()

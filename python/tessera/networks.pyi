@@ -34,7 +34,7 @@ class Analytical(Network):
     message_tick: str | None
     """times of messages on links are cut to a multiple of it (1 ns: as ASTRA-sim 2.0); time, at least 1 ps; default: 1 ps"""
     ports: Literal["free", "shared"] | None
-    """free: messages share nothing; shared: those that leave a node by one link go one after the other. By topology: shared on clusters, else free; name, one of free, shared; default: by topology"""
+    """free: messages share nothing; shared: those that leave a node by one link go one after the other, and so do those that come in by one. By topology: shared on clusters, else free; name, one of free, shared; default: by topology"""
     def __init__(
         self,
         *,
@@ -202,7 +202,7 @@ class Flow(Network):
     pairs: Literal["collectives-in-turn", "together", "in-turn"] | None
     """messages from one node to another: together, in-turn, as through one connection, or those of collectives in turn and others together; name, one of collectives-in-turn, together, in-turn; default: collectives-in-turn"""
     uncontended_steps: Literal["each", "lumped"] | None
-    """of rings (of graphs): each message is simulated, or those are lumped that nobody disturbs, with the same times; name, one of each, lumped; default: each"""
+    """of rings (of graphs): each message is simulated, or those are lumped that nobody disturbs, with the same times but where messages end at the same picosecond; name, one of each, lumped; default: each"""
     def __init__(
         self,
         *,

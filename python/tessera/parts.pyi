@@ -108,7 +108,7 @@ StrategySoftware = TypedDict("StrategySoftware", {"sharding": Literal["plain", "
 
 StrategyWires = TypedDict("StrategyWires", {"dispatch": Literal["as_kept", "fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "mxfp8"], "combine": Literal["as_kept", "fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "mxfp8"], "weights": Literal["as_kept", "fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "mxfp8"], "gradients": Literal["as_kept", "fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "mxfp8"], "tensor_gathers": Literal["as_kept", "fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "mxfp8"], "tensor_sums": Literal["as_kept", "fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "mxfp8"]}, total=False)
 
-StrategyPlacement = TypedDict("StrategyPlacement", {"layout": Literal["given", "line", "linear", "optimized", "replicas", "s-shape"], "group": Any, "tensor_group": Any, "tensor_members": Literal["near", "far"], "band": int, "replica_order": Literal["rows", "columns", "ring"], "tiles": Sequence[Any] | str | PathLike[str], "seed": int, "moves": int, "start": Literal["best", "line", "linear", "s-shape"]}, total=False)
+StrategyPlacement = TypedDict("StrategyPlacement", {"layout": Literal["given", "line", "linear", "optimized", "replicas", "s-shape"], "group": Any, "tensor_group": Any, "tensor_members": Literal["near", "far"], "band": int, "replica_order": Literal["rows", "columns", "ring"], "tiles": Sequence[Any] | str | PathLike[str], "seed": int, "moves": int, "start": Literal["best", "line", "linear", "replicas", "s-shape"]}, total=False)
 
 ExecutionRemote = TypedDict("ExecutionRemote", {"request": Literal["sent", "free"], "stores": Literal["acknowledged", "posted"]}, total=False)
 

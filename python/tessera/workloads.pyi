@@ -240,7 +240,7 @@ class Serving(Workload):
     all_reduce: Literal["direct", "double-binary-tree", "halving-doubling", "line", "ring", "ring-bidirectional", "ring-relay"] | None
     """algorithm between NPUs; name, one of direct, double-binary-tree, halving-doubling, line, ring, ring-bidirectional, ring-relay; default: ring"""
     steps: Literal["walked", "whole"] | None
-    """on tiles, whole: a step is one event, as long as its operators and exchanges where nothing is shared; name, one of walked, whole; default: walked"""
+    """whole: a step is one event, as long as its operators and exchanges where nothing is shared; name, one of walked, whole; default: walked"""
     scheduler: schedulers.Scheduler | Mapping[str, Any] | None
     """how served models share cores; mapping"""
     def __init__(

@@ -4,7 +4,7 @@ import argparse
 import os
 import sys
 
-from .errors import NothingToDraw, PlotError, ended
+from .errors import NothingToDraw, PlotError, ended, named
 
 
 def _parse(words):
@@ -14,12 +14,12 @@ def _parse(words):
         "missing files, 70 a defect of this program")
     parser.add_argument("run", metavar="RUN_DIR", nargs="?",
                         help="folder that 'tessera run' or 'tessera sweep' left behind")
-    parser.add_argument("--scale", metavar="FILE",
+    parser.add_argument("--scale", type=named, metavar="FILE",
                         help="draw the speed-up that 'tessera scale -o FILE' predicted, instead")
-    parser.add_argument("--traffic", metavar="FILE", action="append",
+    parser.add_argument("--traffic", type=named, metavar="FILE", action="append",
                         help="draw latency over load from 'tessera traffic -o FILE.json', instead; one "
                         "curve a file (repeatable)")
-    parser.add_argument("-o", "--output", metavar="DIR",
+    parser.add_argument("-o", "--output", type=named, metavar="DIR",
                         help="where to put them (RUN_DIR/plots, or beside FILE)")
     parser.add_argument("--only", metavar="NAME", action="append",
                         help="draw only this (repeatable): " + ", ".join(_PICTURES) + "; of a sweep: "

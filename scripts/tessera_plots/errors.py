@@ -1,5 +1,6 @@
 """The ways in which programs that read traces fail."""
 
+import argparse
 import json
 import os
 import sys
@@ -18,6 +19,13 @@ class NothingToDraw(PlotError):
 
     def __init__(self, message):
         super().__init__(message, exit_code=2)
+
+
+def named(text):
+    """A name that options take, for argparse: an empty one would count as none."""
+    if not text:
+        raise argparse.ArgumentTypeError("is empty")
+    return text
 
 
 def _said(message, code, as_json):

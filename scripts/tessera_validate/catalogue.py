@@ -43,8 +43,11 @@ class Page:
     def command_of(self, part):
         return " ".join(self.scripts[part]) if part in self.scripts else f"{self.command} --part {part}"
 
+    def module(self, part):
+        return importlib.import_module(f"{self.name}.{part}".replace("-", "_"))
+
     def sections(self, part):
-        return importlib.import_module(f"{self.name}.{part}".replace("-", "_")).sections
+        return self.module(part).sections
 
 
 PAGES = {page.name: page for page in (
@@ -53,8 +56,8 @@ PAGES = {page.name: page for page in (
                "same to the bit on any machine, on any number of ranks and with any partition; a change "
                "of a model changes it, and then the row is to be made again."),
     Page("levels", "Levels hold each other",
-         ("messages", "collectives", "steps", "memory", "compute", "plans"),
-         counted=("messages", "collectives", "steps", "memory", "compute", "plans")),
+         ("messages", "collectives", "clusters", "patterns", "graphs", "steps", "memory", "compute", "plans"),
+         counted=("messages", "collectives", "clusters", "patterns", "graphs", "steps", "memory", "compute", "plans")),
     Page("conformance", "One work in several forms",
          ("plans", "cuts", "tenants", "collectives", "chips", "served"),
          counted=("plans", "cuts", "tenants", "collectives", "chips", "served"),
@@ -77,8 +80,9 @@ PAGES = {page.name: page for page in (
     Page("npu", "NPU cores and their arrays", ("systolic", "cores", "models", "cycles", "llama", "ranks"),
          targets=("tessera-bench",), counted=("ranks",)),
     Page("serving", "Serving and tenants",
-         ("requests", "tenants", "log", "million", "lines", "apart", "wafer", "experts", "kinds", "ranks", "refusals"),
-         counted=("requests", "tenants", "log", "apart", "wafer", "experts", "kinds", "ranks", "refusals")),
+         ("requests", "tenants", "log", "million", "lines", "apart", "wafer", "experts", "kinds", "machines", "ranks",
+          "refusals"),
+         counted=("requests", "tenants", "log", "apart", "wafer", "experts", "kinds", "machines", "ranks", "refusals")),
     Page("dram", "DRAM", ("devices",), targets=("tessera-bench",)),
     Page("flit", "The flit network", ("routers",)),
     Page("flows", "Flows", ("simgrid", "speed"), targets=("network_tests", "tessera-bench"),

@@ -6,10 +6,8 @@ nothing but documents and pages is not another one (cmake/git_hash.cmake).
 """
 
 import argparse
-import re
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -19,25 +17,11 @@ import figures
 import made
 import moved
 from catalogue import PAGES
-from page import ROOT, version
+from commit import CHANGED, commit_of_tree, refuse_changed_tree, refuse_other_program
+from page import ROOT
 from parts import PROGRAM, build
 
 QUICK_S = 120
-CHANGED = "-dirty"
-
-
-def commit_of_tree():
-    """As the build states it."""
-    with tempfile.TemporaryDirectory() as folder:
-        output = Path(folder) / "commit"
-        subprocess.run(["cmake", f"-DSOURCE_DIR={ROOT}", f"-DOUTPUT={output}", "-P",
-                        ROOT / "cmake" / "git_hash.cmake"], check=True)
-        return output.read_text(encoding="utf-8").strip().strip('"')
-
-
-def commit_of(program):
-    found = re.search(r"\(([^)]+)\)", version(program))
-    return found[1] if found else "unknown"
 
 
 def chosen_parts(options):
@@ -89,19 +73,6 @@ def show(rows):
     for row in (head, *rows):
         print("  ".join([*(cell.ljust(width) for cell, width in zip(row, widths)), row[4]]).rstrip(),
               flush=True)
-
-
-def refuse_changed_tree(commit):
-    if commit.endswith(CHANGED):
-        sys.exit(f"error: the tree has changes (git diff HEAD): pages are made by a commit, and what "
-                 f"{commit} is nobody can look up; commit them first")
-
-
-def refuse_other_program(program, commit):
-    theirs = commit_of(program)
-    if theirs != commit:
-        sys.exit(f"error: {program} is of commit {theirs}, the tree of {commit}; "
-                 "--program goes with another one only for a trial, --reduced")
 
 
 def lacking(chosen, commit):
@@ -276,6 +247,6 @@ def main(words):
         print("did not run, or missed: " + ", ".join("/".join(each) for each in sorted(failed))
               if failed else "all held")
         return 1 if failed else 0
-    refuse_other_program(program, commit)
+    refuse_other_program(program, commit, "--reduced")
     failed = run_parts(chosen, options, program, commit)
     return conclude(chosen, commit, failed)

@@ -5,6 +5,7 @@ import fcntl
 import os
 import platform
 import re
+import sys
 from dataclasses import dataclass
 
 FOOTER = re.compile(r"^\*Made (?:in (\d+) s )?by tessera \S+ \(([^)]+)\)[^;\n]*; ([^\n]*?)\.?\*$",
@@ -88,7 +89,14 @@ def alone_in(folder):
 
 
 def put(page, name, lines):
-    """Puts a part in place of the one that the page has; readers see the old page or the new one."""
+    """Puts a part in place of the one that the page has; readers see the old page or the new one. What a tree with
+    changes has made is printed instead: nobody can look it up."""
+    commit = made_of("\n".join(lines)).commit
+    if commit.endswith("-dirty"):
+        print("\n".join(lines), flush=True)
+        print(f"{page.path.name} is as it was: {name} is made by {commit}, a tree with changes, and pages are made by a "
+              "commit", file=sys.stderr)
+        return
     with alone_in(page.path.parent):
         blocks = {**read(page), name: "\n".join(lines)}
         new = page.path.with_name(f".{page.path.name}.{os.getpid()}")

@@ -8,6 +8,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+import commit
 import made
 import moved
 from page import ROOT, Report, version
@@ -15,7 +16,9 @@ from page import ROOT, Report, version
 DESCRIPTION = """Reruns everything behind {path} and rewrites it, part by part.
 
 Ends with 1 when a bound is missed. `--reduced` runs the quick part of it and writes nothing: what the
-test suite does. Wall times mean something on processors that nothing else uses."""
+test suite does. What a page gets is made by a commit: a tree with changes and a program of another commit
+are refused, and may be tried with `--part PART` alone, which prints. Wall times mean something on processors
+that nothing else uses."""
 PROGRAM = ROOT / "build" / "release" / "tessera"
 
 
@@ -76,9 +79,15 @@ def options_of(page, words):
 def make_page(page, words):
     """By the words of the command line; what the program ends with."""
     options = options_of(page, words)
+    writes = not options.reduced and (options.update or not options.part)
+    of_tree = commit.commit_of_tree() if writes else None
+    if writes:
+        commit.refuse_changed_tree(of_tree)
     if not options.program:
         build(("tessera", *page.targets))
     program = options.program or str(PROGRAM)
+    if writes:
+        commit.refuse_other_program(program, of_tree, "--part PART without --update")
     missed = []
     with tempfile.TemporaryDirectory(prefix="tessera-validate-") as folder:
         for name in options.part or page.parts:
@@ -87,9 +96,9 @@ def make_page(page, words):
             lines, missed_here = part_of_page(page, name, program, own,
                                               Setting(options.reduced, options.counts_only))
             missed += missed_here
-            if options.part and not options.update:
-                print("\n".join(lines))
-            elif not options.reduced:
+            if writes:
                 made.put(page, name, lines)
+            elif options.part:
+                print("\n".join(lines))
     print(made.missed_text(missed), flush=True)
     return 1 if missed else 0

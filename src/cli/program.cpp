@@ -3,9 +3,12 @@
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <filesystem>
 #include <iostream>
+#include <new>
+#include <system_error>
 #include <utility>
 
 #include "json_error.hpp"
@@ -16,6 +19,7 @@
 #include "tessera/core/error.hpp"
 #include "tessera/core/version.hpp"
 #include "tessera/sim/simulation.hpp"
+#include "tessera/sim/slow_rates.hpp"
 #include "tessera/trace/trace_file.hpp"
 
 namespace tessera::cli {
@@ -60,8 +64,15 @@ int dispatch(const Words& words, comm::Communicator& world) {
 
 // Every rank reads the same input and is stopped with the others: one of them says so.
 bool concerns_all(const Error& error) {
+  if (dynamic_cast<const sim::RateTooLow*>(&error) != nullptr) {
+    return false;
+  }
   return dynamic_cast<const ConfigError*>(&error) != nullptr ||
          dynamic_cast<const StopRequested*>(&error) != nullptr;
+}
+
+std::string with_kind(const std::string& what) {
+  return (what.find("error: ") == std::string::npos ? "error: " : "") + what;
 }
 
 // One call of the program: what it was asked for, by whom, and what it has printed.
@@ -77,13 +88,14 @@ class Call {
       return aborted.code();
     } catch (const Error& error) {
       const bool all = concerns_all(error);
-      std::string what = error.what();
-      if (what.find("error: ") == std::string::npos) {
-        what = "error: " + what;
-      }
-      return fail(what, error_json(error, rank_of(all)), error.exit_code(), all);
+      return fail(with_kind(error.what()), error_json(error, rank_of(all)), error.exit_code(), all);
     } catch (const std::bad_alloc&) {
       return fail_alone("error: " + sim::out_of_memory(0), 74);
+    } catch (const std::system_error& error) {
+      // Of a thread: no place for its stack, or no more of them allowed.
+      return error.code() == std::errc::resource_unavailable_try_again
+                 ? fail_alone("error: a thread cannot start: " + sim::out_of_memory(0), 74)
+                 : fail_alone(std::string("internal error: ") + error.what(), 70);
     } catch (const std::exception& error) {
       return fail_alone(std::string("internal error: ") + error.what(), 70);
     }
@@ -117,6 +129,16 @@ class Call {
   comm::Communicator& world_;
   const PlainText& results_;
 };
+
+// The exit code once all results are where they should be. A reader that has gone away wants none.
+int told(int code, const PlainText& results) {
+  const int failure = results.flush();
+  if (failure == 0 || failure == EPIPE) {
+    return code;
+  }
+  std::cerr << "error: standard output: " << std::generic_category().message(failure) << std::endl;
+  return code == 0 ? IoError("").exit_code() : code;
+}
 
 }  // namespace
 
@@ -162,7 +184,14 @@ int run_program(int argc, char** argv) {
   const PlainText messages(std::cerr);
   try {
     comm::Session session(argc, argv);
-    return Call(Words(argv + 1, argv + argc), session.world(), results).guarded();
+    const int code = Call(Words(argv + 1, argv + argc), session.world(), results).guarded();
+    return told(code, results);
+  } catch (const Error& error) {
+    std::cerr << with_kind(error.what()) << std::endl;
+    return error.exit_code();
+  } catch (const std::bad_alloc&) {
+    std::cerr << "error: " << sim::out_of_memory(0) << std::endl;
+    return 74;
   } catch (const std::exception& error) {
     std::cerr << "error: " << error.what() << std::endl;
     return 70;

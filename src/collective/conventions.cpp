@@ -30,6 +30,10 @@ bool Conventions::is_flat(std::size_t /*members*/, std::size_t /*npus*/) const {
   return false;
 }
 
+bool Conventions::turns_in_servers() const {
+  return true;
+}
+
 std::string Conventions::all_to_all(const std::string& algorithm) const {
   return algorithm;
 }

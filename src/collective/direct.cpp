@@ -2,6 +2,8 @@
 // no other. A member begins the messages of a phase all at once or, with a window of w, w at a time
 // (as the `direct` algorithm of ASTRA-sim 2.0).
 //
+// Where members lie in blocks, a block on each server, they turn within them (exchange_order.hpp).
+//
 // Reduce-scatter, all-gather, all-to-all and barrier are one phase of n - 1 messages; an all-reduce
 // is a reduce-scatter, then an all-gather, which begins once the former is over. Kinds with a root
 // are a star around it: step s is between the root and member s + 1.
@@ -17,13 +19,17 @@ namespace {
 
 class Direct final : public Algorithm {
  public:
-  explicit Direct(std::uint32_t window) : window_(window) {}
+  explicit Direct(std::uint32_t window, std::uint32_t block = 1) : window_(window), block_(block) {}
 
   std::uint32_t steps(Kind kind, std::uint32_t size) const override {
     ensure(size > 0, "a collective of nobody");
     return (kind == Kind::all_reduce ? 2 : 1) * (size - 1);
   }
-  bool turns_round() const override { return true; }
+  // Members counted the other way round lie in other blocks.
+  bool turns_round() const override { return block_ == 1; }
+  std::unique_ptr<Algorithm> in_blocks(std::uint32_t block) const override {
+    return std::make_unique<Direct>(window_, block);
+  }
   bool has_window() const override { return true; }
   bool in_step() const override { return window_ == 1; }
 
@@ -34,7 +40,7 @@ class Direct final : public Algorithm {
     Step result;
     switch (kind) {
       case Kind::all_to_all:
-        result = exchange_step(size, member, bytes, step);
+        result = exchange_step({size, block_}, member, bytes, step);
         break;
       case Kind::broadcast:
       case Kind::reduce:
@@ -56,10 +62,11 @@ class Direct final : public Algorithm {
   }
 
  private:
-  static Step phase(Kind kind, std::uint32_t size, Member member, Bytes bytes, std::uint32_t step,
-                    std::uint32_t turn, bool reduces) {
-    const Member to = (member + turn + 1) % size;
-    const Member from = (member + size - turn - 1) % size;
+  Step phase(Kind kind, std::uint32_t size, Member member, Bytes bytes, std::uint32_t step,
+             std::uint32_t turn, bool reduces) const {
+    const ExchangeOrder order{size, block_};
+    const Member to = order.to(member, turn + 1);
+    const Member from = order.from(member, turn + 1);
     return StepMaker(kind, size, bytes, step)
         .send(to, {reduces ? to : member, 1})
         .receive(from, {reduces ? member : from, 1}, reduces)
@@ -83,6 +90,7 @@ class Direct final : public Algorithm {
   }
 
   std::uint32_t window_;
+  std::uint32_t block_;
 };
 
 const Registration direct_registration(

@@ -141,7 +141,7 @@ class HalvingDoubling final : public Algorithm {
 
   static Step exchange(std::uint32_t size, Member member, Bytes bytes, std::uint32_t step) {
     if (!std::has_single_bit(size)) {
-      return exchange_step(size, member, bytes, step);
+      return exchange_step({size}, member, bytes, step);
     }
     const Member partner = member ^ (step + 1);
     StepMaker maker(Kind::all_to_all, size, bytes, step);

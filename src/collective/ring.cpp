@@ -52,7 +52,7 @@ class Ring final : public Algorithm {
     check_step(size, member, step, steps(kind, size));
     switch (kind) {
       case Kind::all_to_all:
-        return exchange_step(size, member, bytes, step);
+        return exchange_step({size}, member, bytes, step);
       case Kind::broadcast:
       case Kind::reduce:
       case Kind::gather:

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "tessera/collective/algorithm.hpp"
+#include "tessera/collective/exchange_order.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::collective {
@@ -63,14 +64,15 @@ inline void check_step(std::uint32_t size, Member member, std::uint32_t step, st
   ensure(step < steps, "a step after the last one");
 }
 
-// Step `step` of n - 1 of an all-to-all in which everybody exchanges with everybody: member i sends
-// straight to the (step + 1)-th one after it and receives from the (step + 1)-th one before it, so
-// that every link of a full crossbar is used once (pairwise exchange; R. Thakur, R. Rabenseifner,
-// W. Gropp, IJHPCA 19 (2005), section 4.4, doi:10.1177/1094342005051521).
-inline Step exchange_step(std::uint32_t size, Member member, Bytes bytes, std::uint32_t step) {
-  const Member to = (member + step + 1) % size;
-  const Member from = (member + size - step - 1) % size;
-  StepMaker maker(Kind::all_to_all, size, bytes, step);
+// Step `step` of n - 1 of an all-to-all in which everybody exchanges with everybody: in turn step +
+// 1 of the order, by itself straight with the (step + 1)-th one after it and the (step + 1)-th one
+// before it, so that every link of a full crossbar is used once (pairwise exchange; R. Thakur, R.
+// Rabenseifner, W. Gropp, IJHPCA 19 (2005), section 4.4, doi:10.1177/1094342005051521).
+inline Step exchange_step(const ExchangeOrder& order, Member member, Bytes bytes,
+                          std::uint32_t step) {
+  const Member to = order.to(member, step + 1);
+  const Member from = order.from(member, step + 1);
+  StepMaker maker(Kind::all_to_all, order.size, bytes, step);
   return maker.send(to, maker.pair(member, to)).receive(from, maker.pair(from, member)).step();
 }
 

@@ -2,13 +2,18 @@
 
 #include <utility>
 
+#include "tessera/collective/exchange_order.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::collective {
 
 UnequalAllToAll::UnequalAllToAll(std::vector<std::uint64_t> bytes_to, Member member,
-                                 std::uint32_t window, const StepCosts& costs)
-    : bytes_to_(std::move(bytes_to)), member_(member), window_(window), costs_(costs) {
+                                 std::uint32_t window, const StepCosts& costs, std::uint32_t block)
+    : bytes_to_(std::move(bytes_to)),
+      member_(member),
+      window_(window),
+      block_(block),
+      costs_(costs) {
   ensure(member < bytes_to_.size(), "a member with a part of its own");
 }
 
@@ -24,21 +29,21 @@ void UnequalAllToAll::start(RunActions& actions) {
   begun_ = true;
   send_on(actions);
   // What others sent before.
-  for (std::uint32_t distance = 1; distance <= others(); ++distance) {
-    if (actions.take_early({0, 0, 0, distance})) {
-      take(distance, actions);
+  for (std::uint32_t turn = 1; turn <= others(); ++turn) {
+    if (actions.take_early({0, 0, 0, turn})) {
+      take(turn, actions);
     }
   }
   send_on(actions);
 }
 
-// A message is named by its distance: the step in which sender and receiver are so far apart.
+// A message is named by its turn, which is the receiver's too.
 void UnequalAllToAll::send_on(RunActions& actions) {
-  const auto size = static_cast<std::uint32_t>(bytes_to_.size());
+  const ExchangeOrder order{others() + 1, block_};
   while (sent_ < others() && (window_ == 0 || sent_ < over_ + window_)) {
-    const std::uint32_t distance = ++sent_;
-    const Member to = (member_ + distance) % size;
-    actions.send(0, to, {0, 0, 0, distance}, costs_.on_wire(Bytes(bytes_to_[to])));
+    const std::uint32_t turn = ++sent_;
+    const Member to = order.to(member_, turn);
+    actions.send(0, to, {0, 0, 0, turn}, costs_.on_wire(Bytes(bytes_to_[to])));
   }
 }
 

@@ -2,8 +2,10 @@
 
 #include <array>
 #include <charconv>
+#include <cstdint>
 #include <cstdlib>
 #include <exception>
+#include <string>
 #include <string_view>
 
 #include "exit_code.hpp"
@@ -11,6 +13,7 @@
 #include "mpi/support.hpp"
 #include "scheduling.hpp"
 #include "tessera/comm/communicator.hpp"
+#include "tessera/core/address_space.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::comm {
@@ -45,6 +48,17 @@ bool mpi_is_initialized() {
   return initialized != 0;
 }
 
+// MPI crashes or leaves parts out when it finds too few.
+void require_addresses() {
+  constexpr std::uint64_t needed = std::uint64_t{208} << 20U;
+  if (!has_addresses(needed)) {
+    throw ConfigError("the process may have addresses for " +
+                      std::to_string(address_space_limit() >> 20U) +
+                      " MiB (ulimit -v), too few for MPI, which needs " +
+                      std::to_string(needed >> 20U) + " MiB more than the program itself");
+  }
+}
+
 // Those who are done wait here for the others, asleep: MPI would spin for them when it ends. Errors
 // have nobody left to go to.
 void meet_at_the_end(Communicator& world) {
@@ -63,6 +77,7 @@ Session::Session(int& argc, char**& argv) {
     return;
   }
   if (!mpi_is_initialized()) {
+    require_addresses();
     prepare_mpi_yields();
     int provided = MPI_THREAD_SINGLE;
     check_mpi(MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");

@@ -5,12 +5,12 @@
 #include <string>
 
 #include "decimal.hpp"
-#include "tessera/core/error.hpp"
+#include "tessera/core/range_error.hpp"
 
 namespace tessera {
 
 void SimTime::overflow() {
-  throw ModelError("simulated time leaves the range of 2^63 ps (about 106 days)");
+  throw TimeTooLong(std::string("simulated time leaves the range of ") + range_of_time);
 }
 
 std::string to_string(SimTime time) {

@@ -8,17 +8,21 @@
 
 #include "decimal.hpp"
 #include "tessera/core/error.hpp"
+#include "tessera/core/range_error.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/core/wide.hpp"
 
 namespace tessera {
 namespace {
 
+constexpr std::uint64_t ps_per_second = 1'000'000'000'000;
 constexpr Wide max_ps = static_cast<Wide>(SimTime::never().ps()) - 1;
 
-SimTime checked(Wide ps) {
+// Of `amount` at `rate` a second; 0: not known.
+SimTime checked(Wide ps, std::uint64_t amount, std::uint64_t rate) {
   if (ps > max_ps) {
-    throw ModelError("a duration leaves the range of 2^63 ps (about 106 days)");
+    throw DurationTooLong(std::string("a duration leaves the range of ") + range_of_time, amount,
+                          rate);
   }
   return SimTime::from_ps(static_cast<std::int64_t>(ps));
 }
@@ -64,18 +68,19 @@ std::string with_prefix(std::uint64_t value, const char* unit) {
 
 SimTime Clock::time_of_cycle(std::uint64_t n) const {
   ensure(frequency_ > 0, "a clock without a frequency");
-  return checked(static_cast<Wide>(n) * 1'000'000'000'000ULL / frequency_);
+  return checked(static_cast<Wide>(n) * ps_per_second / frequency_, n, frequency_);
 }
 
 SimTime rounded_up_duration(std::uint64_t numerator, std::uint64_t scale,
                             std::uint64_t denominator) {
   ensure(denominator > 0, "a rate of zero");
+  const std::uint64_t rate = scale == ps_per_second ? denominator : 0;
   std::uint64_t product = 0;
   if (!__builtin_mul_overflow(numerator, scale, &product)) {
-    return checked(product / denominator + (product % denominator != 0 ? 1 : 0));
+    return checked(product / denominator + (product % denominator != 0 ? 1 : 0), numerator, rate);
   }
   const Wide wide = static_cast<Wide>(numerator) * scale;
-  return checked((wide + denominator - 1) / denominator);
+  return checked((wide + denominator - 1) / denominator, numerator, rate);
 }
 
 Bytes bytes_in(SimTime span, Bandwidth bandwidth) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <map>
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
@@ -133,34 +134,40 @@ const RequiredKey<std::string> node_key{"nodes[].node", "number or name of one t
 const RequiredKey<Fraction> speed_key{"nodes[].speed", "share of its speed that it computes at",
                                       config::at_least(Fraction::millionths(1))};
 
-const config::Key<std::uint64_t> seed_key{"random.seed", 1, "of the nodes that are drawn"};
+const config::Key<std::uint64_t> seed_key{"random.seed", SlowNodes{}.seed,
+                                          "of the nodes that are drawn"};
 const RequiredKey<Fraction> share_key{"random.share",
                                       "of computing nodes, each drawn for itself, that are slow"};
 const RequiredKey<Fraction> random_speed_key{"random.speed",
                                              "share of their speed that they compute at",
                                              config::at_least(Fraction::millionths(1))};
 
-// Of nodes that are slow for a reason of their own, drawn by number, so that they are the same on
-// any number of ranks.
-void draw_slow_nodes(config::Section& faults, const Topology& topology,
-                     std::map<EntityId, Fraction>& speeds) {
-  constexpr std::uint32_t stream = 0x5374;  // of draws, apart from those of other things
+// Of nodes that are slow for a reason of their own. On large machines they are drawn when somebody
+// asks for one.
+void draw_slow_nodes(config::Section& faults, const Topology& topology, NodeSpeeds& speeds) {
+  constexpr std::uint32_t most_listed = 1U << 20;
   if (!faults.has("random")) {
     return;
   }
   config::Section section = faults.section("random");
-  const std::uint64_t seed = seed_key.read(section);
-  const Fraction share = share_key.read(section);
-  const Fraction speed = random_speed_key.read(section);
-  const bool is_drawn = share.millionths() > 0 && share.millionths() < Fraction::one;
-  if (!is_drawn && seed_key.info().default_value != std::to_string(seed)) {
+  SlowNodes slow;
+  slow.seed = seed_key.read(section);
+  slow.share = share_key.read(section);
+  slow.speed = random_speed_key.read(section);
+  const bool is_drawn = slow.share.millionths() > 0 && slow.share.millionths() < Fraction::one;
+  if (!is_drawn && seed_key.info().default_value != std::to_string(slow.seed)) {
     config::note_without_effect(section, "seed", "a share of all nodes, or of none");
   }
+  if (slow.share.millionths() == 0 || !section.has(share_key.key())) {
+    return;
+  }
+  if (topology.nodes() > most_listed) {
+    speeds.draw(slow);
+    return;
+  }
   for (std::uint32_t node = 0; node < topology.nodes(); ++node) {
-    const EntityId id(node);
-    if (topology.computes(id) &&
-        RandomStream(seed, id, stream).next_below(Fraction::one) < share.millionths()) {
-      speeds[id] = speed;
+    if (topology.computes(EntityId(node)) && slow.has(EntityId(node))) {
+      speeds[EntityId(node)] = slow.speed;
     }
   }
 }
@@ -292,13 +299,18 @@ std::optional<EntityId> cut_off(const Topology& topology) {
 
 }  // namespace
 
+bool SlowNodes::has(EntityId node) const {
+  constexpr std::uint32_t stream = 0x5374;  // of draws, apart from those of other things
+  return RandomStream(seed, node, stream).next_below(Fraction::one) < share.millionths();
+}
+
 std::vector<ParameterInfo> fault_parameters() {
   return {from_key, to_key,    dead_key, left_key,  both_directions,
           node_key, speed_key, seed_key, share_key, random_speed_key};
 }
 
 std::unique_ptr<Topology> apply_faults(config::Section& machine, std::unique_ptr<Topology> topology,
-                                       std::map<EntityId, Fraction>& speeds) {
+                                       NodeSpeeds& speeds) {
   if (!machine.has("faults")) {
     return topology;
   }

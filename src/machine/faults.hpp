@@ -1,9 +1,9 @@
 // Links and nodes that are worse than the machine's others.
 #pragma once
 
-#include <map>
 #include <memory>
 
+#include "tessera/machine/node_speeds.hpp"
 #include "tessera/machine/topology/topology.hpp"
 
 namespace tessera::machine {
@@ -11,6 +11,6 @@ namespace tessera::machine {
 // Reads `faults` of a machine's section (machine.hpp), if it is there; complaints are left in it.
 // Gives the topology with those links, and puts the speeds of nodes that are slower in `speeds`.
 std::unique_ptr<Topology> apply_faults(config::Section& machine, std::unique_ptr<Topology> topology,
-                                       std::map<EntityId, Fraction>& speeds);
+                                       NodeSpeeds& speeds);
 
 }  // namespace tessera::machine

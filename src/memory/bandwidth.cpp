@@ -77,6 +77,13 @@ class BandwidthModel final : public MemoryModel {
   SimTime least_time(const machine::MemoryChannel& channel, Bytes bytes) const override {
     return serialization_time(bytes, channel.bandwidth) + channel.latency;
   }
+  bool has_idle_time() const override { return true; }
+  SimTime idle_time(const machine::Machine& machine, const IdleAccess& access,
+                    const IdleSend&) const override {
+    const machine::MemoryChannel& channel =
+        machine.channels[machine.channel_of[access.tile.value()]];
+    return least_time(channel, std::max(access.read, access.written));
+  }
   Account account() const override { return Account::none; }
   bool shares_channels() const override { return false; }
   std::vector<std::string> notes(const machine::Machine& machine) const override {

@@ -45,6 +45,11 @@ Bandwidth read_bandwidth(Section& section, const RequiredKey<Bandwidth>& key) {
   return std::max(key.read(section), Bandwidth::bytes_per_second(1));
 }
 
+// 1 after a complaint, for the same reason.
+std::uint32_t read_count(Section& section, const RequiredKey<std::uint32_t>& key) {
+  return std::max(key.read(section), 1U);
+}
+
 // One memory behind one link for `sharers` NPUs.
 class Behind final : public RemoteMemory {
  public:
@@ -220,7 +225,7 @@ const Registration per_node(remote_memories(),
                              "a memory for the NPUs of a server, which share its bandwidth",
                              {latency, npus_of_server, bandwidth_of_memory}},
                             [](Section& section) -> Made {
-                              const std::uint32_t npus = npus_of_server.read(section);
+                              const std::uint32_t npus = read_count(section, npus_of_server);
                               const Bandwidth bandwidth =
                                   read_bandwidth(section, bandwidth_of_memory);
                               return std::make_unique<Behind>(npus, bandwidth,
@@ -245,10 +250,10 @@ const Registration hierarchical(
       group_bandwidth, node_bandwidth, npu_bandwidth}},
     [](Section& section) -> Made {
       HierarchicalShape shape;
-      shape.nodes = nodes_key.read(section);
-      shape.npus = npus_of_server.read(section);
-      shape.switches = switches_key.read(section);
-      shape.groups = groups_key.read(section);
+      shape.nodes = read_count(section, nodes_key);
+      shape.npus = read_count(section, npus_of_server);
+      shape.switches = read_count(section, switches_key);
+      shape.groups = read_count(section, groups_key);
       shape.memory_bandwidth = read_bandwidth(section, memory_bandwidth);
       shape.node_bandwidth = read_bandwidth(section, node_bandwidth);
       shape.npu_bandwidth = read_bandwidth(section, npu_bandwidth);
@@ -268,7 +273,7 @@ const Registration ring(remote_memories(),
                          "NPUs and as many memories, in pairs, on a ring",
                          {latency, chunk, npus_on_ring, bandwidth_of_link}},
                         [](Section& section) -> Made {
-                          const std::uint64_t npus = npus_on_ring.read(section);
+                          const std::uint64_t npus = read_count(section, npus_on_ring);
                           const std::uint64_t half = npus / 2;
                           const Bandwidth bandwidth = read_bandwidth(section, bandwidth_of_link);
                           const Bytes piece = chunk.read(section);
@@ -287,8 +292,8 @@ const Registration mesh(remote_memories(),
                          "NPUs and as many memories, in pairs, on a mesh",
                          {latency, chunk, rows_key, columns_key, bandwidth_of_link}},
                         [](Section& section) -> Made {
-                          const std::uint64_t rows = rows_key.read(section);
-                          const std::uint64_t columns = columns_key.read(section);
+                          const std::uint64_t rows = read_count(section, rows_key);
+                          const std::uint64_t columns = read_count(section, columns_key);
                           const Bandwidth bandwidth = read_bandwidth(section, bandwidth_of_link);
                           const Bytes piece = chunk.read(section);
                           // Times the number of pairs, r * c: a way along a row is shared by the
@@ -314,7 +319,7 @@ const Registration switches(
     [](Section& section) -> Made {
       std::vector<SwitchLevel> levels;
       for (Section level : section.sections(levels_key.key())) {
-        const std::uint32_t members = members_key.read(level);
+        const std::uint32_t members = read_count(level, members_key);
         levels.push_back({members, read_bandwidth(level, bandwidth_of_level)});
       }
       if (levels.empty()) {

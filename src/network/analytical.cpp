@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
+#include <span>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -13,23 +16,46 @@
 #include "tessera/config/key.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/machine/routing/routing.hpp"
+#include "tessera/network/inner_links.hpp"
 #include "tessera/network/messages.hpp"
 #include "tessera/network/sharing.hpp"
 
 namespace tessera::network {
 namespace {
 
+constexpr unsigned coming_kind = 1;
+
+// A message whose last byte has come to its target's port; its sender sent the event, which has the
+// port to deliver to as its flags.
+struct Coming {
+  EntityId last_node;  // where the last link of its way begins
+  std::uint32_t last_port = 0;
+  std::uint64_t word = 0;
+  std::uint64_t bytes = 0;
+};
+static_assert(sizeof(Coming) == pdes::payload_bytes);
+
+// A link that leads to a node, as far as messages have come by it.
+struct LinkIn {
+  EntityId node = EntityId::none();  // where it begins
+  std::uint32_t port = 0;
+  SimTime free_at = SimTime::from_ps(std::numeric_limits<std::int64_t>::min() / 2);
+};
+
 // One event a message, from end to end: overhead, latency of every link on the route and the time
-// of the whole message at the slowest one. Links are not shared and no account of them is kept. A
-// smaller message may overtake a larger one of the same pair.
+// of the whole message at the slowest one. A smaller message may overtake a larger one of the same
+// pair.
 //
 // With `ports: shared` the messages that leave a node by one link go one after the other, each for
-// the time that the slowest link of its route takes: a bound where a node talks to many at once,
-// which costs no event and is the same on any number of ranks. So it is on clusters, where a ring's
-// messages would else overtake each other between servers, as if its slowest link took as many at a
-// time as there are. Where ports are free, what sharing would have delayed is noted. What nodes
-// share beyond their first link, and what comes in, neither counts; of clusters a note says how
-// many accelerators share a NIC, and how many times the bandwidth of its spines a leaf's NICs have.
+// the time that the slowest link of its route takes, and those that come in by one link share its
+// bandwidth: a message whose last byte would be there at t is there at max(t, f + S / b), in the
+// order of t, where f is when the one before it was there and b the bandwidth of the last link. One
+// that waits there is a second event, of the receiver to itself. So it is on clusters, where a
+// ring's messages would else overtake each other between servers, as if its slowest link took as
+// many at a time as there are. Where ports are free, what sharing would have delayed is noted. What
+// messages share between their first and their last link does not count; of it there is an account
+// (InnerLinks), and of clusters a note says how many accelerators share a NIC, and how many times
+// the bandwidth of its spines a leaf's NICs have.
 //
 // A message to another rank is there as soon as it is sent, so that its outlook has nothing under
 // way, and nothing passes through a region: what a rank sends follows from what its programs and
@@ -41,7 +67,9 @@ class AnalyticalNetwork final : public CountedNetwork {
         routing_(machine::make_routing(model.routing(), topology_)),
         regions_(setup.regions),
         model_(model),
-        shares_ports_(shares_ports) {
+        shares_ports_(shares_ports),
+        coming_port_(setup.slot, coming_kind),
+        inner_links_(topology_) {
     std::size_t ports = 0;
     for (const EntityId member : setup.members) {
       first_port_.push_back(ports);
@@ -49,6 +77,7 @@ class AnalyticalNetwork final : public CountedNetwork {
     }
     first_port_.push_back(ports);
     free_at_.resize(ports);
+    in_.resize(ports);
   }
 
   const char* name() const override { return "network analytical"; }
@@ -71,24 +100,22 @@ class AnalyticalNetwork final : public CountedNetwork {
                : model_.idle_time(machine::path_between(topology_, *routing_, from, to), bytes);
   }
 
-  void handle(pdes::Context& context, const pdes::Event& event) override {
-    const auto request = event.as<SendRequest>();
-    const Arrival arrival{context.self(), 0, request.word};
-    carried_.take(request.bytes);
-    carried_.deliver(request.bytes);  // the arrival is raised here
-    if (request.target == context.self()) {
-      context.send_self(SimTime::zero(), request.deliver, arrival, event.tag);
-      return;
+  void report_progress(IncomingSink incoming, ProgressSink) override {
+    incoming_sink_ = std::move(incoming);
+  }
+  void take_in(pdes::Event& event) override {
+    if (incoming_sink_ && event.port.kind() == coming_kind) {
+      incoming_sink_({event.source, EntityId(event.target), pdes::Port::from_code(event.flags),
+                      event.tag, event.as<Coming>().word, event.time});
     }
-    machine::Path path =
-        machine::path_between(topology_, *routing_, context.self(), request.target);
-    hops_ += path.hops;
-    const SimTime wait = wait_for_port(context, request, path);
-    path.bottleneck = std::min(path.bottleneck, request.limit.rate().value_or(path.bottleneck));
-    context.send(
-        request.target,
-        model_.idle_time(path, Bytes(request.bytes)) + (shares_ports_ ? wait : SimTime::zero()),
-        request.deliver, arrival, event.tag);
+  }
+
+  void handle(pdes::Context& context, const pdes::Event& event) override {
+    if (event.port.kind() == coming_kind) {
+      receive(context, event);
+    } else {
+      send(context, event);
+    }
   }
 
   void visit_links(SimTime, const LinkUseSink&) const override {}
@@ -96,32 +123,105 @@ class AnalyticalNetwork final : public CountedNetwork {
   void save(std::uint32_t index, pdes::StateWriter& writer) const override {
     for (std::size_t port = first_port_[index]; port < first_port_[index + 1]; ++port) {
       writer.put(free_at_[port]);
+      writer.put(in_[port]);
     }
+    const auto more = more_in_.find(index);
+    writer.put_all(more == more_in_.end() ? std::vector<LinkIn>() : more->second);
   }
   void restore(std::uint32_t index, pdes::StateReader& reader) override {
     for (std::size_t port = first_port_[index]; port < first_port_[index + 1]; ++port) {
       free_at_[port] = reader.get<SimTime>();
+      in_[port] = reader.get<LinkIn>();
+    }
+    if (std::vector<LinkIn> more = reader.get_all<LinkIn>(); !more.empty()) {
+      more_in_[index] = std::move(more);
     }
   }
   std::size_t resident_bytes() const override {
-    return first_port_.capacity() * sizeof(std::size_t) + free_at_.capacity() * sizeof(SimTime);
+    return first_port_.capacity() * sizeof(std::size_t) + free_at_.capacity() * sizeof(SimTime) +
+           in_.capacity() * sizeof(LinkIn) + inner_links_.resident_bytes();
   }
   void save_totals(pdes::StateWriter& writer) const override {
     CountedNetwork::save_totals(writer);
     writer.put(longest_unshared_);
+    inner_links_.save(writer);
   }
   void add_totals(pdes::StateReader& reader) override {
     CountedNetwork::add_totals(reader);
     longest_unshared_ = std::max(longest_unshared_, reader.get<SimTime>());
+    inner_links_.add(reader);
   }
+  const InnerLinks* inner_links() const override { return &inner_links_; }
   SimTime longest_unshared() const override { return longest_unshared_; }
 
  private:
+  void send(pdes::Context& context, const pdes::Event& event) {
+    const auto request = event.as<SendRequest>();
+    carried_.take(request.bytes);
+    if (request.target == context.self()) {
+      carried_.deliver(request.bytes);
+      context.send_self(SimTime::zero(), request.deliver, Arrival{context.self(), 0, request.word},
+                        event.tag);
+      return;
+    }
+    machine::Path path = walk(context.self(), request.target);
+    hops_ += path.hops;
+    const SimTime wait = wait_for_port(context, request, path);
+    path.bottleneck = std::min(path.bottleneck, request.limit.rate().value_or(path.bottleneck));
+    const SimTime delay =
+        model_.idle_time(path, Bytes(request.bytes)) + (shares_ports_ ? wait : SimTime::zero());
+    inner_links_.carry(way_, request.target, request.bytes,
+                       context.now() + (shares_ports_ ? wait : SimTime::zero()),
+                       context.now() + delay);
+    const machine::Hop& last = way_.back();
+    context.send(request.target, delay, coming_port_,
+                 Coming{last.node, last.port, request.word, request.bytes}, event.tag,
+                 request.deliver.code());
+  }
+
+  void receive(pdes::Context& context, const pdes::Event& event) {
+    const auto coming = event.as<Coming>();
+    const Bandwidth bandwidth =
+        topology_.link_classes()[topology_.link(coming.last_node, coming.last_port).link_class]
+            .bandwidth;
+    SimTime& free_at = link_in(context.index(), coming).free_at;
+    free_at = std::max(context.now(), free_at + serialization_time(Bytes(coming.bytes), bandwidth));
+    const SimTime wait = free_at - context.now();
+    carried_.deliver(coming.bytes);
+    const pdes::Port deliver = pdes::Port::from_code(event.flags);
+    const Arrival arrival{event.source, 0, coming.word};
+    if (shares_ports_ && wait > SimTime::zero()) {
+      context.send_self(wait, deliver, arrival, event.tag);
+      return;
+    }
+    longest_unshared_ = std::max(longest_unshared_, wait);
+    pdes::Event arrived = event;
+    arrived.port = deliver;
+    arrived.flags = 0;
+    arrived.set_payload(arrival);
+    context.hand_on(arrived);
+  }
+
+  // Leaves the links in `way_`.
+  machine::Path walk(EntityId from, EntityId to) {
+    machine::Path path{.hops = 0, .latency = SimTime::zero(), .bottleneck = unlimited};
+    way_.clear();
+    machine::walk_route(topology_, *routing_, from, to,
+                        [&](EntityId node, unsigned port, const machine::Link& link) {
+                          const machine::LinkClass& link_class =
+                              topology_.link_classes()[link.link_class];
+                          ++path.hops;
+                          path.latency += link_class.latency;
+                          path.bottleneck = std::min(path.bottleneck, link_class.bandwidth);
+                          way_.push_back({node, port});
+                        });
+    return path;
+  }
+
   // For those that left by the same link before. A message held to a rate leaves room for others.
   SimTime wait_for_port(const pdes::Context& context, const SendRequest& request,
                         const machine::Path& path) {
-    const unsigned port = routing_->next_port(context.self(), request.target);
-    SimTime& free_at = free_at_[first_port_[context.index()] + port];
+    SimTime& free_at = free_at_[first_port_[context.index()] + way_.front().port];
     const SimTime begin = std::max(context.now(), free_at);
     free_at = begin + serialization_time(Bytes(request.bytes), path.bottleneck);
     const SimTime wait = begin - context.now();
@@ -131,6 +231,29 @@ class AnalyticalNetwork final : public CountedNetwork {
     return wait;
   }
 
+  // Links in and links out are as many on all machines but graphs with links of one direction.
+  LinkIn& link_in(std::uint32_t index, const Coming& coming) {
+    const auto is_it = [&coming](LinkIn& link) {
+      if (!link.node.valid()) {
+        link.node = coming.last_node;
+        link.port = coming.last_port;
+      }
+      return link.node == coming.last_node && link.port == coming.last_port;
+    };
+    const std::span<LinkIn> links =
+        std::span(in_).subspan(first_port_[index], first_port_[index + 1] - first_port_[index]);
+    if (const auto found = std::find_if(links.begin(), links.end(), is_it); found != links.end()) {
+      return *found;
+    }
+    std::vector<LinkIn>& more = more_in_[index];
+    const auto found = std::find_if(more.begin(), more.end(), is_it);
+    return found != more.end() ? *found
+                               : more.emplace_back(LinkIn{coming.last_node, coming.last_port});
+  }
+
+  static constexpr Bandwidth unlimited =
+      Bandwidth::bytes_per_second(std::numeric_limits<std::uint64_t>::max());
+
   const machine::Topology& topology_;
   std::unique_ptr<machine::Routing> routing_;
   const pdes::RegionView* regions_;  // of a run on several ranks; else null
@@ -138,6 +261,12 @@ class AnalyticalNetwork final : public CountedNetwork {
   bool shares_ports_;
   std::vector<std::size_t> first_port_;  // [members + 1] in free_at_
   std::vector<SimTime> free_at_;         // [links that leave members]
+  std::vector<LinkIn> in_;               // likewise, in the order in which they were first used
+  std::unordered_map<std::uint32_t, std::vector<LinkIn>> more_in_;  // by member, where it has more
+  std::vector<machine::Hop> way_;  // of the message that is being sent
+  IncomingSink incoming_sink_;
+  pdes::Port coming_port_;
+  InnerLinks inner_links_;
   SimTime longest_unshared_;
 };
 
@@ -176,7 +305,8 @@ class AnalyticalModel final : public NetworkModel, public StatesSharing {
                               bool) const override {
     const machine::Topology& topology = *machine.topology;
     return nodes * sizeof(std::size_t) +
-           topology.links() * nodes / topology.nodes() * sizeof(SimTime);
+           topology.links() * nodes / topology.nodes() * (sizeof(SimTime) + sizeof(LinkIn)) +
+           InnerLinks::predicted_bytes(topology);
   }
   std::string routing() const override { return routing_; }
   Overheads overheads() const override { return overheads_; }
@@ -235,7 +365,8 @@ const auto shared_ports =
     config::ChoiceKey<bool>(
         "ports", {{"free", false}, {"shared", true}}, "by topology",
         "free: messages share nothing; shared: those that leave a node by one link go one after "
-        "the other. By topology: shared on clusters, else free")
+        "the other, and so do those that come in by one. By topology: shared on clusters, else "
+        "free")
         .derived();
 
 std::unique_ptr<NetworkModel> make(config::Section& section, const machine::Machine& machine) {

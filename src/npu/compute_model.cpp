@@ -8,6 +8,7 @@
 #include "tessera/compute/compute.hpp"
 #include "tessera/compute/messages.hpp"
 #include "tessera/core/error.hpp"
+#include "tessera/core/wide.hpp"
 #include "tessera/npu/core/cores.hpp"
 #include "tessera/npu/idle_time.hpp"
 
@@ -24,6 +25,12 @@ void refuse_missing_memory(const CoreConfig& core, const machine::Machine& machi
 
 bool has_work(const workload::Operation& operation) {
   return operation.flops > Flops() || operation.bytes > Bytes() || operation.added > Bytes();
+}
+
+// What each core has of the channels of its NPU.
+Bandwidth part_of(Bandwidth channel, const compute::CoresOfNpu& npu) {
+  const Wide part = Wide{channel.bytes_per_second()} * npu.channels / npu.sharers;
+  return Bandwidth::bytes_per_second(static_cast<std::uint64_t>(part));
 }
 
 // The operators of a machine's programs, with the cores that do them.
@@ -91,20 +98,25 @@ class NpuModel final : public compute::ComputeModel {
 
   SimTime duration(const machine::Machine& machine, const machine::Tile& tile,
                    const workload::Operation& operation) const override {
+    return shared_duration(machine, tile, operation, {});
+  }
+  SimTime shared_duration(const machine::Machine& machine, const machine::Tile& tile,
+                          const workload::Operation& operation,
+                          const compute::CoresOfNpu& npu) const override {
     refuse_missing_memory(core_, machine);
     if (!has_work(operation)) {
       return SimTime::zero();
     }
-    const auto op = lower(operation, {core_, 1, operation.data_type});
+    const auto op = lower(operation, {core_, npu.cores, operation.data_type});
     IdleMemory memory;
     if (core_.operands == Operands::sram) {
       memory.bandwidth = machine.operand_bandwidth(tile);
     } else if (!machine.channels.empty()) {
       const machine::MemoryChannel& channel =
           tile.channel ? *tile.channel : machine.channels.front();
-      memory = {channel.bandwidth, channel.latency};
+      memory = {part_of(channel.bandwidth, npu), channel.latency};
     }
-    return core_.clock.time_of_cycle(run_alone(core_, {op.get()}, memory).cycles);
+    return core_.clock.time_of_cycle(run_alone(core_, {op.get()}, memory, 0, npu.cores).cycles);
   }
 
   // What is known of an idle core is no bound: other times of what is loaded may change the order

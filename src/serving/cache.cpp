@@ -17,7 +17,7 @@ bool Cache::take(std::uint64_t blocks, GivenUp* given_up) {
     idle_blocks_ -= oldest->second.all_blocks();
     if (given_up != nullptr) {
       const Prefix& left = oldest->second;
-      given_up->push_back({left.number, left.tokens, left.blocks});
+      given_up->push_back({left.key, left.tokens, left.blocks});
     }
     prefixes_.erase(oldest);
     idle_.erase(idle_.begin());
@@ -27,9 +27,9 @@ bool Cache::take(std::uint64_t blocks, GivenUp* given_up) {
   return true;
 }
 
-std::uint32_t Cache::use_prefix(std::uint32_t prefix, std::uint32_t tokens) {
+std::uint32_t Cache::use_prefix(PrefixKey prefix, std::uint32_t tokens) {
   const auto found = prefixes_.find(prefix);
-  if (prefix == 0 || found == prefixes_.end()) {
+  if (prefix.is_none() || found == prefixes_.end()) {
     return 0;
   }
   const std::uint32_t kept = found->second.tokens;
@@ -44,7 +44,7 @@ std::uint32_t Cache::use_prefix(std::uint32_t prefix, std::uint32_t tokens) {
   return kept;
 }
 
-void Cache::let_go(std::uint32_t prefix) {
+void Cache::let_go(PrefixKey prefix) {
   Prefix& found = prefixes_.at(prefix);
   ensure(found.users > 0, "a prefix that nobody uses is let go");
   found.last_use = ++uses_;
@@ -54,18 +54,18 @@ void Cache::let_go(std::uint32_t prefix) {
   }
 }
 
-std::uint64_t Cache::keep_prefix(std::uint32_t prefix, std::uint32_t tokens, std::uint64_t blocks) {
+std::uint64_t Cache::keep_prefix(PrefixKey prefix, std::uint32_t tokens, std::uint64_t blocks) {
   const std::uint32_t whole = tokens / block_ * block_;
-  if (prefix == 0 || whole == 0 || prefixes_.contains(prefix)) {
+  if (prefix.is_none() || whole == 0 || prefixes_.contains(prefix)) {
     return 0;
   }
   prefixes_[prefix] = {prefix, 1, whole, 0, blocks, ++uses_};
   return blocks;
 }
 
-std::uint64_t Cache::lacking_copy(std::uint32_t prefix) const {
+std::uint64_t Cache::lacking_copy(PrefixKey prefix) const {
   const Prefix& found = prefixes_.at(prefix);
-  const std::uint32_t copies = 1 + found.more_copies;
+  const std::uint64_t copies = 1 + found.more_copies;
   return copies < std::min(found.users, units_) ? found.blocks : 0;
 }
 
@@ -80,11 +80,10 @@ void Cache::save(pdes::StateWriter& writer) const {
   writer.put(most_taken_);
   writer.put(uses_);
   std::vector<Prefix> all;
-  for (const auto& [number, prefix] : prefixes_) {
+  for (const auto& [key, prefix] : prefixes_) {
     all.push_back(prefix);
   }
-  std::sort(all.begin(), all.end(),
-            [](const Prefix& a, const Prefix& b) { return a.number < b.number; });
+  std::sort(all.begin(), all.end(), [](const Prefix& a, const Prefix& b) { return a.key < b.key; });
   writer.put_all(all);
 }
 
@@ -96,9 +95,9 @@ void Cache::restore(pdes::StateReader& reader) {
   idle_.clear();
   idle_blocks_ = 0;
   for (const Prefix& prefix : reader.get_all<Prefix>()) {
-    prefixes_[prefix.number] = prefix;
+    prefixes_[prefix.key] = prefix;
     if (prefix.users == 0) {
-      idle_.emplace(prefix.last_use, prefix.number);
+      idle_.emplace(prefix.last_use, prefix.key);
       idle_blocks_ += prefix.all_blocks();
     }
   }

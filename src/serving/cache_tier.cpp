@@ -29,12 +29,12 @@ bool CacheTier::store(std::uint64_t blocks) {
 }
 
 void CacheTier::put(const Prefix& prefix) {
-  prefixes_[prefix.number] = prefix;
-  by_use_[prefix.last_use] = prefix.number;
+  prefixes_[prefix.key] = prefix;
+  by_use_[prefix.last_use] = prefix.key;
   of_prefixes_ += prefix.blocks;
 }
 
-std::uint64_t CacheTier::store_prefix(std::uint32_t prefix, std::uint64_t blocks,
+std::uint64_t CacheTier::store_prefix(PrefixKey prefix, std::uint64_t blocks,
                                       std::uint32_t tokens) {
   if (!options_.prefixes) {
     return 0;
@@ -50,12 +50,12 @@ std::uint64_t CacheTier::store_prefix(std::uint32_t prefix, std::uint64_t blocks
   return blocks;
 }
 
-std::uint64_t CacheTier::blocks_of(std::uint32_t prefix) const {
+std::uint64_t CacheTier::blocks_of(PrefixKey prefix) const {
   const auto found = prefixes_.find(prefix);
   return found == prefixes_.end() ? 0 : found->second.blocks;
 }
 
-void CacheTier::use_prefix(std::uint32_t prefix) {
+void CacheTier::use_prefix(PrefixKey prefix) {
   Prefix& found = prefixes_.at(prefix);
   by_use_.erase(found.last_use);
   found.last_use = ++uses_;
@@ -68,8 +68,8 @@ void CacheTier::save(pdes::StateWriter& writer) const {
   writer.put(uses_);
   std::vector<Prefix> all;
   all.reserve(by_use_.size());
-  for (const auto& [use, number] : by_use_) {
-    all.push_back(prefixes_.at(number));
+  for (const auto& [use, key] : by_use_) {
+    all.push_back(prefixes_.at(key));
   }
   writer.put_all(all);
 }

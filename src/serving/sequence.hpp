@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tessera/core/time.hpp"
+#include "tessera/serving/prefix_key.hpp"
 #include "tessera/serving/request.hpp"
 
 namespace tessera::serving {
@@ -22,7 +23,7 @@ struct Sequence {
   std::uint32_t again = 0;
   std::uint32_t step = no_step;  // that it is in
   std::uint32_t queries = 0;     // in that step
-  std::uint32_t uses = 0;        // prefix in the cache that it uses; 0: none
+  PrefixKey uses;                // prefix in the cache that it uses
   std::uint64_t blocks = 0;      // its own
   std::uint64_t shared = 0;      // tokens of the prefix or the pieces that it uses
   std::uint64_t stored = 0;      // blocks in the tier; 0: what is cached is in the cache

@@ -401,19 +401,19 @@ class SequenceBatcher final : public Batcher {
   // False: it is not loaded, and all slots have those of sequences that run.
   bool use_adapter(const Sequence& sequence) {
     const std::uint32_t adapter = sequence.what.adapter;
-    if (adapter == 0 || options_.adapters_stay || adapters_.use_prefix(adapter, 1) > 0) {
+    if (adapter == 0 || options_.adapters_stay || adapters_.use_prefix(PrefixKey(adapter), 1) > 0) {
       return true;
     }
     if (!adapters_.take(1)) {
       return false;
     }
-    adapters_.keep_prefix(adapter, 1);
+    adapters_.keep_prefix(PrefixKey(adapter), 1);
     ++loading_;
     return true;
   }
   void let_go_of_adapter(const Sequence& sequence) {
     if (sequence.what.adapter != 0 && !options_.adapters_stay) {
-      adapters_.let_go(sequence.what.adapter);
+      adapters_.let_go(PrefixKey(sequence.what.adapter));
     }
   }
 

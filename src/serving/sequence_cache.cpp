@@ -3,24 +3,21 @@
 #include <algorithm>
 #include <limits>
 
-#include "tessera/core/error.hpp"
 #include "tessera/core/quotient.hpp"
 #include "tessera/serving/language_model.hpp"
+#include "tessera/serving/request_class.hpp"
 
 namespace tessera::serving {
 namespace {
 
-// What else than the full blocks of a piece is kept, as numbers of the cache.
-constexpr std::uint32_t windowed_flag = 1U << 31;
-constexpr std::uint32_t state_flag = 1U << 30;
+static_assert(most_adapters < 1U << PrefixKey::adapter_bits);
 
-std::uint32_t windowed_of(std::uint32_t piece) {
-  ensure(piece < state_flag, "too many different blocks of prompts");
-  return piece | windowed_flag;
+// What else than the full blocks of a piece is kept.
+PrefixKey windowed_of(PrefixKey piece) {
+  return piece.of_kind(PrefixKey::Kind::windowed);
 }
-std::uint32_t state_of(std::uint32_t piece) {
-  ensure(piece < state_flag, "too many different blocks of prompts");
-  return piece | state_flag;
+PrefixKey state_of(PrefixKey piece) {
+  return piece.of_kind(PrefixKey::Kind::state);
 }
 
 }  // namespace
@@ -59,7 +56,7 @@ bool SequenceCache::take(std::uint64_t blocks) {
   return is_there;
 }
 
-bool SequenceCache::copy(std::uint32_t prefix) {
+bool SequenceCache::copy(PrefixKey prefix) {
   const std::uint64_t blocks = cache_.lacking_copy(prefix);
   if (blocks == 0) {
     return true;
@@ -103,23 +100,26 @@ void SequenceCache::let_go_of_unseen(Sequence& sequence) {
   const std::uint64_t seen = layout_.first_seen(sequence.cached);
   while (layout_.windowed > 0 && sequence.sees_from < sequence.pieces &&
          (sequence.sees_from + std::uint64_t{1}) * piece_tokens() <= seen) {
-    cache_.let_go(windowed_of(requests_->pieces(sequence.request)[sequence.sees_from++]));
+    const std::uint32_t piece = requests_->pieces(sequence.request)[sequence.sees_from++];
+    cache_.let_go(windowed_of(key_of(sequence, piece)));
   }
 }
 
 std::uint32_t SequenceCache::until_checkpoint(const Sequence& sequence) const {
   constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
-  if (layout_.states == 0 || !shares(sequence) || sequence.generated > 0) {
+  if (layout_.states == 0 || sequence.generated > 0) {
     return none;
   }
   const Request& what = sequence.what;
   std::uint32_t at = 0;
   if (what.prefix != 0) {
-    const bool is_there = sequence.uses != 0 || cache_.has_prefix(what.prefix);
+    const bool is_there =
+        !sequence.uses.is_none() || cache_.has_prefix(key_of(sequence, what.prefix));
     at = is_there ? 0 : what.prefix_tokens / block_ * block_;
   } else if (requests_ != nullptr && sequence.keeps_pieces) {
     const auto pieces = pieces_of(sequence, what.prompt - 1);
-    const bool is_there = pieces.empty() || cache_.has_prefix(state_of(pieces.back()));
+    const bool is_there =
+        pieces.empty() || cache_.has_prefix(state_of(key_of(sequence, pieces.back())));
     at = is_there ? 0 : static_cast<std::uint32_t>(pieces.size()) * piece_tokens();
   }
   return at > sequence.cached ? at - sequence.cached : none;
@@ -127,40 +127,38 @@ std::uint32_t SequenceCache::until_checkpoint(const Sequence& sequence) const {
 
 void SequenceCache::release(Sequence& sequence) {
   cache_.give_back(sequence.blocks);
-  if (sequence.uses != 0) {
+  if (!sequence.uses.is_none()) {
     cache_.let_go(sequence.uses);
   }
   // The last ones first, so that they are given up before those that they need.
   const auto pieces =
       sequence.pieces > 0 ? requests_->pieces(sequence.request) : std::span<const std::uint32_t>();
   for (std::uint32_t piece = sequence.pieces; piece > 0; --piece) {
-    const std::uint32_t number = pieces[piece - 1];
-    cache_.let_go(number);
+    const PrefixKey key = key_of(sequence, pieces[piece - 1]);
+    cache_.let_go(key);
     if (layout_.windowed > 0 && piece > sequence.sees_from) {
-      cache_.let_go(windowed_of(number));
+      cache_.let_go(windowed_of(key));
     }
   }
   sequence.blocks = 0;
   sequence.shared = 0;
-  sequence.uses = 0;
+  sequence.uses = {};
   sequence.pieces = 0;
   sequence.sees_from = 0;
   sequence.keeps_pieces = true;
 }
 
 bool SequenceCache::use_beginning(Sequence& sequence) {
-  return !shares(sequence) || (use_prefix(sequence) && use_pieces(sequence));
+  return use_prefix(sequence) && use_pieces(sequence);
 }
 
 void SequenceCache::keep_beginning(Sequence& sequence) {
-  if (shares(sequence)) {
-    give_back_last_block(sequence);
-    keep_prefix(sequence);
-    keep_pieces(sequence);
-  }
+  give_back_last_block(sequence);
+  keep_prefix(sequence);
+  keep_pieces(sequence);
 }
 
-std::uint64_t SequenceCache::blocks_behind(std::uint32_t prefix, std::uint32_t tokens,
+std::uint64_t SequenceCache::blocks_behind(PrefixKey prefix, std::uint32_t tokens,
                                            const Sequence& sequence) const {
   Sequence next = sequence;
   next.cached = usable(sequence, sequence.cached + tokens);
@@ -171,8 +169,9 @@ std::uint64_t SequenceCache::blocks_behind(std::uint32_t prefix, std::uint32_t t
 
 // The block with the last token of a beginning that was there: it has computed that for itself.
 void SequenceCache::give_back_last_block(Sequence& sequence) {
-  const std::uint64_t there = sequence.uses != 0 ? cache_.tokens_of(sequence.uses)
-                                                 : sequence.pieces * std::uint64_t{piece_tokens()};
+  const std::uint64_t there = !sequence.uses.is_none()
+                                  ? cache_.tokens_of(sequence.uses)
+                                  : sequence.pieces * std::uint64_t{piece_tokens()};
   if (there > sequence.shared && sequence.cached >= there) {
     const std::uint64_t blocks = layout_.full * ((there - sequence.shared) / block_);
     cache_.give_back(blocks);
@@ -182,7 +181,7 @@ void SequenceCache::give_back_last_block(Sequence& sequence) {
 }
 
 // Who computes the last block again needs room for it beside, or computes all.
-std::optional<std::uint32_t> SequenceCache::use(std::uint32_t prefix, std::uint32_t tokens,
+std::optional<std::uint32_t> SequenceCache::use(PrefixKey prefix, std::uint32_t tokens,
                                                 const Sequence& sequence) {
   const std::optional<std::uint32_t> there = use_whole(prefix, tokens, sequence);
   if (sequence.cached + tokens / block_ * block_ < sequence.goal) {
@@ -195,14 +194,14 @@ std::optional<std::uint32_t> SequenceCache::use(std::uint32_t prefix, std::uint3
   return there.value_or(0);
 }
 
-std::optional<std::uint32_t> SequenceCache::use_whole(std::uint32_t prefix, std::uint32_t tokens,
+std::optional<std::uint32_t> SequenceCache::use_whole(PrefixKey prefix, std::uint32_t tokens,
                                                       const Sequence& sequence) {
   const std::uint32_t there = cache_.use_prefix(prefix, tokens);
   if (there > 0 && !copy(prefix)) {  // it is computed again
     cache_.let_go(prefix);
     return 0;
   }
-  const bool is_far = there == 0 && prefix != 0 && tier_ && !cache_.has_prefix(prefix);
+  const bool is_far = there == 0 && !prefix.is_none() && tier_ && !cache_.has_prefix(prefix);
   const std::uint64_t blocks = is_far ? tier_->blocks_of(prefix) : 0;
   if (blocks == 0 || tier_->tokens_of(prefix) > tokens) {
     return there;
@@ -227,9 +226,10 @@ std::uint32_t SequenceCache::usable(const Sequence& sequence, std::uint32_t toke
 bool SequenceCache::use_prefix(Sequence& sequence) {
   const std::uint32_t tokens = sequence.what.prefix_tokens;
   const std::uint32_t most = layout_.is_plain() ? tokens : std::min(tokens, sequence.goal - 1);
-  const std::optional<std::uint32_t> there = use(sequence.what.prefix, most, sequence);
+  const PrefixKey prefix = key_of(sequence, sequence.what.prefix);
+  const std::optional<std::uint32_t> there = use(prefix, most, sequence);
   if (there.value_or(0) > 0) {
-    sequence.uses = sequence.what.prefix;
+    sequence.uses = prefix;
     sequence.cached = usable(sequence, *there);
     sequence.shared = sequence.cached;
   }
@@ -240,10 +240,11 @@ bool SequenceCache::use_prefix(Sequence& sequence) {
 // and state-space layers have its state where a step ended at it; what is kept is a copy.
 void SequenceCache::keep_prefix(Sequence& sequence) {
   const Request& what = sequence.what;
+  const PrefixKey prefix = key_of(sequence, what.prefix);
   const std::uint32_t whole = what.prefix_tokens / block_ * block_;
   const std::uint32_t computed = layout_.states > 0 ? whole : what.prefix_tokens;
-  if (what.prefix == 0 || sequence.uses != 0 || sequence.cached < computed ||
-      cache_.has_prefix(what.prefix)) {
+  if (prefix.is_none() || !sequence.uses.is_none() || sequence.cached < computed ||
+      cache_.has_prefix(prefix)) {
     return;
   }
   const bool is_there = layout_.is_plain() ||
@@ -254,8 +255,8 @@ void SequenceCache::keep_prefix(Sequence& sequence) {
   }
   const std::uint64_t own =
       layout_.full * (whole / block_) + layout_.windowed * layout_.last_blocks(whole, block_);
-  cache_.keep_prefix(what.prefix, whole, own + layout_.states);
-  sequence.uses = what.prefix;
+  cache_.keep_prefix(prefix, whole, own + layout_.states);
+  sequence.uses = prefix;
   sequence.shared = whole;
   sequence.blocks -= own;
 }
@@ -274,7 +275,8 @@ bool SequenceCache::use_pieces(Sequence& sequence) {
     return use_kinds_of_pieces(sequence);
   }
   for (const std::uint32_t piece : pieces_of(sequence, sequence.what.prompt)) {
-    const std::optional<std::uint32_t> there = use(piece, requests_->piece_tokens(), sequence);
+    const std::optional<std::uint32_t> there =
+        use(key_of(sequence, piece), requests_->piece_tokens(), sequence);
     if (!there) {
       return false;
     }
@@ -297,14 +299,15 @@ std::uint32_t SequenceCache::seen_pieces() const {
 // These are kept of ends of pieces alone, so that the last piece is computed with the last token.
 bool SequenceCache::use_kinds_of_pieces(Sequence& sequence) {
   const auto pieces = pieces_of(sequence, sequence.what.prompt - 1);
+  const auto key = [&](std::uint32_t piece) { return key_of(sequence, pieces[piece]); };
   std::uint32_t best = 0;
   std::uint32_t seen = 0;  // in a row
   for (std::uint32_t piece = 0; piece < pieces.size(); ++piece) {
-    if (!cache_.has_prefix(pieces[piece])) {
+    if (!cache_.has_prefix(key(piece))) {
       break;
     }
-    seen = layout_.windowed > 0 && cache_.has_prefix(windowed_of(pieces[piece])) ? seen + 1 : 0;
-    const bool has_state = layout_.states == 0 || cache_.has_prefix(state_of(pieces[piece]));
+    seen = layout_.windowed > 0 && cache_.has_prefix(windowed_of(key(piece))) ? seen + 1 : 0;
+    const bool has_state = layout_.states == 0 || cache_.has_prefix(state_of(key(piece)));
     if (has_state && seen >= std::min(piece + 1, seen_pieces())) {
       best = piece + 1;
     }
@@ -312,20 +315,20 @@ bool SequenceCache::use_kinds_of_pieces(Sequence& sequence) {
   sequence.pieces = best;
   sequence.sees_from = layout_.windowed > 0 ? best - std::min(best, seen_pieces()) : 0;
   for (std::uint32_t piece = 0; piece < best; ++piece) {
-    cache_.use_prefix(pieces[piece], piece_tokens());
+    cache_.use_prefix(key(piece), piece_tokens());
     if (layout_.windowed > 0 && piece >= sequence.sees_from) {
-      cache_.use_prefix(windowed_of(pieces[piece]), piece_tokens());
+      cache_.use_prefix(windowed_of(key(piece)), piece_tokens());
     }
   }
   for (std::uint32_t piece = 0; piece < best; ++piece) {  // now that none of them is given up
-    copy(pieces[piece]);
+    copy(key(piece));
     if (layout_.windowed > 0 && piece >= sequence.sees_from) {
-      copy(windowed_of(pieces[piece]));
+      copy(windowed_of(key(piece)));
     }
   }
   if (best > 0 && layout_.states > 0) {  // it is copied
-    cache_.use_prefix(state_of(pieces[best - 1]), piece_tokens());
-    cache_.let_go(state_of(pieces[best - 1]));
+    cache_.use_prefix(state_of(key(best - 1)), piece_tokens());
+    cache_.let_go(state_of(key(best - 1)));
   }
   if (best > 0) {
     sequence.cached = best * piece_tokens();
@@ -341,7 +344,7 @@ void SequenceCache::keep_pieces(Sequence& sequence) {
   }
   const auto pieces = pieces_of(sequence, std::min(sequence.cached, sequence.what.prompt));
   while (sequence.pieces < pieces.size()) {
-    const std::uint32_t piece = pieces[sequence.pieces];
+    const PrefixKey piece = key_of(sequence, pieces[sequence.pieces]);
     const std::uint64_t blocks = layout_.full * (piece_tokens() / block_);
     // Windows have left what a sequence that came back computed before.
     const bool is_behind = !layout_.is_plain() && (sequence.pieces + 1) * piece_tokens() <
@@ -360,7 +363,7 @@ void SequenceCache::keep_pieces(Sequence& sequence) {
 }
 
 // Of layers with a window, those of its blocks that whoever goes on behind it needs.
-void SequenceCache::keep_kinds_of_piece(Sequence& sequence, std::uint32_t piece) {
+void SequenceCache::keep_kinds_of_piece(Sequence& sequence, PrefixKey piece) {
   if (layout_.windowed == 0) {
     return;
   }
@@ -379,9 +382,13 @@ void SequenceCache::keep_state(Sequence& sequence, std::span<const std::uint32_t
   const bool is_last = layout_.states > 0 && !pieces.empty() &&
                        sequence.cached == pieces.size() * piece_tokens() &&
                        pieces.size() == pieces_of(sequence, sequence.what.prompt - 1).size();
-  if (is_last && !cache_.has_prefix(state_of(pieces.back())) && take(layout_.states)) {
-    cache_.keep_prefix(state_of(pieces.back()), piece_tokens(), layout_.states);
-    cache_.let_go(state_of(pieces.back()));
+  if (!is_last) {
+    return;
+  }
+  const PrefixKey state = state_of(key_of(sequence, pieces.back()));
+  if (!cache_.has_prefix(state) && take(layout_.states)) {
+    cache_.keep_prefix(state, piece_tokens(), layout_.states);
+    cache_.let_go(state);
   }
 }
 

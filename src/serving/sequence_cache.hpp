@@ -57,12 +57,13 @@ class SequenceCache {
  private:
   bool take(std::uint64_t blocks);
   // Its users have one more, on units of their own. False: there is no room for a copy.
-  bool copy(std::uint32_t prefix);
+  bool copy(PrefixKey prefix);
   // Of its own, with so many more tokens.
   std::uint64_t own_blocks(const Sequence& sequence, std::uint64_t queries) const;
   // Tokens up to which layers with a window have what it sees in a beginning that it shares.
   std::uint64_t seen_end(const Sequence& sequence) const {
-    return sequence.uses != 0 ? sequence.shared : sequence.pieces * std::uint64_t{piece_tokens()};
+    return !sequence.uses.is_none() ? sequence.shared
+                                    : sequence.pieces * std::uint64_t{piece_tokens()};
   }
   void let_go_of_unseen(Sequence& sequence);
   std::uint32_t piece_tokens() const {
@@ -70,29 +71,31 @@ class SequenceCache {
   }
   // Tokens that it may use of a beginning, or a piece, of at most `tokens` behind what it has;
   // none: they are in the tier, and the cache has no room for them yet.
-  std::optional<std::uint32_t> use(std::uint32_t prefix, std::uint32_t tokens,
+  std::optional<std::uint32_t> use(PrefixKey prefix, std::uint32_t tokens,
                                    const Sequence& sequence);
-  std::optional<std::uint32_t> use_whole(std::uint32_t prefix, std::uint32_t tokens,
+  std::optional<std::uint32_t> use_whole(PrefixKey prefix, std::uint32_t tokens,
                                          const Sequence& sequence);
   // Of its own that it begins with behind so many tokens more, of a beginning in the cache.
-  std::uint64_t blocks_behind(std::uint32_t prefix, std::uint32_t tokens,
+  std::uint64_t blocks_behind(PrefixKey prefix, std::uint32_t tokens,
                               const Sequence& sequence) const;
   // Of so many tokens that are in the cache, those that are not computed again.
   std::uint32_t usable(const Sequence& sequence, std::uint32_t tokens) const;
-  // Keys and values with an adapter are other ones than without.
-  static bool shares(const Sequence& sequence) { return sequence.what.adapter == 0; }
   bool use_prefix(Sequence& sequence);
   bool use_pieces(Sequence& sequence);
   bool use_kinds_of_pieces(Sequence& sequence);
   void give_back_last_block(Sequence& sequence);
   void keep_prefix(Sequence& sequence);
   void keep_pieces(Sequence& sequence);
-  void keep_kinds_of_piece(Sequence& sequence, std::uint32_t piece);
+  void keep_kinds_of_piece(Sequence& sequence, PrefixKey piece);
   void keep_state(Sequence& sequence, std::span<const std::uint32_t> pieces);
   // Pieces before the end of a beginning that layers with a window need.
   std::uint32_t seen_pieces() const;
   // Pieces of a prompt that are whole and within so many tokens.
   std::span<const std::uint32_t> pieces_of(const Sequence& sequence, std::uint32_t tokens) const;
+  // By what a beginning of its prompt, or a piece, of that number is known.
+  static PrefixKey key_of(const Sequence& sequence, std::uint32_t number) {
+    return PrefixKey(number, sequence.what.adapter);
+  }
 
   std::uint32_t block_;
   CacheLayout layout_;

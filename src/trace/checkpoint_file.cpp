@@ -65,6 +65,7 @@ class Growing {
     if (buffer_.empty()) {
       return;
     }
+    hdf5::require_room();
     const hsize_t count = buffer_.size() / element_bytes_;
     const hsize_t end = written_ + count;
     hdf5::check(H5Dset_extent(dataset_.get(), &end), path_, "extend a table");
@@ -201,6 +202,7 @@ struct CheckpointReader::Impl {
     if (count == 0) {
       return;
     }
+    hdf5::require_room();
     const hdf5::Space memory(hdf5::check(H5Screate_simple(1, &count, nullptr), path, "read rows"));
     const hdf5::Space source = hdf5::select_rows(dataset.get(), first, count, path);
     hdf5::check(H5Dread(dataset.get(), type, memory.get(), source.get(), H5P_DEFAULT, target), path,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <optional>
 #include <set>
 #include <span>
@@ -83,7 +84,8 @@ struct TraceFile::Impl {
   void commit(SimTime now, bool with_tails);
   void close(SimTime now);
 
-  // Runs `body` under the library's lock; the first IoError ends the life of the file.
+  // Runs `body` under the library's lock; the first IoError, or having no memory,
+  // ends the life of the file.
   template <class Body>
   void guarded(Body body);
   void create(const Attributes& attributes);
@@ -171,8 +173,8 @@ void TraceFile::Impl::open_tables() {
 }
 
 TraceFile::Impl::~Impl() {  // NOLINT(bugprone-exception-escape): as above
-  if (failure.has_value() || file.get() < 0) {
-    // Closing would touch the file again.
+  if (failure.has_value() || file.get() < 0 || !hdf5::has_room()) {
+    // Closing would touch the file again, or fail.
     for (OpenTable& table : tables) {
       table.dataset.release();
     }
@@ -191,10 +193,15 @@ TraceFile::Impl::~Impl() {  // NOLINT(bugprone-exception-escape): as above
 template <class Body>
 void TraceFile::Impl::guarded(Body body) {
   try {
+    hdf5::require_room();
     const hdf5::Guard guard;
     body();
   } catch (const IoError& error) {
     failure = error;
+    open = false;
+    throw;
+  } catch (const std::bad_alloc&) {
+    failure = IoError(path + ": error: out of memory");
     open = false;
     throw;
   }

@@ -14,6 +14,7 @@
 #include "tessera/core/digest.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/text.hpp"
+#include "tessera/trace/records.hpp"
 #include "tessera/trace/trace_file.hpp"
 
 namespace tessera::trace {
@@ -85,6 +86,7 @@ std::string lacks_rows(const std::string& table) {
 struct StoredTable {
   TableSpec spec;
   std::uint64_t good = 0;
+  bool is_whole = true;  // as far as was looked
   hdf5::ReadDataset dataset;
   hdf5::Type type;
 };
@@ -92,14 +94,26 @@ struct StoredTable {
 }  // namespace
 
 struct TraceReader::Impl {
-  Impl(const std::string& file_path, Trust trust);
+  Impl(const std::string& file_path, Trust what);
 
   std::string root_text(const std::string& name) const;
   void check_format() const;
-  std::vector<Commit> read_commits();
+  // Those that can be read, in order, with their places among all of them.
+  struct PlacedCommit : Commit {
+    std::uint64_t place = 0;
+  };
+  std::vector<PlacedCommit> read_commits();
   void open_tables(const std::vector<std::string>& names);
-  void trust_last(const std::vector<Commit>& commits);
-  void verify(const std::vector<Commit>& commits);
+  void trust_last(const std::vector<PlacedCommit>& commits);
+  void verify(const std::vector<PlacedCommit>& commits);
+  // What is readable behind the first `met` commits.
+  void salvage(const std::vector<PlacedCommit>& commits, std::size_t met);
+  // Takes rows up to those of `commit` from every table that has been whole so far.
+  void take_chunks(const std::vector<std::uint64_t>& rows, std::uint32_t& crc);
+  // The end of the rows from the good ones on to `end` whose chunks can be read; goes on with
+  // `crc` over them.
+  std::uint64_t readable_end(const StoredTable& table, std::uint64_t end, std::uint32_t& crc);
+  void note_damage(const std::string& what);
   // Whether the table can have as many rows, as far as sizes say.
   bool can_have(const StoredTable& table, std::uint64_t rows) const;
   // Why `commit`, which follows the rows known to be good, is not to be believed; "" if it is.
@@ -114,6 +128,7 @@ struct TraceReader::Impl {
   const StoredTable& table(std::string_view name) const;
 
   std::string path;
+  Trust trust;
   Superblock superblock;
   hdf5::ReadFile file;
   std::vector<StoredTable> tables;
@@ -121,8 +136,8 @@ struct TraceReader::Impl {
   std::string damage;
 };
 
-TraceReader::Impl::Impl(const std::string& file_path, Trust trust)
-    : path(file_path), superblock(read_superblock(path)) {
+TraceReader::Impl::Impl(const std::string& file_path, Trust what)
+    : path(file_path), trust(what), superblock(read_superblock(path)) {
   if (superblock.writing && !superblock.appending) {
     throw IoError(path + ": error: holds no rows: its writer ended while it created the file");
   }
@@ -130,7 +145,7 @@ TraceReader::Impl::Impl(const std::string& file_path, Trust trust)
   file = open_file(path, superblock.writing);
   check_format();
   // Commits before tables: while the file grows, rows are there before the commit that covers them.
-  const std::vector<Commit> commits = read_commits();
+  const std::vector<PlacedCommit> commits = read_commits();
   if (trust == Trust::commits) {
     trust_last(commits);
   } else {
@@ -154,8 +169,8 @@ void TraceReader::Impl::check_format() const {
   }
 }
 
-// All commits up to the first that is torn; opens the tables too.
-std::vector<Commit> TraceReader::Impl::read_commits() {
+// All commits up to the first that is torn, or without those that are; opens the tables too.
+std::vector<TraceReader::Impl::PlacedCommit> TraceReader::Impl::read_commits() {
   const hdf5::ReadDataset log(
       hdf5::check(H5Dopen2(file.get(), commit_name, H5P_DEFAULT), path, "open the commits"));
   const std::vector<std::string> names = hdf5::read_texts(log.get(), "tables", path);
@@ -167,7 +182,7 @@ std::vector<Commit> TraceReader::Impl::read_commits() {
   }
   const hsize_t count = hdf5::extent(log.get(), path);
   open_tables(names);
-  std::vector<Commit> commits;
+  std::vector<PlacedCommit> commits;
   constexpr hsize_t block = 1024;
   std::vector<std::byte> rows(block * layout.row_bytes());
   for (hsize_t first = 0; first < count; first += block) {
@@ -181,27 +196,48 @@ std::vector<Commit> TraceReader::Impl::read_commits() {
     for (hsize_t row = 0; row < size; ++row) {
       const std::byte* start = rows.data() + row * layout.row_bytes();
       std::optional<Commit> commit = layout.decode(start);
-      if (!commit.has_value()) {
-        // All zeros: the writer was killed between extending the table and writing the row.
-        const bool torn = std::any_of(start, start + layout.row_bytes(),
-                                      [](std::byte byte) { return byte != std::byte{0}; });
-        damage = torn ? "commit " + std::to_string(first + row) + " is damaged" : "";
+      if (commit.has_value()) {
+        commits.push_back({*std::move(commit), first + row});
+        continue;
+      }
+      // All zeros: the writer was killed between extending the table and writing the row.
+      const bool torn = std::any_of(start, start + layout.row_bytes(),
+                                    [](std::byte byte) { return byte != std::byte{0}; });
+      note_damage(torn ? "commit " + std::to_string(first + row) + " is damaged" : "");
+      if (trust != Trust::chunks) {
         return commits;
       }
-      commits.push_back(*std::move(commit));
     }
   }
   return commits;
 }
 
+void TraceReader::Impl::note_damage(const std::string& what) {
+  if (damage.empty()) {
+    damage = what;
+  }
+}
+
+// Under Trust::chunks a table that cannot be opened is as today's program would write it.
 void TraceReader::Impl::open_tables(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     StoredTable table;
-    table.dataset = hdf5::ReadDataset(
-        hdf5::check(H5Dopen2(file.get(), name.c_str(), H5P_DEFAULT), path, "open a table"));
-    table.type =
-        hdf5::Type(hdf5::check(H5Dget_type(table.dataset.get()), path, "read a table's type"));
-    table.spec = read_schema(table.dataset.get(), name, path);
+    try {
+      table.dataset = hdf5::ReadDataset(
+          hdf5::check(H5Dopen2(file.get(), name.c_str(), H5P_DEFAULT), path, "open a table"));
+      table.type =
+          hdf5::Type(hdf5::check(H5Dget_type(table.dataset.get()), path, "read a table's type"));
+      table.spec = read_schema(table.dataset.get(), name, path);
+    } catch (const IoError& error) {
+      const std::vector<TableSpec> known = trace::tables();
+      const auto found = std::ranges::find(known, name, &TableSpec::name);
+      if (trust != Trust::chunks || found == known.end()) {
+        throw;
+      }
+      table.spec = *found;
+      table.is_whole = false;
+      note_damage(error.what());
+    }
     tables.push_back(std::move(table));
   }
 }
@@ -213,7 +249,7 @@ void TraceReader::Impl::accept(const Commit& commit) {
   time = commit.time;
 }
 
-void TraceReader::Impl::trust_last(const std::vector<Commit>& commits) {
+void TraceReader::Impl::trust_last(const std::vector<PlacedCommit>& commits) {
   if (!damage.empty()) {
     throw IoError(path + ": error: damaged: " + damage);
   }
@@ -228,11 +264,15 @@ void TraceReader::Impl::trust_last(const std::vector<Commit>& commits) {
   accept(commits.back());
 }
 
-void TraceReader::Impl::verify(const std::vector<Commit>& commits) {
+void TraceReader::Impl::verify(const std::vector<PlacedCommit>& commits) {
   for (std::size_t i = 0; i < commits.size(); ++i) {
-    const std::string fault = fault_of(commits[i]);
+    const bool follows = commits[i].place == i;
+    const std::string fault = follows ? fault_of(commits[i]) : "the one before is damaged";
     if (!fault.empty()) {
-      damage = "commit " + std::to_string(i) + " is not met: " + fault;
+      note_damage("commit " + std::to_string(commits[i].place) + " is not met: " + fault);
+      if (trust == Trust::chunks) {
+        return salvage(commits, i);
+      }
       if (i == 0) {
         throw IoError(path + ": error: damaged: " + damage);
       }
@@ -240,9 +280,75 @@ void TraceReader::Impl::verify(const std::vector<Commit>& commits) {
     }
     accept(commits[i]);
   }
+  if (trust == Trust::chunks) {
+    return salvage(commits, commits.size());
+  }
   if (commits.empty() && !damage.empty()) {
     throw IoError(path + ": error: damaged: " + damage);
   }
+}
+
+void TraceReader::Impl::salvage(const std::vector<PlacedCommit>& commits, std::size_t met) {
+  std::uint64_t next = met;  // place of the commit whose CRC-32C goes on from the good rows
+  for (std::size_t i = met; i < commits.size(); ++i) {
+    std::vector<std::uint64_t> before(tables.size());
+    std::ranges::transform(tables, before.begin(), &StoredTable::good);
+    std::uint32_t crc = 0;
+    take_chunks(commits[i].rows, crc);
+    if (std::ranges::all_of(tables, &StoredTable::is_whole) && commits[i].place == next &&
+        crc != commits[i].crc) {
+      // Some rows are wrong though their chunks say otherwise, and nothing says which.
+      for (std::size_t table = 0; table < tables.size(); ++table) {
+        tables[table].good = before[table];
+      }
+      return;
+    }
+    next = commits[i].place + 1;
+    time = commits[i].time;
+  }
+  // Of a file that was closed, all rows were committed.
+  if (!superblock.writing) {
+    std::vector<std::uint64_t> ends;
+    for (const StoredTable& table : tables) {
+      ends.push_back(table.is_whole ? hdf5::extent(table.dataset.get(), path) : 0);
+    }
+    std::uint32_t crc = 0;
+    take_chunks(ends, crc);
+  }
+}
+
+void TraceReader::Impl::take_chunks(const std::vector<std::uint64_t>& rows, std::uint32_t& crc) {
+  for (std::size_t i = 0; i < tables.size(); ++i) {
+    StoredTable& table = tables[i];
+    if (!table.is_whole) {
+      continue;
+    }
+    table.good = readable_end(table, rows[i], crc);
+    table.is_whole = table.good == rows[i];
+  }
+}
+
+std::uint64_t TraceReader::Impl::readable_end(const StoredTable& table, std::uint64_t end,
+                                              std::uint32_t& crc) {
+  std::uint64_t first = table.good;
+  try {
+    if (end < first || !can_have(table, end)) {
+      note_damage(lacks_rows(table.spec.name));
+      return first;
+    }
+    const hdf5::Properties creation(
+        hdf5::check(H5Dget_create_plist(table.dataset.get()), path, "read a table's chunks"));
+    hsize_t chunk = 0;
+    hdf5::check(H5Pget_chunk(creation.get(), 1, &chunk), path, "read a table's chunks");
+    while (first < end) {
+      const std::uint64_t stop = std::min<std::uint64_t>(end, first + chunk - first % chunk);
+      crc = crc_of_rows(table, first, stop, crc);
+      first = stop;
+    }
+  } catch (const IoError& error) {
+    note_damage(error.what());
+  }
+  return first;
 }
 
 // An extent may say anything, and rows that no chunk holds are read as zeros: what has room in the
@@ -256,7 +362,7 @@ std::string TraceReader::Impl::fault_of(const Commit& commit) const {
   std::uint32_t crc = 0;
   for (std::size_t i = 0; i < tables.size(); ++i) {
     const StoredTable& table = tables[i];
-    if (commit.rows[i] < table.good || !can_have(table, commit.rows[i])) {
+    if (!table.is_whole || commit.rows[i] < table.good || !can_have(table, commit.rows[i])) {
       return lacks_rows(table.spec.name);
     }
     try {
@@ -273,6 +379,7 @@ void TraceReader::Impl::read_rows(const StoredTable& table, hid_t wanted, std::u
   if (count == 0) {
     return;
   }
+  hdf5::require_room();
   const hsize_t size = count;
   const hdf5::Space memory(hdf5::check(H5Screate_simple(1, &size, nullptr), path, "read rows"));
   const hdf5::Space source = hdf5::select_rows(table.dataset.get(), first, count, path);

@@ -38,7 +38,7 @@ def plan_says_where_its_input_is_wrong(program):
             (small(program), ["--devices", "-1"], "--devices: must be between 1 and 4294967295; got -1"),
             (small(program), ["--devices", "many"], "--devices: expected a whole number; got 'many'"),
             (small(program), ["--top", "0"], "--top: must be between 1"),
-            (small(program), ["--keep", ""], "--keep: unknown key ''; known: pipeline, tensor"),
+            (small(program), ["--keep", ""], "--keep: is empty; see tessera plan --help"),
             (small(program), ["--keep", "zero=1,,2"], "--keep zero: must be between 0 and 3; got ''"),
             (small(program), ["--keep", "zero=9"], "--keep zero: must be between 0 and 3; got '9'"),
             (small(program), ["--keep", "tensor=0,2"], "--keep tensor: expected a whole number, 1 or more; got '0'"),
@@ -142,7 +142,8 @@ def work_beyond_the_range_of_times(program):
     slow = ("--set", "machine.tile.peak.fp16=20 FLOP/s")
     for words in (("run", HERE / "short.yaml", *slow, "-o", program.folder), ("check", HERE / "short.yaml", *slow)):
         done = program.call(*words)
-        expect(done.returncode == 3 and "longer than simulated time goes" in done.stderr_text, done.stderr_text)
+        expect(done.returncode == 2 and "longer than simulated time goes" in done.stderr_text, done.stderr_text)
+        expect("error: machine.tile.peak.fp16: with 20 FLOP/s, " in done.stderr_text, done.stderr_text)
     expect(not program.folder.exists(), "a folder is left")
 
 

@@ -48,7 +48,7 @@ def systolic_refuses(program):
                              (["4x4x4x"], "'4x4x4x' is not three sides"),
                              (["4x0x4"], "'4x0x4' is not three sides"),
                              (["4x4x4,"], None),
-                             ([""], "no product"),
+                             ([""], "the name of a list of products is empty"),
                              (["4x4x4", "--array", "4"], "'4' is not an array"),
                              (["4x4x4", "--dataflow", "wz"], "unknown dataflow 'wz'"),
                              (["4x4x4", "--type", "fp16"], "--type: expected int8 or fp32"),

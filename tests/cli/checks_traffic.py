@@ -38,6 +38,18 @@ def traffic_measures_throughput(program):
 
 
 @check
+def a_light_load_is_no_overload(program):
+    """What was drawn is less than the rate by chance."""
+    out = program.folder.parent / "light.json"
+    for seed in range(1, 5):
+        done = program.call("traffic", MESH, "--set", "traffic.measure=throughput", "--set",
+                            "traffic.rates=[0.005, 0.02]", "--set", f"traffic.seed={seed}", "-o", out)
+        expect(done.returncode == 0, done.stderr_text)
+        found = [point["status"] for point in json.loads(out.read_text())["points"]]
+        expect("overload" not in found, f"seed {seed}: {found}")
+
+
+@check
 def traffic_says_what_bends_it(program):
     out = program.folder.parent / "notes.json"
 
@@ -188,3 +200,32 @@ def rare_messages_of_bursts_are_checked_at_once(program):
                     encoding="utf-8")
     done = program.call("check", rare)
     expect(done.returncode == 0 and "on-off" in done.stdout_text, done.stderr_text)
+
+
+@check
+def traffic_tells_what_links_cannot_carry(program):
+    """Many to one, and through the middle, on a network that shares at most the links at both ends."""
+    hot = program.folder.parent / "hot.yaml"
+    hot.write_text(
+        "machine: {topology: {kind: stack, shape: Switch(16), dimensions: [{bandwidth: 32 GB/s, latency: 5 ns}]}, "
+        "network: {model: analytical}}\n"
+        "traffic: {pattern: hotspot, spots: [0], share: 1, process: bernoulli, message: 1, rates: [0.02, 0.5]}\n"
+    )
+    uniform = program.folder.parent / "uniform.yaml"
+    uniform.write_text(
+        "machine: {topology: {kind: mesh, rows: 16, columns: 16, bandwidth: 32 GB/s, latency: 5 ns}, "
+        "network: {model: analytical}}\n"
+        "traffic: {pattern: uniform, process: bernoulli, message: 1, rates: [0.02, 0.5]}\n"
+    )
+    out = program.folder.parent / "much.json"
+    for file, ports, note in (
+        (hot, "free", "or come in to one"),
+        (hot, "shared", ""),
+        (uniform, "free", "between the first and the last of a way"),
+        (uniform, "shared", "between the first and the last of a way"),
+    ):
+        done = program.call("traffic", file, "--set", f"machine.network.ports={ports}", "-o", out)
+        expect(done.returncode == 0, done.stderr_text)
+        found = json.loads(out.read_text())
+        expect([point["status"] for point in found["points"]] == ["steady", "unstable"], found)
+        expect(note in "\n".join(found["notes"]), found["notes"])

@@ -1,6 +1,7 @@
 """Two runs in one folder, hostile names and files, damaged traces, full disks, too little memory."""
 import json
 import os
+import random
 import re
 import resource
 import shutil
@@ -162,6 +163,39 @@ def summaries_of_others_do_not_reach_the_terminal(program):
 
 
 @check
+def predicted_memory_is_enough_for_packets(program):
+    """What is under way or waits for links, of links that are offered too much as well."""
+    traffic = program.scratch / "traffic.yaml"
+    traffic.write_text("machine:\n  topology: {kind: torus, rows: 16, columns: 16, bandwidth: 64 GB/s, latency: 10 ns}\n"
+                       "  network: {model: packet, packet_size: 64 B}\n  tile: {peak: {fp16: 1 TFLOP/s}}\n"
+                       "workload: {kind: traffic, pattern: uniform, rate: 2.9, message: 40, cycles: 5000}\n")
+    mesh = HERE.parent / "parallel" / "mesh_packet.yaml"
+    draw = random.Random(3)
+    drawn = [(path, ["machine.network.packet_size=%d B" % draw.choice([24, 48, 100, 400, 1500]),
+                     "machine.network.switching=" + draw.choice(["cut-through", "store-and-forward"]),
+                     "machine.topology.bandwidth=%d GB/s" % draw.choice([2, 8, 32, 100]),
+                     "machine.topology.latency=%d ns" % draw.choice([1, 20, 300])]
+              + (["workload.rate=%g" % draw.uniform(0.05, 3.5)] if path == traffic else []))
+             for path in [traffic, mesh] * 5]
+    for path, settings in [(traffic, []), (traffic, ["workload.rate=0.3"]),
+                           (traffic, ["workload.pattern=transpose", "workload.rate=1.5"]),
+                           (mesh, []),
+                           (mesh, ["machine.network.packet_size=16 B"]),
+                           (mesh, ["machine.network.packet_size=32 B", "workload.sequence=128"]),
+                           (mesh, ["machine.network.packet_size=64 B", "machine.topology.bandwidth=1 GB/s"]),
+                           (mesh, ["machine.network.packet_size=256 B", "machine.topology.bandwidth=2 GB/s"])] + drawn:
+        more = [] if path == traffic else ["machine.network.max_packets=1000000"]
+        words = [word for setting in settings + more for word in ("--set", setting)]
+        done = program.call("run", path, "-q", "-o", program.folder, *words)
+        expect(done.returncode == 0, done.stderr_text)
+        summary = program.summary()
+        used, predicted = max(summary["peak_rss_bytes"]), summary["predicted_bytes"]
+        most = (3 if settings in [other for _, other in drawn] else 2) * used + 30e6
+        expect(used <= predicted <= most, "%s: %d used, %d predicted" % (settings, used, predicted))
+        shutil.rmtree(program.folder)
+
+
+@check
 def devices_and_pipes_are_no_input(program):
     pipe = program.scratch / "pipe.yaml"
     os.mkfifo(pipe)
@@ -214,6 +248,18 @@ def huge_meshes_are_checked_on_several_ranks(program):
         done = program.call("check", mesh, "--ranks", "2", "--set", "run.iterations=%d" % iterations, preexec_fn=limit)
         expect(done.returncode == 0, done.stderr_text)
         expect("268402689" in done.stdout_text and "# cuts over 2 ranks" in done.stdout_text, done.stdout_text)
+    slow = "machine.faults={random: {share: 0.0001, speed: 0.5, seed: 3}}"
+    for partition in ("columns", "stripes", "metis"):
+        began = time.time()
+        done = program.call("check", mesh, "--ranks", "2", "--set", "run.partition=" + partition, "--set", slow,
+                            preexec_fn=limit)
+        expect(done.returncode == 0, done.stderr_text)
+        expect("268402689" in done.stdout_text, done.stdout_text)
+        expect(time.time() - began < 20, "the cut by %s takes its time" % partition)
+    began = time.time()
+    done = program.call("check", mesh, "--set", slow.replace("share", "shar"), preexec_fn=limit)
+    expect(done.returncode == 2 and "machine.faults.random.shar: unknown key" in done.stderr_text, done.stderr_text)
+    expect(time.time() - began < 20, "the refusal takes its time")
 
 
 @check

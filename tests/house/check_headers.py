@@ -47,7 +47,7 @@ PROVIDERS = {
     "tuple": "apply get tie tuple",
     "type_traits": "conditional_t is_arithmetic_v is_trivially_copyable_v",
     "unordered_map": "erase_if unordered_map",
-    "utility": "cmp_greater cmp_less exchange get move pair",
+    "utility": "cmp_greater cmp_less exchange get in_place move pair",
     "variant": "get get_if hash holds_alternative monostate variant",
     "vector": "erase_if vector",
 }

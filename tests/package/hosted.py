@@ -21,6 +21,36 @@ def commands_of(workflow):
                                .replace("${{ matrix.command }}", command), preset)
 
 
+def tests_of(folder, *words):
+    """Tests by name, with their labels."""
+    said = subprocess.run(["ctest", "--show-only=json-v1", *words], cwd=folder, check=True, capture_output=True, text=True)
+    return {test["name"]: {label for each in test.get("properties", ()) if each["name"] == "LABELS" for label in each["value"]}
+            for test in json.loads(said.stdout)["tests"]}
+
+
+def in_long_set(folder):
+    """What `ctest` without a configuration leaves out."""
+    usual = tests_of(folder)
+    return {name: labels for name, labels in tests_of(folder, "-C", "long").items() if name not in usual}
+
+
+def runs(line, name, labels):
+    """Whether a command with `scripts/test --long` runs a test."""
+    wanted, left_out = (re.findall(rf" {option} '?([^' ]+)", line) for option in ("-L", "-E"))
+    return all(any(re.search(each, label) for label in labels) for each in wanted) and \
+        not any(re.search(each, name) for each in left_out)
+
+
+def check_long_set(tests, lines):
+    """All of it runs by some command; other toolchains have a job, and compile_time wants a machine of its own."""
+    commands = [line for line in lines if line.startswith("scripts/test --long")]
+    for name, labels in tests.items():
+        assert "long" in labels, f"{name} is in the long set without its label, so that scripts/test --long leaves it out"
+        elsewhere = name.startswith("package.toolchain_") or name == "house.compile_time"
+        assert elsewhere or any(runs(line, name, labels) for line in commands), f"no job runs {name}"
+    assert tests, "no long set"
+
+
 def main():
     repository = pathlib.Path(sys.argv[1])
     workflow = yaml.safe_load((repository / ".github/workflows/gate.yml").read_text(encoding="utf-8"))
@@ -38,7 +68,8 @@ def main():
             text = script.read_text(encoding="utf-8") + subprocess.run(
                 [script, "--help"], capture_output=True, text=True, check=False).stdout if options else ""
             assert all(option in text for option in options), f"{word} does not know all of {options}"
-    wanted = {"scripts/gate.sh", "scripts/toolchains", "scripts/fuzz", "scripts/soak.sh", "scripts/coverage",
+    check_long_set(in_long_set(pathlib.Path(sys.argv[2]).resolve().parent), [line for line, _ in commands_of(workflow)])
+    wanted = {"scripts/gate.sh", "scripts/test", "scripts/toolchains", "scripts/fuzz", "scripts/soak.sh", "scripts/coverage",
               "scripts/mutate"}
     assert wanted <= called, wanted - called
 

@@ -185,6 +185,24 @@ def digest(folder):
     return summary["status"], summary["simulated_time_ps"], summary["result_digest"]
 
 
+def latencies(folder):
+    summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+    return summary["simulated_time_ps"], [
+        (service["first_token_ps"], service["latency_ps"]) for service in summary["services"]]
+
+
+def is_as_walked(tessera, path, folder, seed):
+    """A service whose whole steps share nothing, against the same one with steps that are walked."""
+    if not random_served.is_as_walked(json.loads(path.read_text(encoding="utf-8"))):
+        return True
+    walked = call([tessera, "run", path, "-q", "-o", folder / "walked", "--set", "workload.steps=walked"])
+    if walked.returncode == 0 and latencies(folder / "one") == latencies(folder / "walked"):
+        return True
+    print(f"seed {seed}: whole and walked steps differ, exit code {walked.returncode}")
+    print(path.read_text(encoding="utf-8"))
+    return False
+
+
 def exporter(tessera, folder):
     """Writes a plan as Chakra traces."""
     def export(plan, prefix):
@@ -229,7 +247,7 @@ def run_one(tessera, mpiexec, seed, scratch, only):
         return True  # a model that cannot go on, on any number of ranks; services always can
     if alone.returncode == several.returncode == 0 and \
             digest(scratch / "one") == digest(scratch / "several"):
-        return True
+        return not is_served or is_as_walked(tessera, path, scratch, seed)
     print(f"seed {seed}: {ranks} ranks {' '.join(cut)}: exit codes {alone.returncode} and "
           f"{several.returncode}")
     print(path.read_text(encoding="utf-8"))

@@ -73,6 +73,8 @@ def tenant(draw, number):
             words["handover"] = draw.choice(["whole", "layers"])
         if draw.random() < 0.4:
             words["scaling"] = scaling(draw, words["replicas"], words.get("prefill", 0))
+    if not words["language_model"].keys() & {"ssm", "experts"} and draw.random() < 0.4:
+        words["adapters"] = {"count": draw.choice([1, 3]), "rank": 4, "share": draw.choice([0.5, 1.0])}
     if draw.random() < 0.2:
         head = "word_embedding" if words["language_model"]["tie_embeddings"] else "lm_head"
         words["weights"] = {"type": draw.choice(["int8", "fp4"]), head: {"type": "fp6"}}
@@ -96,4 +98,31 @@ def service_of(draw, machine):
         work["steps"] = "whole"
     if draw.random() < 0.4:
         work["scheduler"] = {"policy": draw.choice(["time-sharing", "deadline"])}
+    if draw.random() < 0.3:
+        stream(draw, machine, work)
     return {"name": "random", "machine": machine, "workload": work, "run": {"trace": "none"}}
+
+
+def stream(draw, machine, work):
+    """Operands that tiles have no room for come from memory."""
+    del machine["tile"]["operands"]
+    machine["tile"]["sram"] = draw.choice(["4 kB", "40 kB"])
+    machine["memory"] = draw.choice([
+        {"model": "channel"}, {"model": "channel", "burst": "500 B", "max_bursts": 3},
+        {"model": "channel", "arbitration": "fair"}, {"model": "bandwidth"}])
+    if draw.random() < 0.5:
+        # Where nothing is shared: see is_as_walked.
+        work["steps"] = "whole"
+        del work["tenants"][1:]
+        machine["network"] = {"model": "analytical", "ports": "free"}
+    elif draw.random() < 0.5 and machine["topology"]["kind"] != "cluster":
+        machine["dram"].update(at="nodes", nodes=[0, 1])
+
+
+def is_as_walked(words):
+    """Whether its whole steps stream from memory, and take as long as walked ones."""
+    machine, work = words["machine"], words["workload"]
+    tenants = work["tenants"]
+    return (work.get("steps") == "whole" and "operands" not in machine["tile"]
+            and machine["dram"]["at"] == "each" and machine["network"] == {"model": "analytical", "ports": "free"}
+            and len(tenants) == 1 and "prefill" not in tenants[0])

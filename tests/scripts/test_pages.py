@@ -25,6 +25,7 @@ import figures  # noqa: E402
 import made  # noqa: E402
 import moved  # noqa: E402
 from digests import rows as digests  # noqa: E402
+from digests import stated  # noqa: E402
 from flit import routers  # noqa: E402
 from page import beside  # noqa: E402
 
@@ -91,6 +92,16 @@ class PagesAsTheyStand(unittest.TestCase):
                 with self.subTest(page=page.name, part=name):
                     footers = len(made.FOOTER.findall(block))
                     self.assertEqual(footers, 0 if block.startswith(made.NOT_MADE) else 1)
+
+    def test_no_part_is_made_by_a_tree_with_changes(self):
+        for page in catalogue.PAGES.values():
+            for name, block in made.read(page).items():
+                self.assertNotIn("-dirty", made.made_of(block).commit, f"{page.name}/{name}")
+
+    def test_digests_that_pages_and_documents_state_are_held(self):
+        given = stated.stated()
+        self.assertGreater(len(given), 50)
+        self.assertEqual(list(stated.faults(given, stated.rows_of_page())), [])
 
     def test_the_index_names_each_part_with_its_command(self):
         text = (ROOT / "results" / "README.md").read_text(encoding="utf-8")
@@ -367,10 +378,11 @@ class CommitOfTheTree(WithFolder):
                        check=True, capture_output=True)
 
     def stated(self):
-        output = self.folder / "out.inc"
-        subprocess.run(["cmake", f"-DSOURCE_DIR={self.folder}", f"-DOUTPUT={output}", "-P",
-                        ROOT / "cmake" / "git_hash.cmake"], check=True)
-        return output.read_text(encoding="utf-8")
+        with tempfile.TemporaryDirectory() as beside_it:
+            output = Path(beside_it) / "out.inc"
+            subprocess.run(["cmake", f"-DSOURCE_DIR={self.folder}", f"-DOUTPUT={output}", "-P",
+                            ROOT / "cmake" / "git_hash.cmake"], check=True)
+            return output.read_text(encoding="utf-8")
 
     def test_it_is_the_last_that_changed_the_program(self):
         self.git("init")
@@ -392,6 +404,25 @@ class CommitOfTheTree(WithFolder):
         self.git("commit", "-a", "-m", "three")
         self.assertRegex(self.stated(), '^"[0-9a-f]{12}"\n$')
         self.assertNotEqual(self.stated(), first)
+
+    def test_a_file_that_git_does_not_have_is_a_change(self):
+        self.git("init")
+        (self.folder / "results").mkdir()
+        self.write(".gitignore", "/ignored.hpp\n")
+        self.write("a.cpp", "1")
+        self.git("add", ".")
+        self.git("commit", "-m", "one")
+        first = self.stated()
+        self.write("b.md", "1")
+        self.write("results/b.svg", "1")
+        self.write("ignored.hpp", "1")
+        self.assertEqual(self.stated(), first)
+        self.write("b.hpp", "1")
+        self.assertEqual(self.stated(), first.replace('"\n', '-dirty"\n'))
+
+    def test_without_git_it_is_not_known(self):
+        self.write("a.cpp", "1")
+        self.assertEqual(self.stated(), '"unknown"\n')
 
 
 class Figures(WithFolder):

@@ -89,8 +89,8 @@ class Options {
   Options& take_more();
 
   // False when the help was asked for; rank 0 has printed it then. Throws ConfigError for an
-  // unknown option, a missing value, a value that is none of its names, and words beyond the
-  // subject; Described when that was asked for.
+  // unknown option, a missing or empty value, a value that is none of its names, and words beyond
+  // the subject; Described when that was asked for.
   bool parse(const Words& words, const comm::Communicator& world);
 
   bool has(const std::string& name) const { return times(name) > 0; }
@@ -125,6 +125,7 @@ class Options {
   struct Parser;
 
   Words with_implied(const Words& words) const;
+  void refuse_empty_texts() const;
   void refuse_other_names() const;
   OptionTable table() const;
   std::string see_help() const { return "; see tessera " + command_ + " --help"; }

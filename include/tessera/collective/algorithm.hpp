@@ -75,6 +75,9 @@ class Algorithm {
   virtual bool turns_round() const { return false; }
   // Whether AlgorithmOptions::window is anything to it.
   virtual bool has_window() const { return false; }
+  // The same for members in blocks of so many, each on a server of its own, where that is anything
+  // to it, else null; `block` divides the size of every group it is asked about.
+  virtual std::unique_ptr<Algorithm> in_blocks(std::uint32_t /*block*/) const { return nullptr; }
   // Whether every step has the same partners and waits for what the one before has received.
   virtual bool is_steady(Kind /*kind*/) const { return false; }
   // Whether, in one lane, every member sends in every step to the next one, in order and from the

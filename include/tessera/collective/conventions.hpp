@@ -49,6 +49,9 @@ class Conventions {
   virtual std::uint32_t free_additions(std::string_view algorithm) const;
   // Whether a communicator of so many of all NPUs is one ring, whatever dimensions it fills. No.
   virtual bool is_flat(std::size_t members, std::size_t npus) const;
+  // Whether members that send straight to all others turn within their servers (Algorithm::
+  // in_blocks). Yes.
+  virtual bool turns_in_servers() const;
   // By which algorithm communicators that fill no dimensions do an all-to-all when they do all
   // else by this one. By the same.
   virtual std::string all_to_all(const std::string& algorithm) const;

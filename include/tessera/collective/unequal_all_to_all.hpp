@@ -11,14 +11,14 @@
 
 namespace tessera::collective {
 
-// Each member sends straight to all others, the next one first, and knows only what it sends
-// itself: a member for which there is nothing gets a message without bytes.
+// Each member sends straight to all others, the next one first (exchange_order.hpp), and knows only
+// what it sends itself: a member for which there is nothing gets a message without bytes.
 class UnequalAllToAll final : public CollectiveRun {
  public:
   // [members] bytes to each; the part of the member itself stays. At most `window` messages are
-  // sent beyond those received (0: all at once).
+  // sent beyond those received (0: all at once). Members lie in blocks of `block`.
   UnequalAllToAll(std::vector<std::uint64_t> bytes_to, Member member, std::uint32_t window,
-                  const StepCosts& costs);
+                  const StepCosts& costs, std::uint32_t block = 1);
 
   void begin(RunActions& actions) override;
   bool arrived(const StepName& name, RunActions& actions) override;
@@ -39,6 +39,7 @@ class UnequalAllToAll final : public CollectiveRun {
   std::vector<std::uint64_t> bytes_to_;
   Member member_;
   std::uint32_t window_;
+  std::uint32_t block_;
   StepCosts costs_;
   bool begun_ = false;
   std::uint32_t sent_ = 0;

@@ -127,6 +127,14 @@ struct WorkTraits {
   }
 };
 
+// Of an NPU: its cores, which share each operation, the channels that they have together, and the
+// cores that take from these at a time, those of other NPUs among them.
+struct CoresOfNpu {
+  std::uint32_t cores = 1;
+  std::uint32_t channels = 1;
+  std::uint32_t sharers = 1;
+};
+
 // A compute model as configured.
 class ComputeModel {
  public:
@@ -135,8 +143,16 @@ class ComputeModel {
   // Time of one operation on an idle tile of the machine. Planning uses it for machine.tile.
   virtual SimTime duration(const machine::Machine& machine, const machine::Tile& tile,
                            const workload::Operation& operation) const = 0;
-  // The same while a collective goes on in the background, which takes a part of the device; what
-  // comes to the tile with it, as far as that is known.
+  // The same of an operation that cores of an NPU share, the tile the first of them: until the
+  // share of that one is over, with an even part of what their channels give. Models whose tiles
+  // are NPUs by themselves know one core.
+  virtual SimTime shared_duration(const machine::Machine& machine, const machine::Tile& tile,
+                                  const workload::Operation& operation,
+                                  const CoresOfNpu& /*npu*/) const {
+    return duration(machine, tile, operation);
+  }
+  // As `duration`, while a collective goes on in the background, which takes a part of the device;
+  // what comes to the tile with it, as far as that is known.
   virtual SimTime duration_beside(const machine::Machine& machine, const machine::Tile& tile,
                                   const workload::Operation& operation,
                                   Bandwidth /*arriving*/) const {

@@ -14,6 +14,7 @@
 #include "tessera/machine/channels.hpp"
 #include "tessera/machine/framework.hpp"
 #include "tessera/machine/host.hpp"
+#include "tessera/machine/node_speeds.hpp"
 #include "tessera/machine/power.hpp"
 #include "tessera/machine/topology/topology.hpp"
 
@@ -57,8 +58,7 @@ struct Machine {
   Framework framework;                   // of every device
   Host host;                             // likewise
   std::optional<Power> power;            // likewise
-  // Of nodes that are slower than the others, as a share of their speed.
-  std::map<EntityId, Fraction> speeds;
+  NodeSpeeds speeds;                     // of nodes that are slower than the others
 
   const Tile& tile_of(EntityId node) const {
     return types.empty() ? tile : types[type_of[node.value()]];

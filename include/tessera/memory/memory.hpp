@@ -16,6 +16,7 @@
 #include "tessera/core/units.hpp"
 #include "tessera/machine/arbitration.hpp"
 #include "tessera/machine/machine.hpp"
+#include "tessera/memory/messages.hpp"
 #include "tessera/network/messages.hpp"
 #include "tessera/pdes/component.hpp"
 #include "tessera/pdes/outlook.hpp"
@@ -91,6 +92,12 @@ class MemoryModel {
   virtual bool replies_by_access() const { return true; }
   // Of an access that this channel serves, from the request to its end at the tile, at least.
   virtual SimTime least_time(const machine::MemoryChannel&, Bytes) const { return SimTime::zero(); }
+  // Whether an access has a time of its own where nothing else is under way.
+  virtual bool has_idle_time() const { return false; }
+  // That time, from the request to the end of all of it at the tile.
+  virtual SimTime idle_time(const machine::Machine&, const IdleAccess&, const IdleSend&) const {
+    return SimTime::zero();
+  }
   // What a channel moves at best, of reads and writes together; none: no bound is known, as where
   // each access has the channel for itself.
   virtual std::optional<Bandwidth> peak_of(const machine::Machine&,

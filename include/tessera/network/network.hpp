@@ -61,6 +61,12 @@ struct Carried {
   }
 };
 
+// Bytes of messages, and of the whole pieces that they were carried in.
+struct Rounded {
+  std::uint64_t asked = 0;
+  std::uint64_t carried = 0;
+};
+
 // What a network needs to know of the run.
 struct NetworkSetup {
   const machine::Machine& machine;
@@ -78,6 +84,8 @@ using IncomingSink = std::function<bool(const Progress&)>;
 // Calls visit(from, to) for pairs of entities.
 using PairVisit = std::function<void(const std::function<void(EntityId, EntityId)>& visit)>;
 
+class InnerLinks;
+
 // A network in motion: takes SendRequest events, raises Arrival events.
 class Network : public pdes::Component {
  public:
@@ -94,9 +102,13 @@ class Network : public pdes::Component {
   // So far on this rank.
   virtual Carried carried() const = 0;
   std::uint64_t messages() const { return carried().messages_taken; }
+  // Of this rank, since it was built or gone on from a checkpoint; zeros where nothing is rounded.
+  virtual Rounded rounded() const { return {}; }
   // How much later a message would have come at most, had messages shared what the model lets each
   // have for itself; of this rank's entities.
   virtual SimTime longest_unshared() const { return SimTime::zero(); }
+  // Null where messages wait for each other on all links of their way, or touch none.
+  virtual const InnerLinks* inner_links() const { return nullptr; }
 
   // For outlooks; networks that give none know nothing of these.
   // Where a message from `from`, which is here, to `to` first leaves this rank.

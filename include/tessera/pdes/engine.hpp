@@ -77,6 +77,9 @@ class Context {
   template <class Payload>
   void send(EntityId target, SimTime delay, Port port, const Payload& payload,
             std::uint16_t tag = 0, std::uint8_t flags = 0);
+  // The component of `event.port` handles it now, at this entity, in the place of the event that is
+  // being handled; it counts as none of its own.
+  void hand_on(const Event& event);
 
  private:
   friend class Engine;
@@ -265,6 +268,10 @@ class Engine {
   EventObserver* observer_ = nullptr;
   EngineStatistics statistics_;
 };
+
+inline void Context::hand_on(const Event& event) {
+  engine_->components_[event.port.component()]->handle(*this, event);
+}
 
 template <class Payload>
 void Context::send_self(SimTime delay, Port port, const Payload& payload, std::uint16_t tag,

@@ -10,7 +10,7 @@ namespace tessera::plan {
 
 enum class Sharing : std::uint8_t {
   links,    // the bandwidth of every link
-  ports,    // the link by which they leave their node; nothing beyond it
+  ports,    // the links by which they leave and come in; closed forms count the first alone
   nothing,  // each goes as if it was alone
 };
 

@@ -29,7 +29,8 @@
 //
 // Sequences with an adapter are admitted while it is loaded, or a slot is free or has one that
 // nobody uses (the one that was used longest ago goes); a step says how many adapters are loaded
-// before it.
+// before it. They share beginnings with those of the same adapter alone, and so do those without
+// one.
 //
 // With a tier (serving/cache_tier.hpp) blocks that are given back go to another memory as long as
 // there is room, and are fetched in place of being computed again; so do beginnings of prompts that

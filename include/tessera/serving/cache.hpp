@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tessera/pdes/state.hpp"
+#include "tessera/serving/prefix_key.hpp"
 
 namespace tessera::serving {
 
@@ -31,7 +32,7 @@ class Cache {
 
   // A prefix that nobody used and that was given up.
   struct Left {
-    std::uint32_t prefix = 0;
+    PrefixKey prefix;
     std::uint32_t tokens = 0;
     std::uint64_t blocks = 0;
   };
@@ -49,36 +50,36 @@ class Cache {
   // Tokens of a prefix that are in the cache, in whole blocks, which the caller may use until it
   // lets go; 0: none, or more than the caller's `tokens`, and no need to let go. (One who used a
   // part alone would hold the rest, and might stand in its own way.)
-  std::uint32_t use_prefix(std::uint32_t prefix, std::uint32_t tokens);
-  void let_go(std::uint32_t prefix);
-  bool has_prefix(std::uint32_t prefix) const { return prefixes_.contains(prefix); }
+  std::uint32_t use_prefix(PrefixKey prefix, std::uint32_t tokens);
+  void let_go(PrefixKey prefix);
+  bool has_prefix(PrefixKey prefix) const { return prefixes_.contains(prefix); }
   // That are kept of one that is there.
-  std::uint32_t tokens_of(std::uint32_t prefix) const { return prefixes_.at(prefix).tokens; }
+  std::uint32_t tokens_of(PrefixKey prefix) const { return prefixes_.at(prefix).tokens; }
   // A sequence has computed a prefix: of its blocks, so many belong to the prefix from now on,
   // which the sequence uses. 0: the prefix is there already.
-  std::uint64_t keep_prefix(std::uint32_t prefix, std::uint32_t tokens) {
+  std::uint64_t keep_prefix(PrefixKey prefix, std::uint32_t tokens) {
     return keep_prefix(prefix, tokens, tokens / block_);
   }
   // The same of a prefix that takes so many blocks for its tokens.
-  std::uint64_t keep_prefix(std::uint32_t prefix, std::uint32_t tokens, std::uint64_t blocks);
+  std::uint64_t keep_prefix(PrefixKey prefix, std::uint32_t tokens, std::uint64_t blocks);
   // Users of a prefix are on a unit each as long as there are others: blocks of one more copy of
   // it that they need, 0: none; and it is there, in blocks that were taken.
-  std::uint64_t lacking_copy(std::uint32_t prefix) const;
-  void add_copy(std::uint32_t prefix) { ++prefixes_.at(prefix).more_copies; }
+  std::uint64_t lacking_copy(PrefixKey prefix) const;
+  void add_copy(PrefixKey prefix) { ++prefixes_.at(prefix).more_copies; }
 
   void save(pdes::StateWriter& writer) const;
   void restore(pdes::StateReader& reader);
 
  private:
   struct Prefix {
-    std::uint32_t number = 0;
+    PrefixKey key;
     std::uint32_t users = 0;
     std::uint32_t tokens = 0;       // in whole blocks
-    std::uint32_t more_copies = 0;  // on other units
+    std::uint64_t more_copies = 0;  // on other units
     std::uint64_t blocks = 0;       // of a copy
     std::uint64_t last_use = 0;
 
-    std::uint64_t all_blocks() const { return blocks * (1 + std::uint64_t{more_copies}); }
+    std::uint64_t all_blocks() const { return blocks * (1 + more_copies); }
   };
 
   std::uint32_t block_;
@@ -87,9 +88,9 @@ class Cache {
   std::uint64_t taken_ = 0;
   std::uint64_t most_taken_ = 0;
   std::uint64_t uses_ = 0;
-  std::unordered_map<std::uint32_t, Prefix> prefixes_;
-  std::set<std::pair<std::uint64_t, std::uint32_t>> idle_;  // last use and number of unused ones
-  std::uint64_t idle_blocks_ = 0;                           // of these
+  std::unordered_map<PrefixKey, Prefix> prefixes_;
+  std::set<std::pair<std::uint64_t, PrefixKey>> idle_;  // last use and key of unused ones
+  std::uint64_t idle_blocks_ = 0;                       // of these
 };
 
 }  // namespace tessera::serving

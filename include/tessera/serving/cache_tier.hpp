@@ -12,6 +12,7 @@
 #include <unordered_map>
 
 #include "tessera/pdes/state.hpp"
+#include "tessera/serving/prefix_key.hpp"
 
 namespace tessera::serving {
 
@@ -39,20 +40,22 @@ class CacheTier {
 
   // Keeps the beginning of a prompt, of so many tokens. How many blocks are written for it: 0 if it
   // is there already, or if there is no room for it.
-  std::uint64_t store_prefix(std::uint32_t prefix, std::uint64_t blocks, std::uint32_t tokens);
+  std::uint64_t store_prefix(PrefixKey prefix, std::uint64_t blocks, std::uint32_t tokens);
   // Blocks of it that are here; 0: none. And their tokens.
-  std::uint64_t blocks_of(std::uint32_t prefix) const;
-  std::uint32_t tokens_of(std::uint32_t prefix) const { return prefixes_.at(prefix).tokens; }
+  std::uint64_t blocks_of(PrefixKey prefix) const;
+  std::uint32_t tokens_of(PrefixKey prefix) const {
+    return static_cast<std::uint32_t>(prefixes_.at(prefix).tokens);
+  }
   // It is fetched.
-  void use_prefix(std::uint32_t prefix);
+  void use_prefix(PrefixKey prefix);
 
   void save(pdes::StateWriter& writer) const;
   void restore(pdes::StateReader& reader);
 
  private:
   struct Prefix {
-    std::uint32_t number = 0;
-    std::uint32_t tokens = 0;
+    PrefixKey key;
+    std::uint64_t tokens = 0;
     std::uint64_t blocks = 0;
     std::uint64_t last_use = 0;
   };
@@ -65,8 +68,8 @@ class CacheTier {
   std::uint64_t most_taken_ = 0;
   std::uint64_t of_prefixes_ = 0;
   std::uint64_t uses_ = 0;
-  std::unordered_map<std::uint32_t, Prefix> prefixes_;
-  std::map<std::uint64_t, std::uint32_t> by_use_;  // their numbers, by last use
+  std::unordered_map<PrefixKey, Prefix> prefixes_;
+  std::map<std::uint64_t, PrefixKey> by_use_;  // their keys, by last use
 };
 
 }  // namespace tessera::serving

@@ -50,7 +50,9 @@ struct WorkForecast {
   double part = 1;  // of all that the whole run does
 };
 
-using MessageVisit = std::function<void(EntityId from, EntityId to, Bytes bytes)>;
+// `at_once`: how many like it `from` sends at most without waiting for anything that they cause.
+using MessageVisit =
+    std::function<void(EntityId from, EntityId to, Bytes bytes, std::uint64_t at_once)>;
 
 class Work {
  public:

@@ -117,8 +117,11 @@ struct ReadTable {
 };
 
 // What a reader believes: `rows` checks the CRC-32C of all rows against the commits, and so reads
-// the whole file once; `commits` believes the last commit, for files closed a moment ago.
-enum class Trust { rows, commits };
+// the whole file once; `commits` believes the last commit, for files closed a moment ago; `chunks`
+// is for what is left of a damaged file: as `rows` up to the first commit that is not met, then of
+// each table for itself the chunks, up to the first whose Fletcher-32 is wrong. Damaged commits are
+// passed over, and a table that cannot be opened has no rows.
+enum class Trust { rows, commits, chunks };
 
 // Opens a trace for reading, also one whose writer was killed (SWMR read). Throws IoError when it
 // is no trace, of another major format, or damaged from the first commit on.
@@ -149,13 +152,18 @@ class TraceReader {
   SimTime committed_time() const;
   // Whether the writer closed the file; false when it was killed, or is still writing.
   bool closed() const;
-  // Why commits after the last good one are not believed; "" when all are good.
+  // Why commits after the last good one are not believed, or under Trust::chunks the first damage
+  // found; "" when all are good.
   const std::string& damage() const;
 
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+// Addresses that must be free when the HDF5 library is asked for something [B] (see
+// address_space.hpp): creating or opening a file takes it 2.2 MiB, a chunk 3 times its size.
+inline constexpr std::uint64_t room_for_library = std::uint64_t{8} << 20U;
 
 // HDF5 library version, "1.10.8".
 std::string hdf5_version();

@@ -4,7 +4,7 @@ import argparse
 import os
 import sys
 
-from ..errors import PlotError, ended
+from ..errors import PlotError, ended, named
 
 
 def _parse(words):
@@ -12,7 +12,7 @@ def _parse(words):
         prog="tessera report", description=__doc__, epilog="exit codes: 0 done, 2 bad request, 74 "
         "damaged or missing files, 70 a defect of this program")
     parser.add_argument("run", metavar="RUN", help="folder that 'tessera run' or 'tessera sweep' left")
-    parser.add_argument("-o", "--output", metavar="FILE.html",
+    parser.add_argument("-o", "--output", type=named, metavar="FILE.html",
                         help="where to write it (RUN/report.html)")
     parser.add_argument("--operators", metavar="N", type=int, default=250_000,
                         help="operators that the timeline shows one by one; others are summed up in "

@@ -4,7 +4,7 @@ import argparse
 import json
 import sys
 
-from ..errors import PlotError, ended
+from ..errors import PlotError, ended, named
 
 _FEW = 12
 
@@ -15,7 +15,7 @@ def _parse(words):
         "damaged or missing files, 70 a defect of this program")
     parser.add_argument("runs", metavar="RUN", nargs="+", help="folders that 'tessera run' left; all "
                         "others are held against the first")
-    parser.add_argument("-o", "--output", metavar="FILE.html", help="write the report of both, too")
+    parser.add_argument("-o", "--output", type=named, metavar="FILE.html", help="write the report of both, too")
     parser.add_argument("--json", action="store_true", help="print JSON in place of tables")
     parser.add_argument("--all", action="store_true", help=f"all rows of tables, not the first {_FEW}")
     parser.add_argument("--pictures", metavar="DIR", help="draw maps of links and breakdowns there, "

@@ -15,19 +15,29 @@ GB = 10 ** 9
 
 @dataclass
 class Rule:
-    """What `level` is of `base`: times in [low, high] of it; both 1: equal to the picosecond."""
+    """What `level` is of `base`: times in [low, high] of it; both 1: equal to the picosecond. Bounds may be functions
+    of the experiment; `within` is what the page says of them then."""
     level: str
     base: str
-    low: float = 1.0
-    high: float = 1.0
+    low: object = 1.0
+    high: object = 1.0
     why: str = ""
     slack_ps: int = 0  # of those that are equal
     when: object = None  # to which experiments it applies; all
     label: str = ""  # of the row of the page, if not the level
+    within: str = ""
     seen: list = field(default_factory=list)
     outside: list = field(default_factory=list)
 
+    def holds(self, time, base, experiment):
+        low, high = (end(experiment) if callable(end) else end for end in (self.low, self.high))
+        if low == high == 1:
+            return abs(time - base) <= self.slack_ps
+        return low <= time / base <= high
+
     def bound(self):
+        if self.within:
+            return self.within
         equal = "equal" if not self.slack_ps else f"within {self.slack_ps} ps"
         return equal if self.low == self.high == 1 else f"{self.low:g} to {self.high:g}"
 
@@ -43,16 +53,19 @@ class Family:
     def time(self, experiment):
         """Simulated time [ps]; none where the machine or the work cannot be so."""
         self.folder.mkdir(exist_ok=True)
+        settings = [word for pair in experiment.pop("set", {}).items() for word in ("--set", "=".join(pair))]
         path = self.folder / "experiment.yaml"
         path.write_text(json.dumps({"name": "levels", "run": {"trace": "none"}, **experiment}, indent=1),
                         encoding="utf-8")
-        done = call([str(self.program), "run", str(path), "-q", "-q", "-o", str(self.folder / "out")],
+        done = call([str(self.program), "run", str(path), "-q", "-q", "-o", str(self.folder / "out"),
+                     *settings],
                     codes=(0, 2))
         return None if done.returncode == 2 else summary_of(self.folder / "out")["simulated_time_ps"]
 
-    def compare(self, experiment, levels):
-        """Runs an experiment at its levels: {name: function that changes a copy}."""
-        times = {}
+    def compare(self, experiment, levels, forms=None):
+        """Runs an experiment at its levels: {name: function that changes a copy}. `forms` are times [ps] by name that
+        need no run."""
+        times = dict(forms or {})
         for name, change in levels.items():
             copy = json.loads(json.dumps(experiment))
             change(copy)
@@ -67,11 +80,8 @@ class Family:
             if rule.when and not rule.when(experiment):
                 continue
             ratio = times[rule.level] / times[rule.base]
-            exact = rule.low == rule.high == 1
-            holds = abs(times[rule.level] - times[rule.base]) <= rule.slack_ps if exact else \
-                rule.low <= ratio <= rule.high
             rule.seen.append(ratio)
-            if not holds:
+            if not rule.holds(times[rule.level], times[rule.base], experiment):
                 rule.outside.append((ratio, experiment))
 
     def many(self, count, make):
@@ -89,7 +99,7 @@ class Family:
                 continue
             mean = sum(rule.seen) / len(rule.seen)
             held = report.bound(not rule.outside,
-                                f"{self.name}: {rule.level} of {rule.base}: {min(rule.seen):.6g} to "
+                                f"{self.name}: {rule.label or rule.level} of {rule.base}: {min(rule.seen):.6g} to "
                                 f"{max(rule.seen):.6g} in {len(rule.seen)} experiments, {rule.bound()}; "
                                 f"{len(rule.outside)} outside")
             rows.append([rule.label or rule.level, rule.base, len(rule.seen), f"{min(rule.seen):.4f}", f"{mean:.4f}",
@@ -97,6 +107,16 @@ class Family:
             for ratio, experiment in rule.outside[:2]:
                 print(f"        {ratio:.6f}: {json.dumps(experiment)}", flush=True)
         report.table(["level", "of", "experiments", "least", "mean", "most", "rule", "", "why"], rows)
+
+
+def members(experiment):
+    """Of a stack of one dimension."""
+    return int(experiment["machine"]["topology"]["shape"].split("(")[1].rstrip(")"))
+
+
+def number(quantity):
+    """Of a text with a unit."""
+    return float(quantity.split()[0])
 
 
 def network(model, **more):

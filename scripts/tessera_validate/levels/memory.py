@@ -35,8 +35,8 @@ def sections(report, program, folder, setting):
     report.say("## Memories")
     report.say()
     family = Family(program, folder, "memory", [
-        Rule("channel", "bandwidth", 0.98, 4, "a tile prefetches: accesses under way share the channel, where "
+        Rule("channel", "bandwidth", 1, 2, "a tile prefetches: accesses under way share the channel, where "
                                               "`bandwidth` gives each of them all"),
-        Rule("dram", "channel", 0.9, 1.6, "rows, refresh and turns between reads and writes")])
+        Rule("dram", "channel", 1, 1.25, "rows, refresh and turns between reads and writes")])
     family.many(3 if setting.reduced else 40, with_peak)
     family.report(report)

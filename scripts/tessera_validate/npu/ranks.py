@@ -56,6 +56,15 @@ def large(chip, folder):
         yield (f"GPT-3 Small beside ResNet-50, `{policy}`", experiment(folder, policy=policy, **SERVED), SETTINGS)
 
 
+def workloads(program, folder, reduced=False):
+    """(name, experiment, options) of each, on any number of ranks."""
+    chip = Chip(program, folder)
+    return [*operators(chip, OPERATORS[:2] if reduced else OPERATORS),
+            *layers(chip, folder, reduced),
+            *models(chip, folder, MODELS[:1] if reduced else MODELS),
+            *([] if reduced else large(chip, folder))]
+
+
 def sections(report, program, folder, setting):
     report.say("## Ranks: the cores of a chip apart")
     report.say()
@@ -65,13 +74,9 @@ def sections(report, program, folder, setting):
                f"{SERVED['prompt']} beside ResNet-50 of batch {SERVED['batch']}, as in serving.md. A digest is that "
                "of all simulated results.")
     report.say()
-    chip, runner = Chip(program, folder), Runner(program, folder)
-    workloads = [*operators(chip, OPERATORS[:2] if setting.reduced else OPERATORS),
-                 *layers(chip, folder, setting.reduced),
-                 *models(chip, folder, MODELS[:1] if setting.reduced else MODELS),
-                 *([] if setting.reduced else large(chip, folder))]
+    runner = Runner(program, folder)
     table = []
-    for name, path, extra in workloads:
+    for name, path, extra in workloads(program, folder, setting.reduced):
         runs = [runner.run(path, ranks, (*extra, *apart(folder))) for ranks in RANKS]
         same = len({(one["result_digest"], one["events"]) for one in runs}) == 1
         used = sum(count > 0 for count in runs[-1]["rank_events"])

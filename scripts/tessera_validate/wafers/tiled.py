@@ -3,7 +3,7 @@
 import math
 
 from page import percent
-from wafers.runs import Experiments, MessagePrograms, off
+from wafers.runs import Experiments, MessagePrograms, off, settings
 
 CYCLE_PS = 910  # of configs/machines/wse2_fabric.yaml
 ALGORITHMS = ("star", "chain", "tree", "two-phase")
@@ -188,6 +188,25 @@ def wafer_reduce(report, programs, reduced):
                   "difference", "off [%]"], rows)
 
 
+def cases_on_ranks(chip, reduced):
+    """(name, experiment, settings)"""
+    cases = [("Grayskull, ResNet-50, 8 images", chip.paths["ResNet-50"], chip.words("ResNet-50", 8, 1))]
+    if not reduced:
+        wafer = ("workload.batch=40", "strategy.micro_batch=2")
+        cases += [("Grayskull, BERT-base, 40 sentences", chip.paths["BERT-base"], chip.words("BERT-base", 4, 10)),
+                  ("T-18B on the wafer, 40 samples, one tile a stage", "palm_wafer_t_18b",
+                   (*wafer, "strategy.aggregation=stage")),
+                  ("the same, every tile", "palm_wafer_t_18b",
+                   (*wafer, "strategy.aggregation=none", "run.replay=none"))]
+    return cases
+
+
+def workloads(program, folder):
+    """(name, experiment, options) of those whose digests the page states."""
+    chip = Grayskull(Experiments(program, folder))
+    return [(name, experiment, settings(*words)) for name, experiment, words in cases_on_ranks(chip, False)]
+
+
 def digests(report, experiments, chip, programs, reduced):
     report.say("### Equal results on 1, 2, 3 and 4 ranks")
     report.say()
@@ -195,17 +214,8 @@ def digests(report, experiments, chip, programs, reduced):
                "simulated time, messages and traversals, with `ranks=N` (threads).")
     report.say()
     ranks = (1, 2, 3, 4)
-    resnet, bert = chip.words("ResNet-50", 8, 1), chip.words("BERT-base", 4, 10)
-    wafer = ("workload.batch=40", "strategy.micro_batch=2")
-    cases = [("Grayskull, ResNet-50, 8 images", chip.paths["ResNet-50"], resnet)]
-    if not reduced:
-        cases += [("Grayskull, BERT-base, 40 sentences", chip.paths["BERT-base"], bert),
-                  ("T-18B on the wafer, 40 samples, one tile a stage", "palm_wafer_t_18b",
-                   (*wafer, "strategy.aggregation=stage")),
-                  ("the same, every tile", "palm_wafer_t_18b",
-                   (*wafer, "strategy.aggregation=none", "run.replay=none"))]
     rows = []
-    for what, experiment, words in cases:
+    for what, experiment, words in cases_on_ranks(chip, reduced):
         found = [experiments.run(experiment, *words, ranks=count)["result_digest"] for count in ranks]
         rows.append([what, f"`{found[0]}`",
                      report.bound(len(set(found)) == 1, f"{what}: one digest on {ranks} ranks")])

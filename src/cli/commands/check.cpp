@@ -11,6 +11,7 @@
 #include "tessera/sim/cuts/cuts.hpp"
 #include "tessera/sim/cuts/weights.hpp"
 #include "tessera/sim/simulation.hpp"
+#include "tessera/sim/slow_rates.hpp"
 
 namespace tessera::cli {
 namespace {
@@ -136,6 +137,20 @@ void print(const sim::Experiment& experiment, int ranks) {
   std::cout << "ok\n";
 }
 
+[[noreturn]] void refuse_rate(const TimeTooLong& error, const Options& options) {
+  throw ConfigError(sim::slow_rate(
+      error,
+      sim::read_configuration(options.subject(), options.settings(), config::load_text_file)));
+}
+
+void refuse_endless(const sim::Experiment& experiment, const Options& options) {
+  try {
+    sim::refuse_endless(experiment);
+  } catch (const TimeTooLong& error) {
+    refuse_rate(error, options);
+  }
+}
+
 int check_command(const Words& words, comm::Communicator& world) {
   Options options = check_options();
   if (!options.parse(words, world)) {
@@ -145,15 +160,19 @@ int check_command(const Words& words, comm::Communicator& world) {
   const int ranks = world.size() > 1 ? world.size() : static_cast<int>(asked);
   sim::Experiment experiment =
       sim::read_experiment(options.subject(), options.settings(), shared_loader(world));
-  sim::refuse_endless(experiment);
+  refuse_endless(experiment, options);
   apply_cut_options(options, experiment, world);
   if (world.rank() != 0) {
     return 0;
   }
-  if (options.flag("json")) {
-    std::cout << check_json(experiment, ranks);
-  } else {
-    print(experiment, ranks);
+  try {
+    if (options.flag("json")) {
+      std::cout << check_json(experiment, ranks);
+    } else {
+      print(experiment, ranks);
+    }
+  } catch (const TimeTooLong& error) {  // of what is predicted
+    refuse_rate(error, options);
   }
   return 0;
 }

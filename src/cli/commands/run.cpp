@@ -3,6 +3,7 @@
 #include <iostream>
 #include <limits>
 #include <optional>
+#include <string_view>
 
 #include "options/cut_options.hpp"
 #include "process/checkpoint_times.hpp"
@@ -16,6 +17,7 @@
 #include "tessera/core/text.hpp"
 #include "tessera/sim/programs/replay.hpp"
 #include "tessera/sim/simulation.hpp"
+#include "tessera/sim/slow_rates.hpp"
 #include "tessera/trace/checkpoint.hpp"
 #include "tessera/trace/folder_lock.hpp"
 #include "tessera/trace/run_folder.hpp"
@@ -207,6 +209,37 @@ void advise(const trace::Summary& summary, Log& log) {
            ": fewer may be faster; tessera scale predicts how many");
 }
 
+// The configuration as given; read by one rank alone.
+config::Value configuration_of(const Options& options) {
+  return options.has("resume")
+             ? sim::read_configuration(options.text("resume") + "/config.resolved.yaml", {},
+                                       config::load_text_file)
+             : sim::read_configuration(options.subject(), options.settings(),
+                                       config::load_text_file);
+}
+
+trace::Summary simulate(sim::Experiment& experiment, comm::Communicator& world,
+                        const sim::RunRequest& request, const Options& options) {
+  try {
+    sim::refuse_endless(experiment);
+  } catch (const TimeTooLong& error) {  // on all ranks
+    throw ConfigError(sim::slow_rate(error, configuration_of(options)));
+  }
+  try {
+    return sim::run_with_replay(experiment, world, request);
+  } catch (const DurationTooLong& error) {
+    throw sim::RateTooLow(sim::slow_rate(error, configuration_of(options)));
+  } catch (const ModelError& error) {
+    constexpr std::string_view kind = "error: ";
+    std::string what = error.what();
+    if (what.find(range_of_time) == std::string::npos) {
+      throw;
+    }
+    what.erase(0, what.starts_with(kind) ? kind.size() : 0);
+    throw ModelError(what + sim::slowest_rate(configuration_of(options)));
+  }
+}
+
 int run_command(const Words& words, comm::Communicator& world) {
   Options options = run_options();
   if (!options.parse(words, world)) {
@@ -272,8 +305,7 @@ int run_command(const Words& words, comm::Communicator& world) {
         options.number("test-delays", 0, std::numeric_limits<std::int64_t>::max());
     delayed = comm::make_delayed(world, static_cast<std::uint64_t>(seed), longest);
   }
-  const trace::Summary summary =
-      sim::run_with_replay(experiment, delayed ? *delayed : world, request);
+  const trace::Summary summary = simulate(experiment, delayed ? *delayed : world, request, options);
   if (world.rank() == 0) {
     if (summary.status != "finished") {
       std::cerr << "error: " << summary.message << std::endl;

@@ -137,6 +137,21 @@ void Options::refuse_other_names() const {
   }
 }
 
+void Options::refuse_empty_texts() const {
+  for (const cxxopts::KeyValue& given : parser_->given.arguments()) {
+    if (values_.contains(given.key()) && given.value().empty()) {
+      throw ConfigError(given.key() == subject_option
+                            ? "the name of " + with_article(subject_) + " is empty"
+                            : "--" + given.key() + ": is empty" + see_help());
+    }
+  }
+  for (const std::string& more : parser_->given.unmatched()) {
+    if (more.empty()) {
+      throw ConfigError("the name of " + with_article(subject_) + " is empty");
+    }
+  }
+}
+
 bool Options::parse(const Words& words, const comm::Communicator& world) {
   if (words.size() == 1 && words.front() == describe_word) {
     throw Described{table()};
@@ -160,6 +175,7 @@ bool Options::parse(const Words& words, const comm::Communicator& world) {
                       "' is one word too many: tessera " + command_ + " takes one " + subject_ +
                       see_help());
   }
+  refuse_empty_texts();
   refuse_other_names();
   return true;
 }

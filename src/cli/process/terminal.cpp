@@ -1,6 +1,7 @@
 #include "process/terminal.hpp"
 
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <ostream>
 #include <string>
@@ -40,6 +41,7 @@ class PlainText::Filter final : public std::streambuf {
  public:
   explicit Filter(std::streambuf* target) : target_(target) {}
   bool was_used() const { return was_used_; }
+  int failure() const { return failure_; }
 
  protected:
   int_type overflow(int_type character) override {
@@ -53,13 +55,28 @@ class PlainText::Filter final : public std::streambuf {
     was_used_ = was_used_ || count > 0;
     const std::string plain = without_controls({text, static_cast<std::size_t>(count)});
     const auto length = static_cast<std::streamsize>(plain.size());
-    return target_->sputn(plain.data(), length) == length ? count : 0;
+    errno = 0;
+    const bool written = target_->sputn(plain.data(), length) == length;
+    note(written);
+    return written ? count : 0;
   }
-  int sync() override { return target_->pubsync(); }
+  int sync() override {
+    errno = 0;
+    const int result = target_->pubsync();
+    note(result == 0);
+    return result;
+  }
 
  private:
+  void note(bool written) {
+    if (!written && failure_ == 0) {
+      failure_ = errno != 0 ? errno : EIO;
+    }
+  }
+
   std::streambuf* target_;
   bool was_used_ = false;
+  int failure_ = 0;
 };
 
 PlainText::PlainText(std::ostream& stream)
@@ -74,6 +91,11 @@ PlainText::~PlainText() {
 
 bool PlainText::was_used() const {
   return filter_->was_used();
+}
+
+int PlainText::flush() const {
+  filter_->pubsync();
+  return filter_->failure();
 }
 
 }  // namespace tessera::cli

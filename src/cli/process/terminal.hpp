@@ -24,6 +24,8 @@ class PlainText {
 
   // Whether anything was written.
   bool was_used() const;
+  // Sends on what is still held back; errno of the first write that failed, 0 if none has.
+  int flush() const;
 
  private:
   class Filter;

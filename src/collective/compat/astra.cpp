@@ -65,6 +65,8 @@ class AstraConventions final : public Conventions {
   }
   // It knows dimensions of the whole machine only: any other communicator is one ring.
   bool is_flat(std::size_t members, std::size_t npus) const override { return members != npus; }
+  // It knows no servers.
+  bool turns_in_servers() const override { return false; }
   std::string all_to_all(const std::string& algorithm) const override {
     return algorithm == "ring" ? "ring-relay" : algorithm;
   }

@@ -6,6 +6,7 @@
 
 #include "graph/messages.hpp"
 #include "tessera/collective/conventions.hpp"
+#include "tessera/collective/exchange_order.hpp"
 #include "tessera/collective/unequal_all_to_all.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/executor/collectives/group_dimensions.hpp"
@@ -90,7 +91,7 @@ std::optional<network::RingPart> PlannedCollective::ring_part(std::uint32_t npu)
 std::unique_ptr<collective::CollectiveRun> PlannedCollective::unequal_run(
     std::uint32_t npu, const std::vector<std::uint64_t>& bytes_to) const {
   return std::make_unique<collective::UnequalAllToAll>(bytes_to, coordinates(npu)[0], window_,
-                                                       costs_);
+                                                       costs_, block_);
 }
 
 Bytes PlannedCollective::phase_bytes(std::uint32_t npu, std::uint32_t chunk,
@@ -213,7 +214,8 @@ std::uint32_t PlannedCollective::npu_at(std::uint32_t npu, std::uint32_t dimensi
   return npu + (members_[dimension][coordinate] - own) * stride;
 }
 
-CollectivePlans::CollectivePlans(const GraphSetup& setup) : setup_(setup) {
+CollectivePlans::CollectivePlans(const GraphSetup& setup)
+    : setup_(setup), servers_(*setup.machine.topology) {
   const GraphOptions& options = setup.work.options;
   for (const collective::StackedDimension& dimension : options.dimensions) {
     sizes_.push_back(dimension.size);
@@ -389,10 +391,38 @@ CollectivePlans::Dimensions CollectivePlans::place(const Task& task, const Choic
   return dimensions;
 }
 
+std::uint32_t CollectivePlans::block_in(const Task& task, const PlannedCollective& plan,
+                                        std::uint32_t dimension) const {
+  const collective::Conventions& conventions = *setup_.work.options.collectives.conventions;
+  const std::size_t size = plan.members_[dimension].size();
+  if (size < 2 || !conventions.turns_in_servers()) {
+    return 1;
+  }
+  const std::uint32_t first = setup_.work.groups[task.group].members.front();
+  std::vector<std::uint32_t> servers(size);
+  for (std::uint32_t member = 0; member < size; ++member) {
+    servers[member] = servers_.of(setup_.work.nodes[plan.npu_at(first, dimension, member)]);
+  }
+  const std::uint32_t block = collective::block_on_servers(servers);
+  return block == size ? 1 : block;
+}
+
+const collective::Algorithm* CollectivePlans::in_blocks(const collective::Algorithm& algorithm,
+                                                        std::uint32_t block) {
+  if (block == 1) {
+    return &algorithm;
+  }
+  const auto [known, is_new] = in_blocks_.try_emplace({&algorithm, block});
+  if (is_new) {
+    known->second = algorithm.in_blocks(block);
+  }
+  return known->second ? known->second.get() : &algorithm;
+}
+
 // The same on every rank: times are those between the first member and its neighbours in the
 // dimensions.
 void CollectivePlans::stack(const Task& task, const Choice& choice, Dimensions dimensions,
-                            Bytes bytes, PlannedCollective& plan) const {
+                            Bytes bytes, PlannedCollective& plan) {
   collective::StackedOptions how = setup_.work.options.collectives;
   collective::TurnOptions turns = setup_.work.options.turns;
   const bool is_tree = choice && choice->algorithm == collective::LibraryAlgorithm::tree;
@@ -407,6 +437,10 @@ void CollectivePlans::stack(const Task& task, const Choice& choice, Dimensions d
     };
     return setup_.message_time(node(from), node(to), size);
   };
+  for (std::uint32_t d = 0; d < dimensions.size(); ++d) {
+    collective::RunDimension& one = dimensions[d];
+    one.algorithm = in_blocks(*one.algorithm, block_in(task, plan, d));
+  }
   const std::uint32_t channels = is_tree ? 1 : channels_of(task, plan);
   if (std::uint64_t{channels} * how.chunks > std::uint64_t{1} << chunk_bits) {
     throw ModelError("execution.collectives.chunks: " + std::to_string(how.chunks) +
@@ -441,6 +475,7 @@ std::unique_ptr<PlannedCollective> CollectivePlans::make(const Task& task) {
     plan->shared_.bytes = bytes;
     plan->costs_ = dimensions.front().costs;
     plan->window_ = options.algorithm_window;
+    plan->block_ = block_in(task, *plan, 0);
   } else {
     stack(task, choice, std::move(dimensions), bytes, *plan);
   }

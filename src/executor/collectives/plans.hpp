@@ -7,11 +7,13 @@
 #include <memory>
 #include <optional>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "graph/tasks.hpp"
 #include "tessera/collective/stacked/stacked_run.hpp"
 #include "tessera/executor/graph/graph.hpp"
+#include "tessera/machine/topology/servers.hpp"
 #include "tessera/network/messages.hpp"
 
 namespace tessera::executor {
@@ -78,6 +80,7 @@ class PlannedCollective {
   // Of programs and of collectives with a size for each pair.
   collective::StepCosts costs_;
   std::uint32_t window_ = 0;
+  std::uint32_t block_ = 1;
   SimTime held_;
   std::optional<SimTime> barrier_time_;  // of the barrier that is held
 };
@@ -101,10 +104,16 @@ class CollectivePlans {
                                    PlannedCollective& plan) const;
   Dimensions in_box(const Task& task, PlannedCollective& plan) const;
   void stack(const Task& task, const Choice& choice, Dimensions dimensions, Bytes bytes,
-             PlannedCollective& plan) const;
+             PlannedCollective& plan);
   // In the time of a library.
   std::unique_ptr<PlannedCollective> hold(const Task& task, SimTime time);
   Choice choice_of(const Task& task) const;
+  // Members of a dimension in the order of the plan, of which so many each time share a server, and
+  // no more.
+  std::uint32_t block_in(const Task& task, const PlannedCollective& plan,
+                         std::uint32_t dimension) const;
+  const collective::Algorithm* in_blocks(const collective::Algorithm& algorithm,
+                                         std::uint32_t block);
   Bytes bytes_of(const Task& task, std::uint64_t members) const;
   const collective::Program* program_of(const Task& task) const;
   std::vector<std::vector<std::uint32_t>> box_of_group(
@@ -112,6 +121,7 @@ class CollectivePlans {
 
   const GraphSetup setup_;
   std::vector<std::uint32_t> sizes_;
+  const machine::Servers servers_;
   const collective::Algorithm* algorithm(collective::Kind kind, std::size_t dimension) const;
   // Of what is planned without a root: those of the task, where the members are one dimension.
   static std::uint32_t channels_of(const Task& task, const PlannedCollective& plan);
@@ -122,6 +132,9 @@ class CollectivePlans {
   std::vector<std::unique_ptr<collective::Algorithm>> all_to_all_;  // [dimensions]
   std::unique_ptr<collective::Algorithm> other_algorithm_;
   std::unique_ptr<collective::Algorithm> other_all_to_all_;
+  std::map<std::pair<const collective::Algorithm*, std::uint32_t>,
+           std::unique_ptr<collective::Algorithm>>
+      in_blocks_;
   // A library's.
   std::unique_ptr<collective::Algorithm> ring_;
   std::unique_ptr<collective::Algorithm> tree_;

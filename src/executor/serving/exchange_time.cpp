@@ -17,6 +17,8 @@ struct Coming {
   collective::Member member = 0;
   collective::StepName name;
   bool begins = false;
+  collective::Member from = 0;
+  Bytes bytes;  // that are still to come in; none: they have
 
   bool operator>(const Coming& other) const {
     return std::tie(time, number) > std::tie(other.time, other.number);
@@ -50,12 +52,14 @@ class ExchangeRun {
       ports_.set(port);
     }
     for (collective::Member member = 0; member < units_.size(); ++member) {
-      coming_.push({since[member], sent_++, member, {}, true});
+      coming_.push({since[member], sent_++, member, {}, true, member, Bytes()});
     }
     while (!coming_.empty()) {
-      const Coming next = coming_.top();
+      Coming next = coming_.top();
       coming_.pop();
-      take(next);
+      if (!waits(next)) {
+        take(next);
+      }
     }
   }
   std::vector<SimTime> over() const {
@@ -79,6 +83,7 @@ class ExchangeRun {
   class Actions;
 
   void take(const Coming& next);
+  bool waits(Coming& next);
   EntityId node_of(collective::Member member) const {
     return work_.npus[tenant_.npus[exchange_.first + member]].front();
   }
@@ -92,6 +97,7 @@ class ExchangeRun {
   std::uint64_t sent_ = 0;
 };
 
+// Of NPUs of cores each core exchanges its part with its likes, all at the same time.
 class ExchangeRun::Actions final : public collective::RunActions {
  public:
   Actions(ExchangeRun& run, collective::Member member, SimTime now)
@@ -99,9 +105,10 @@ class ExchangeRun::Actions final : public collective::RunActions {
 
   void send(std::uint32_t /*dimension*/, std::uint32_t to, const collective::StepName& name,
             Bytes bytes) override {
+    const Bytes part = collective::chunk_bytes(bytes, all_.work_.cores(), 0);
     const SimTime there =
-        all_.ports_.send(all_.node_of(member_), all_.node_of(to), std::max(bytes, Bytes(1)), now_);
-    all_.coming_.push({there, all_.sent_++, to, name, false});
+        all_.ports_.send(all_.node_of(member_), all_.node_of(to), std::max(part, Bytes(1)), now_);
+    all_.coming_.push({there, all_.sent_++, to, name, false, member_, std::max(part, Bytes(1))});
   }
   bool take_early(const collective::StepName& name) override {
     std::vector<collective::StepName>& early = all_.units_[member_].early;
@@ -121,6 +128,23 @@ class ExchangeRun::Actions final : public collective::RunActions {
   collective::Member member_;
   SimTime now_;
 };
+
+// Whether it has to wait for others that came in by its last link.
+bool ExchangeRun::waits(Coming& next) {
+  if (next.bytes == Bytes()) {
+    return false;
+  }
+  const SimTime there =
+      ports_.receive(node_of(next.from), node_of(next.member), next.bytes, next.time);
+  if (there == next.time) {
+    return false;
+  }
+  next.time = there;
+  next.number = sent_++;
+  next.bytes = Bytes();
+  coming_.push(next);
+  return true;
+}
 
 void ExchangeRun::take(const Coming& next) {
   Unit& unit = units_[next.member];

@@ -1,4 +1,4 @@
-// The links by which nodes send, where nobody but one model's units and its host does.
+// The links by which nodes send and receive, where nobody but one model's units and its host does.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +24,9 @@ class IdlePorts {
 
   // When a message arrives that is sent at `now`, behind those that leave by its port before it.
   SimTime send(EntityId from, EntityId to, Bytes bytes, SimTime now);
+  // When one that would be there at `time` is there, behind those that came in by its last link
+  // before it. Times of messages by one link must not go back.
+  SimTime receive(EntityId from, EntityId to, Bytes bytes, SimTime time);
   // A port that sends until then, whatever it did before.
   void set(const BusyPort& busy) { until_[{busy.node, busy.port}] = busy.until; }
   // Those of the node that send beyond `time`.
@@ -33,6 +36,7 @@ class IdlePorts {
  private:
   const ServingSetup& setup_;
   std::map<std::pair<EntityId, unsigned>, SimTime> until_;
+  std::map<std::pair<EntityId, unsigned>, SimTime> in_until_;  // by where links begin
 };
 
 }  // namespace tessera::executor

@@ -53,7 +53,7 @@ bool serving_promises(const ServingWork& work) {
   return work.on_tiles &&
          std::none_of(work.tenants.begin(), work.tenants.end(), [](const ServiceSettings& tenant) {
            return tenant.tier || tenant.batching.adapter_slots > 0 || !tenant.of_language ||
-                  tenant.streams_weights || tenant.streams_cache;
+                  tenant.streams();
          });
 }
 

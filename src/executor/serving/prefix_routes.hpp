@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tessera/pdes/state.hpp"
+#include "tessera/serving/prefix_key.hpp"
 
 namespace tessera::executor {
 
@@ -19,9 +20,11 @@ class PrefixRoutes {
  public:
   explicit PrefixRoutes(unsigned replicas) : groups_((replicas + of_group - 1) / of_group) {}
 
-  // [replicas] Of these, the first ones that each of so many replicas has.
-  std::vector<std::uint32_t> known(std::span<const std::uint32_t> blocks, unsigned replicas) const;
-  void sent(std::span<const std::uint32_t> blocks, unsigned replica);
+  // [replicas] Of these, with that adapter (0: none), the first ones that each of so many replicas
+  // has.
+  std::vector<std::uint32_t> known(std::span<const std::uint32_t> blocks, std::uint32_t adapter,
+                                   unsigned replicas) const;
+  void sent(std::span<const std::uint32_t> blocks, std::uint32_t adapter, unsigned replica);
 
   void save(pdes::StateWriter& writer) const;
   void restore(pdes::StateReader& reader);
@@ -32,7 +35,7 @@ class PrefixRoutes {
   static constexpr std::size_t of_block = 40;
 
   // Of the replicas of each group, by block: a bit each.
-  using Group = std::unordered_map<std::uint32_t, std::uint64_t>;
+  using Group = std::unordered_map<serving::PrefixKey, std::uint64_t>;
 
   std::vector<Group> groups_;
 };

@@ -42,11 +42,13 @@ OperatorTime OperatorTimes::make(std::uint32_t tenant, std::uint32_t op,
   const machine::Tile& tile = setup_.machine.tile_of(node);
   const serving::TileOperation made = served.model->on_tiles()->operation(op, sizes);
   OperatorTime known;
-  known.time = setup_.time_of(tile, made);
+  known.time = setup_.time_of(tenant, tile, made);
   known.read = (served.streams_weights ? made.weights : Bytes()) +
                (served.streams_cache ? made.cached : Bytes());
   known.written = served.streams_cache ? made.appended : Bytes();
-  known.operands = tile.operands_in_dram ? made.operation.bytes + made.operation.added : Bytes();
+  known.operands = tile.operands_in_dram || setup_.work.of_cores
+                       ? made.operation.bytes + made.operation.added
+                       : Bytes();
   return known;
 }
 

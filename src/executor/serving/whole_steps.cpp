@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "serving/messages.hpp"
+#include "tessera/collective/algorithm.hpp"
 #include "tessera/core/error.hpp"
 
 namespace tessera::executor {
@@ -68,7 +69,62 @@ bool WholeSteps::are_alike(std::uint32_t tenant) const {
       return false;
     }
   }
+  return !setup_.work.tenants[tenant].streams() || stream_alike(tenant);
+}
+
+// From channels of one kind at their nodes, for as many each.
+bool WholeSteps::stream_alike(std::uint32_t tenant) const {
+  const machine::Machine& machine = setup_.machine;
+  const auto channel_of = [&](std::uint32_t unit) -> machine::MemoryChannel {
+    return machine.channels[machine.channel_of[node_of(tenant, unit).value()]];
+  };
+  const machine::MemoryChannel first = channel_of(0);
+  for (std::uint32_t unit = 0; unit < setup_.work.tenants[tenant].npus.size(); ++unit) {
+    const machine::MemoryChannel channel = channel_of(unit);
+    if (channel.node != node_of(tenant, unit) || channel.bandwidth != first.bandwidth ||
+        channel.latency != first.latency) {
+      return false;
+    }
+  }
   return true;
+}
+
+std::uint64_t WholeSteps::sharers_of(std::uint32_t tenant, std::uint32_t unit) const {
+  if (!setup_.shares_channels) {
+    return 1;
+  }
+  const auto channel_of = [&](std::uint32_t one) {
+    return setup_.machine.channel_of[node_of(tenant, one).value()];
+  };
+  const std::uint32_t units = stage_of(tenant, 0).units;
+  const Stage stage = stage_of(tenant, unit / units);
+  std::uint64_t sharers = 0;
+  for (std::uint32_t other = stage.first; other < stage.first + stage.units; ++other) {
+    sharers += channel_of(other) == channel_of(unit) ? 1 : 0;
+  }
+  return sharers;
+}
+
+SimTime WholeSteps::access_time(std::uint32_t tenant, std::uint32_t unit,
+                                const OperatorTime& known) {
+  if (known.read == Bytes() && known.written == Bytes()) {
+    return SimTime::zero();
+  }
+  if (accesses_.size() >= most_kept) {
+    accesses_.clear();
+  }
+  const EntityId node = node_of(tenant, unit);
+  const auto [found, is_new] =
+      accesses_.try_emplace({node, known.read.count(), known.written.count()});
+  if (is_new) {
+    IdlePorts ports(setup_);
+    found->second =
+        setup_.idle_access({node, known.read, known.written, sharers_of(tenant, unit)},
+                           [&ports](EntityId from, EntityId to, Bytes bytes, SimTime now) {
+                             return ports.send(from, to, bytes, now);
+                           });
+  }
+  return found->second;
 }
 
 WholeSteps::Repeated WholeSteps::operator_of(const ServiceSettings& served,
@@ -175,8 +231,10 @@ WholeSteps::Done WholeSteps::work_of(std::uint32_t tenant, std::uint32_t unit,
     }
     const OperatorTime& known = one.of_keys ? times_.of_step(tenant, one.op, sizes, node)
                                             : times_.of(tenant, one.op, sizes, node);
-    sum.time += machine.time_at(node, known.time) * one.times;
-    sum.operands += Wide{known.operands.count()} * static_cast<std::uint64_t>(one.times);
+    sum.time +=
+        std::max(machine.time_at(node, known.time), access_time(tenant, unit, known)) * one.times;
+    const Bytes moved = known.operands + known.read + known.written;
+    sum.operands += Wide{moved.count()} * static_cast<std::uint64_t>(one.times);
   }
   return sum;
 }
@@ -334,16 +392,23 @@ bool WholeSteps::pass_known(const Stage& stage, const Plan& plan, const StepSize
 void WholeSteps::hand_on(const Stage& stage, const Plan& plan, const StepSizes& sizes,
                          IdlePorts& ports, WholeStep& step) const {
   const ServingWork& work = setup_.work;
+  std::vector<std::pair<SimTime, EntityId>> words;  // when they would be at the host
   for (std::uint32_t unit = stage.first; unit < stage.first + stage.units; ++unit) {
     const EntityId node = node_of(stage.tenant, unit);
     if (plan.hands_on) {
-      const Bytes bytes =
+      const Bytes all =
           work.tenants[stage.tenant].model->exchange(*plan.hands_on, sizes.tokens).bytes;
+      const Bytes bytes = std::max(collective::chunk_bytes(all, work.cores(), 0), Bytes(1));
+      const EntityId to = node_of(stage.tenant, unit + stage.units);
       SimTime& next = step.end[unit + stage.units];
-      next = std::max(next, ports.send(node, node_of(stage.tenant, unit + stage.units),
-                                       std::max(bytes, Bytes(1)), step.end[unit]));
+      next = std::max(next,
+                      ports.receive(node, to, bytes, ports.send(node, to, bytes, step.end[unit])));
     }
-    step.over = std::max(step.over, ports.send(node, work.host(), work.message, step.end[unit]));
+    words.emplace_back(ports.send(node, work.host(), work.message, step.end[unit]), node);
+  }
+  std::ranges::stable_sort(words, {}, &std::pair<SimTime, EntityId>::first);
+  for (const auto& [time, node] : words) {
+    step.over = std::max(step.over, ports.receive(node, work.host(), work.message, time));
   }
 }
 
@@ -390,7 +455,8 @@ WholeStep WholeSteps::of(std::uint32_t tenant, const StepSizes& sizes, SimTime n
 }
 
 std::size_t WholeSteps::resident_bytes() const {
-  std::size_t bytes = times_.resident_bytes() + exchanges_.resident_bytes();
+  std::size_t bytes = times_.resident_bytes() + exchanges_.resident_bytes() +
+                      accesses_.size() * (sizeof(decltype(accesses_)::value_type) + 48);
   for (const auto& [tenant, told] : told_) {
     bytes += sizeof(tenant) + told.capacity() * sizeof(SimTime) + 64;
   }

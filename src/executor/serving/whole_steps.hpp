@@ -128,6 +128,11 @@ class WholeSteps {
                 WholeStep& step);
   EntityId node_of(std::uint32_t tenant, std::uint32_t unit) const;
   bool are_alike(std::uint32_t tenant) const;
+  bool stream_alike(std::uint32_t tenant) const;
+  // Of what streams beside an operator.
+  SimTime access_time(std::uint32_t tenant, std::uint32_t unit, const OperatorTime& known);
+  // Units of its stage that stream from the same channel, itself among them.
+  std::uint64_t sharers_of(std::uint32_t tenant, std::uint32_t unit) const;
 
   static constexpr std::size_t most_kept = 20'000;
 
@@ -135,6 +140,8 @@ class WholeSteps {
   OperatorTimes times_;
   ExchangeTimes exchanges_;
   std::vector<char> alike_;  // [tenants] their units
+  // By tile, bytes read and bytes written.
+  std::map<std::tuple<EntityId, std::uint64_t, std::uint64_t>, SimTime> accesses_;
   // By tenants with several stages: when each unit has been told of a step.
   std::map<std::uint32_t, std::vector<SimTime>> told_;
   // By tenant, stage, and whether tokens come out, and some have adapters.

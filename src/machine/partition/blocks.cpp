@@ -199,11 +199,6 @@ std::vector<std::uint32_t> listed_owners(const Grid& grid, const std::vector<Rec
   return owner;
 }
 
-void keep_once(std::vector<std::uint32_t>& places) {
-  std::sort(places.begin(), places.end());
-  places.erase(std::unique(places.begin(), places.end()), places.end());
-}
-
 // The same without a look at nodes: bands end where a rectangle does.
 std::shared_ptr<const GridParts> banded_owners(const Grid& grid,
                                                const std::vector<Rectangle>& parts) {
@@ -213,8 +208,8 @@ std::shared_ptr<const GridParts> banded_owners(const Grid& grid,
     rows.push_back(part.top);
     columns.push_back(part.left);
   }
-  keep_once(rows);
-  keep_once(columns);
+  rows = once_each(std::move(rows));
+  columns = once_each(std::move(columns));
   std::vector<std::uint32_t> owner(rows.size() * columns.size());
   for (std::uint32_t rank = 0; rank < parts.size(); ++rank) {
     const Rectangle& part = parts[rank];

@@ -104,32 +104,15 @@ std::unique_ptr<Routing> make_routing(const std::string& name, const Topology& t
   return routings().at(name).make(topology);
 }
 
-namespace {
-
-// Calls visit(node, port, link) for each link from `from` to `to`.
-template <class Visit>
-void walk(const Topology& topology, const Routing& routing, EntityId from, EntityId to,
-          const Visit& visit) {
-  std::uint32_t hops = 0;
-  for (EntityId here = from; here != to; ++hops) {
-    const unsigned port = routing.next_port(here, to);
-    const Link link = topology.link(here, port);
-    if (!link.to.valid() || hops >= topology.nodes()) {
-      throw ModelError("the route from " + topology.node_name(from) + " to " +
-                       topology.node_name(to) +
-                       (link.to.valid() ? " is a loop" : " leads off the machine"));
-    }
-    visit(here, port, link);
-    here = link.to;
-  }
+void refuse_route(const Topology& topology, EntityId from, EntityId to, bool is_loop) {
+  throw ModelError("the route from " + topology.node_name(from) + " to " + topology.node_name(to) +
+                   (is_loop ? " is a loop" : " leads off the machine"));
 }
-
-}  // namespace
 
 std::vector<Hop> hops_between(const Topology& topology, const Routing& routing, EntityId from,
                               EntityId to) {
   std::vector<Hop> hops;
-  walk(topology, routing, from, to, [&](EntityId node, unsigned port, const Link&) {
+  walk_route(topology, routing, from, to, [&](EntityId node, unsigned port, const Link&) {
     hops.push_back({node, port});
   });
   return hops;
@@ -139,11 +122,12 @@ Path path_between(const Topology& topology, const Routing& routing, EntityId fro
   Path path{.hops = 0,
             .latency = SimTime::zero(),
             .bottleneck = Bandwidth::bytes_per_second(std::numeric_limits<std::uint64_t>::max())};
-  walk(topology, routing, from, to, [&](EntityId, unsigned, const Link& link) {
+  walk_route(topology, routing, from, to, [&](EntityId, unsigned, const Link& link) {
     const LinkClass& link_class = topology.link_classes()[link.link_class];
     ++path.hops;
     path.latency += link_class.latency;
     path.bottleneck = std::min(path.bottleneck, link_class.bandwidth);
+    path.longest = std::max(path.longest, link_class.latency);
   });
   return path;
 }

@@ -293,12 +293,6 @@ class ChannelMemory final : public Memory {
     } while (place != last);
   }
 
-  // Sizes differ by a byte at most, the larger ones last: the last burst, which ends the access,
-  // overtakes none even on a network where smaller messages are faster.
-  static std::uint64_t burst_bytes(std::uint64_t bytes, std::uint64_t count, std::uint64_t burst) {
-    return bytes / count + (burst >= count - bytes % count ? 1 : 0);
-  }
-
   // At the tile: sends the request, or the data to write burst by burst.
   void begin(pdes::Context& context, const pdes::Event& event) {
     const auto request = event.as<AccessRequest>();
@@ -314,7 +308,7 @@ class ChannelMemory final : public Memory {
     }
     const std::uint64_t count = parameters_.bursts_of(request.bytes);
     for (std::uint64_t i = 0; i < count; ++i) {
-      const std::uint64_t bytes = burst_bytes(request.bytes, count, i);
+      const std::uint64_t bytes = ChannelParameters::burst_bytes(request.bytes, count, i);
       network::send(context, network_slot_, node, Bytes(bytes), pdes::Port(slot_, write_data_kind),
                     event.tag, bytes * 2 + (i + 1 == count ? 1 : 0));
     }
@@ -330,7 +324,7 @@ class ChannelMemory final : public Memory {
                   std::uint16_t tag) {
     const std::uint64_t count = parameters_.bursts_of(bytes);
     for (std::uint64_t i = 0; i < count; ++i) {
-      const std::uint64_t part = burst_bytes(bytes, count, i);
+      const std::uint64_t part = ChannelParameters::burst_bytes(bytes, count, i);
       serve(context, {requester, i + 1 == count ? 1U : 0U, part, 0}, tag);
     }
   }

@@ -27,6 +27,11 @@ struct ChannelParameters {
     const std::uint64_t wanted = bytes / burst.count() + (bytes % burst.count() != 0 ? 1 : 0);
     return std::clamp<std::uint64_t>(wanted, 1, max_bursts);
   }
+  // Sizes differ by a byte at most, the larger ones last: the last burst, which ends the access,
+  // overtakes none even on a network where smaller messages are faster.
+  static std::uint64_t burst_bytes(std::uint64_t bytes, std::uint64_t count, std::uint64_t burst) {
+    return bytes / count + (burst >= count - bytes % count ? 1 : 0);
+  }
 };
 
 // Of one channel.

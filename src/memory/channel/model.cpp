@@ -33,6 +33,10 @@ class ChannelModel final : public MemoryModel {
     return serialization_time(bytes, channel.bandwidth) + channel.latency;
   }
 
+  bool has_idle_time() const override { return true; }
+  SimTime idle_time(const machine::Machine& machine, const IdleAccess& access,
+                    const IdleSend& send) const override;
+
   void predict_events(const machine::Machine& machine, EntityId tile, Bytes bytes, bool write,
                       const EventVisit& events, const MessageVisit& messages) const override {
     const EntityId channel = machine.channels[machine.channel_of[tile.value()]].node;
@@ -48,6 +52,41 @@ class ChannelModel final : public MemoryModel {
  private:
   ChannelParameters parameters_;
 };
+
+// As channel.cpp goes about it: all bursts to read are booked as the request comes, before those to
+// write, which follow it.
+SimTime ChannelModel::idle_time(const machine::Machine& machine, const IdleAccess& access,
+                                const IdleSend& send) const {
+  const machine::MemoryChannel& channel = machine.channels[machine.channel_of[access.tile.value()]];
+  SimTime free;
+  SimTime end;
+  const auto visit_bursts = [&](Bytes bytes, const auto& visit) {
+    const std::uint64_t count = bytes > Bytes() ? parameters_.bursts_of(bytes.count()) : 0;
+    for (std::uint64_t i = 0; i < count; ++i) {
+      visit(Bytes(ChannelParameters::burst_bytes(bytes.count(), count, i)));
+    }
+  };
+  const auto serve = [&](Bytes burst, SimTime come) {
+    const SimTime alone = serialization_time(burst, channel.bandwidth);
+    free = std::max(free, come) + alone * static_cast<std::int64_t>(access.sharers);
+  };
+  if (access.read > Bytes()) {
+    free = send(access.tile, channel.node, parameters_.request, SimTime::zero());
+  }
+  visit_bursts(access.read, [&](Bytes burst) {
+    serve(burst, free);
+    end = send(channel.node, access.tile, burst, free + channel.latency);
+  });
+  visit_bursts(access.written, [&](Bytes burst) {
+    serve(burst, send(access.tile, channel.node, burst, SimTime::zero()));
+  });
+  if (access.written > Bytes()) {
+    const SimTime told =
+        send(channel.node, access.tile, parameters_.request, free + channel.latency);
+    end = std::max(end, told);
+  }
+  return end;
+}
 
 const config::Key<Bytes> burst_key{"burst", ChannelParameters{}.burst,
                                    "an access is served and carried in bursts of this size",

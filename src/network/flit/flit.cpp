@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "flit/idle_time.hpp"
 #include "flit/notes.hpp"
 #include "flit/routers.hpp"
 #include "link_bins.hpp"
@@ -208,6 +209,7 @@ class FlitNetwork final : public Network {
 
   std::uint64_t packet_hops() const override { return routers_.hops(); }
   Carried carried() const override { return routers_.carried(); }
+  Rounded rounded() const override { return routers_.rounded(); }
   std::size_t resident_bytes() const override {
     return routers_.resident_bytes() + bins_.resident_bytes();
   }
@@ -366,7 +368,7 @@ class FlitModel final : public NetworkModel {
     const std::int64_t cycles =
         std::int64_t{path.hops + 1} * router + 2 * settings.interface_cycles;
     return setup_.overheads.message + path.latency + settings.cycle * cycles +
-           serialization_time(bytes, path.bottleneck);
+           carry_time(settings, path, bytes);
   }
 
   std::unique_ptr<PredictedTraffic> predict_traffic(

@@ -37,7 +37,7 @@ void note_buffers(const FlitSettings& settings, const std::vector<LinkTiming>& t
                   const machine::Topology& topology, std::vector<std::string>& notes) {
   for (std::size_t number = 0; number < topology.link_classes().size(); ++number) {
     const LinkTiming& timing = timings[number];
-    const double round_trip = 2.0 * timing.cycles + settings.to_link() + 1 + settings.credit_delay;
+    const auto round_trip = static_cast<double>(settings.credit_round_trip(timing.cycles));
     const double flits =
         round_trip * (std::uint64_t{1} << interval_bits) / static_cast<double>(timing.interval);
     if (settings.buffer < flits) {

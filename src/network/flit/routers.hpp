@@ -88,6 +88,7 @@ class FlitRouters {
   void add_hops(std::uint64_t hops) { hops_ += hops; }
   const Carried& carried() const { return carried_; }
   void add_carried(const Carried& more) { carried_ += more; }
+  const Rounded& rounded() const { return rounded_; }
   std::size_t resident_bytes() const;
 
   void save(std::uint32_t index, pdes::StateWriter& writer) const;
@@ -169,6 +170,7 @@ class FlitRouters {
   FlitMatching matching_;
   std::uint64_t hops_ = 0;
   Carried carried_;
+  Rounded rounded_;
 
   // Of the cycle being worked on.
   std::vector<Head> heads_;

@@ -40,6 +40,10 @@ struct FlitSettings {
   unsigned to_node() const { return to_link() + 1 + interface_cycles; }
   // … until the credit of a flit that left for its node is back,
   unsigned ejection_credit() const { return to_node() + 1 + interface_cycles + credit_delay; }
+  // … until the credit of a flit that left over a link of so many cycles is back,
+  std::int64_t credit_round_trip(std::int64_t link_cycles) const {
+    return 2 * link_cycles + to_link() + 1 + credit_delay;
+  }
   // … and until the node's answer to a credit can be in the buffer: there and back.
   unsigned injection_credit() const {
     return switch_allocation_delay - 1 + 2 * (1 + interface_cycles);

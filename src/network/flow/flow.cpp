@@ -122,7 +122,7 @@ const config::ChoiceKey<bool> lumps_rings{
     {{"each", false}, {"lumped", true}},
     "each",
     "of rings (of graphs): each message is simulated, or those are lumped that nobody disturbs, "
-    "with the same times"};
+    "with the same times but where messages end at the same picosecond"};
 
 std::unique_ptr<NetworkModel> make_flow(config::Section& section, const machine::Machine& machine) {
   FlowOptions options;

@@ -70,10 +70,14 @@ void TrafficSource::plan(pdes::Context& context, std::uint64_t from) {
 
 void TrafficSource::handle(pdes::Context& context, const pdes::Event& event) {
   if (event.port.kind() == send_event) {
+    if (stopped_) {
+      return;
+    }
     const auto [cycle, target] = event.as<TrafficMessage>();
     send(context, setup_.network_slot, nodes_[target], setup_.message,
          pdes::Port(setup_.slot, arrival_event), 0, cycle);
     ++counts_.sent;
+    ++sent_in_all_;
     ++counts_.waiting;
     counts_.send_cycles += cycle;
     counts_.to_measure += is_measured(cycle) ? 1 : 0;
@@ -82,6 +86,7 @@ void TrafficSource::handle(pdes::Context& context, const pdes::Event& event) {
   }
   const std::uint64_t cycle = event.as<Arrival>().word;
   ++counts_.come;
+  ++come_in_all_;
   --counts_.waiting;
   counts_.send_cycles -= cycle;
   if (is_measured(cycle)) {

@@ -55,8 +55,9 @@ const OptionalKey<std::uint64_t> moves = counted_in(
     "tiles", OptionalKey<std::uint64_t>("placement.moves", "6000 a role, 10 million at most",
                                         "of layout optimized: moved on trial",
                                         between<std::uint64_t>(0, 1'000'000'000'000)));
-const NameKey start{"placement.start", start_names, Optimization{}.start,
-                    "of layout optimized: line, s-shape, linear, or the best of these and more"};
+const NameKey start{
+    "placement.start", start_names, Optimization{}.start,
+    "of layout optimized: line, s-shape, replicas, linear, or the best of these and more"};
 
 std::optional<std::array<std::uint32_t, 2>> read_shape(config::Section& section,
                                                        std::string_view key) {

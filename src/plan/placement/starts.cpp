@@ -92,10 +92,29 @@ void visit_bands(const Field& field, const Degrees& degrees,
   }
 }
 
+// The layout with each of its orders.
+std::vector<PlacementRequest> variants_of(const std::string& layout,
+                                          const PlacementRequest& request) {
+  std::vector<PlacementRequest> all;
+  if (layout == "replicas") {
+    for (const ReplicaOrder order :
+         {ReplicaOrder::rows, ReplicaOrder::columns, ReplicaOrder::ring}) {
+      all.push_back(request);
+      all.back().replica_order = order;
+    }
+    return all;
+  }
+  for (const TensorMembers members : {TensorMembers::near, TensorMembers::far}) {
+    all.push_back(request);
+    all.back().tensor_members = members;
+  }
+  return all;
+}
+
 }  // namespace
 
 std::vector<std::string> start_names() {
-  return {"best", "line", "linear", "s-shape"};
+  return {"best", "line", "linear", "replicas", "s-shape"};
 }
 
 std::vector<std::vector<EntityId>> named_starts(const machine::Machine& machine,
@@ -106,9 +125,7 @@ std::vector<std::vector<EntityId>> named_starts(const machine::Machine& machine,
     if (name == "best" || (start != "best" && start != name)) {
       continue;
     }
-    for (const TensorMembers members : {TensorMembers::near, TensorMembers::far}) {
-      PlacementRequest asked = request;
-      asked.tensor_members = members;
+    for (const PlacementRequest& asked : variants_of(name, request)) {
       try {
         std::vector<EntityId> tiles =
             placements().at(name)(machine, asked, TrafficSource()).tiles();

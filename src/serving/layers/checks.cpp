@@ -70,7 +70,8 @@ void refuse_cuts(const LanguageSetup& setup) {
     throw ConfigError("expert: is of models with experts");
   }
   if (setup.expert > 1 && setup.core != nullptr) {
-    throw ConfigError("expert: experts are spread over tiles, not over NPU cores");
+    throw ConfigError(
+        "expert: experts are spread over tiles, and over NPU cores with 'steps: whole'");
   }
   if (setup.expert > 1 && shape.experts->count % setup.expert != 0) {
     throw ConfigError("expert: " + std::to_string(shape.experts->count) +
@@ -91,7 +92,8 @@ void refuse_shape(const LanguageSetup& setup) {
     throw ConfigError("pattern: no layer has a mixer, so that tokens would know of no others");
   }
   if (shape.ssm && setup.core != nullptr) {
-    throw ConfigError("pattern: state-space layers are served on tiles, not on NPU cores");
+    throw ConfigError(
+        "pattern: state-space layers are served on tiles, and on NPU cores with 'steps: whole'");
   }
   const bool has_others =
       std::any_of(shape.pattern.begin(), shape.pattern.end(), [](const workload::LayerKind& kind) {
@@ -110,7 +112,8 @@ void refuse_shape(const LanguageSetup& setup) {
         "attention: served models compute attention in one kernel; eager is for plans");
   }
   if (shape.latent && setup.core != nullptr) {
-    throw ConfigError("latent: latent attention is served on tiles, not on NPU cores");
+    throw ConfigError(
+        "latent: latent attention is served on tiles, and on NPU cores with 'steps: whole'");
   }
   if (shape.latent && setup.adapter_slots > 0) {
     throw ConfigError("latent: latent attention is served without adapters");

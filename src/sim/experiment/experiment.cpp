@@ -21,6 +21,7 @@
 #include "tessera/sim/cuts/weights.hpp"
 #include "tessera/sim/experiment_keys.hpp"
 #include "tessera/sim/sections.hpp"
+#include "tessera/sim/slow_rates.hpp"
 
 namespace tessera::sim {
 namespace {
@@ -277,8 +278,7 @@ std::string read_name(const std::string& path, Section& section) {
       experiment_name().read(section, std::filesystem::path(path).stem().string()));
 }
 
-// `root` is as read_configuration gives it.
-Experiment read_whole(const std::string& path, const Value& root, MeasuredWeights measured,
+Experiment read_parts(const std::string& path, const Value& root, MeasuredWeights measured,
                       const config::TextLoader& load) {
   Diagnostics diagnostics;
   Experiment experiment;
@@ -308,6 +308,16 @@ Experiment read_whole(const std::string& path, const Value& root, MeasuredWeight
   read_weights(experiment, section.section("run"), measured, load);
   check_partition(experiment, section.section("run"));
   return experiment;
+}
+
+// `root` is as read_configuration gives it.
+Experiment read_whole(const std::string& path, const Value& root, MeasuredWeights measured,
+                      const config::TextLoader& load) {
+  try {
+    return read_parts(path, root, measured, load);
+  } catch (const TimeTooLong& error) {
+    throw ConfigError(slow_rate(error, root));
+  }
 }
 
 }  // namespace

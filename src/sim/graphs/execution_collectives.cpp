@@ -290,6 +290,15 @@ void read_collectives(Section section, const machine::Topology& topology,
                    std::to_string(held) + " together");
     }
   }
+  const bool ends_inside_a_round = std::any_of(
+      queues.begin(), queues.end(),
+      [&](std::uint32_t of_dimension) { return options.collectives.chunks % of_dimension != 0; });
+  if (ends_inside_a_round && options.collectives.conventions == &collective::astra_conventions()) {
+    section.tell(section.path() +
+                 ".queues: each collective begins with the first queue of every dimension; "
+                 "ASTRA-sim goes on with the one after that of the last chunk before (compatible: "
+                 "astra)");
+  }
   for (std::size_t d = 0; d < dimensions.size(); ++d) {
     options.dimensions.push_back({dimensions[d].size, given[d], queues[d]});
     options.step_costs.push_back(costs);

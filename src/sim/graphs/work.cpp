@@ -135,7 +135,7 @@ class GraphsWork final : public Work {
   void visit_messages(const MessageVisit& visit) const override {
     const std::optional<WorkForecast> first = forecast();
     for (const WorkForecast::Talk& talk : first->talks) {
-      visit(talk.from, talk.to, talk.bytes);
+      visit(talk.from, talk.to, talk.bytes, 1);
     }
   }
   Wide operand_bytes() const override {

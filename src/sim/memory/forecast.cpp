@@ -28,23 +28,55 @@ constexpr std::size_t events_a_tile = 2;
 // Where many are pending in few windows (results/engine.md).
 constexpr std::size_t bytes_an_event = 64;
 
+// Of packets beyond so many of a message, which may lie far ahead: there tables grow by doubling,
+// and are copied when they do (measured, with what else is under way beside it).
+constexpr std::uint64_t packets_near = 64;
+constexpr std::size_t bytes_far = 512;
+// Messages pile up where sending all of them takes more than this part of the time in which they
+// are made (assumed: links are shared, and messages come in bursts).
+constexpr double part_that_piles_up = 0.25;
+
+// Of what a node sends.
+struct Sent {
+  std::size_t largest = 0;  // [bytes of memory] of the message with most packets
+  std::size_t all = 0;      // of all that may be under way at once
+  Bytes bytes;              // that these carry
+};
+
+std::size_t bytes_of_packets(std::uint64_t packets) {
+  return std::min(packets, packets_near) * bytes_an_event +
+         (packets - std::min(packets, packets_near)) * bytes_far;
+}
+
 // Of the rank with most, where messages are of many packets: each node that sends has one under
-// way, that with most packets.
+// way, that with most packets; all that it may send at once, where links are too slow for them.
 std::size_t bytes_under_way(const Experiment& experiment, const Work& work,
                             const machine::Partition& partition) {
-  std::unordered_map<std::uint32_t, std::uint32_t> packets;  // by node
-  work.visit_messages([&](EntityId from, EntityId to, Bytes bytes) {
-    const std::uint64_t events =
-        experiment.network->events_of_message(experiment.machine, from, to, bytes) - 1;
-    std::uint32_t& most = packets[from.value()];
-    most = std::max(most,
-                    static_cast<std::uint32_t>(std::min<std::uint64_t>(events, ~std::uint32_t{0})));
+  constexpr std::uint64_t most = 1U << 30;  // of messages and packets, so that sums fit
+  std::unordered_map<std::uint32_t, Sent> nodes;
+  work.visit_messages([&](EntityId from, EntityId to, Bytes bytes, std::uint64_t at_once) {
+    const std::uint64_t packets = std::min(
+        most, experiment.network->events_of_message(experiment.machine, from, to, bytes) - 1);
+    const std::size_t needed = bytes_of_packets(packets);
+    Sent& sent = nodes[from.value()];
+    sent.largest = std::max(sent.largest, needed);
+    sent.all += needed * std::min(most, at_once);
+    sent.bytes += Bytes(bytes.count() * std::min(most, at_once));
   });
-  std::vector<std::size_t> sums(partition.members.size());
-  for (const auto& [node, most] : packets) {
-    sums[partition.owner[node]] += most;
+  Bandwidth slowest = Bandwidth::bytes_per_second(~std::uint64_t{0});
+  for (const machine::LinkClass& link_class : experiment.machine.topology->link_classes()) {
+    slowest = std::min(slowest, link_class.bandwidth);
   }
-  return *std::max_element(sums.begin(), sums.end()) * bytes_an_event;
+  const double made_s =
+      experiment.ideal_span().seconds() / std::max<std::uint32_t>(1, work.iterations());
+  std::vector<std::size_t> sums(partition.members.size());
+  for (const auto& [node, sent] : nodes) {
+    const double sent_s =
+        static_cast<double>(sent.bytes.count()) / static_cast<double>(slowest.bytes_per_second());
+    const bool pile_up = made_s > 0 && sent_s > part_that_piles_up * made_s;
+    sums[partition.owner[node]] += pile_up ? sent.all : sent.largest;
+  }
+  return *std::max_element(sums.begin(), sums.end());
 }
 
 // Of one rank's file, and the mark of each node whose operators are written.

@@ -1,14 +1,15 @@
 #include "memory/memory_check.hpp"
 
-#include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <map>
 #include <sstream>
 #include <vector>
 
 #include "memory/forecast.hpp"
 #include "tessera/comm/first_rank.hpp"
+#include "tessera/core/address_space.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/core/host.hpp"
 #include "tessera/core/memory.hpp"
@@ -20,10 +21,13 @@ std::string mebibytes(std::uint64_t bytes) {
   return std::to_string(bytes >> 20) + " MiB";
 }
 
-// Of this process; 0: as much as it likes.
-std::uint64_t address_space() {
-  rlimit limit{};
-  return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY ? limit.rlim_cur : 0;
+// What addresses leave for memory that is used: predictions are of that, and the limit counts all
+// that is mapped, such as the program, stacks of threads, and what the trace's library must find.
+std::uint64_t left_of(std::uint64_t space) {
+  const std::uint64_t mapped = mapped_bytes();
+  const std::uint64_t unused = mapped - std::min(mapped, resident_bytes());
+  const std::uint64_t taken = unused + trace::room_for_library;
+  return std::max<std::uint64_t>(1, space - std::min(space, taken));
 }
 
 // Ranks that share memory.
@@ -63,9 +67,12 @@ std::string needed(std::uint64_t a_rank, std::uint64_t ranks) {
 void check_memory(const Experiment& experiment, const CutChoice& cut,
                   comm::Communicator& communicator, const RunRequest& request) {
   MemoryThere own = memory_there();
-  const std::uint64_t space = address_space();
+  const std::uint64_t space = address_space_limit();
   if (space > 0 && space < own.most) {
-    own = {space, space, "process " + std::to_string(getpid()) + " (ulimit -v)"};
+    const std::uint64_t left = left_of(space);
+    own = {left, left,
+           "process " + std::to_string(getpid()) + ", of addresses for " + mebibytes(space) +
+               " (ulimit -v),"};
   }
   const std::vector<std::string> reports = communicator.gather(told(own));
   comm::on_first_rank(communicator, [&] {
@@ -89,7 +96,7 @@ void check_memory(const Experiment& experiment, const CutChoice& cut,
 
 std::string out_of_memory(std::uint64_t predicted_bytes) {
   const MemoryThere there = memory_there();
-  const std::uint64_t space = address_space();
+  const std::uint64_t space = address_space_limit();
   std::string text = "out of memory: this process held " + mebibytes(peak_resident_bytes()) +
                      (predicted_bytes > 0 ? ", and the run was predicted to need " +
                                                 mebibytes(predicted_bytes) + " on its largest rank"

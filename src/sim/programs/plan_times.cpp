@@ -54,7 +54,7 @@ class IdleTimes {
       const machine::Topology& topology = *experiment_.machine.topology;
       const machine::LinkClass& link = topology.link_classes().front();
       place->second = routing_ ? machine::path_between(topology, *routing_, from, to)
-                               : machine::Path{1, link.latency, link.bandwidth};
+                               : machine::Path{1, link.latency, link.bandwidth, link.latency};
     }
     return place->second;
   }

@@ -1,7 +1,6 @@
 #include "programs/unshared_links.hpp"
 
-#include <cmath>
-
+#include "notes/rounded_time.hpp"
 #include "programs/job.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/network/network.hpp"
@@ -22,13 +21,6 @@ SimTime time_of(const Platform& platform, const workload::Workload& workload,
   // What is shared is in the programs then.
   return estimated_iteration(platform, plan_of(platform, workload, strategy, sharing),
                              plan::Sharing::nothing);
-}
-
-// In the unit that suits it, with three digits.
-std::string rounded(SimTime time) {
-  const double ps = static_cast<double>(time.ps());
-  const double unit = std::pow(10, std::floor(std::log10(ps)) - 2);
-  return to_string(SimTime::from_ps(static_cast<std::int64_t>(std::round(ps / unit) * unit)));
 }
 
 }  // namespace

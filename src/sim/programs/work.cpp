@@ -309,7 +309,7 @@ class ProgramWork final : public Work {
       if (plan_.leads(std::get<plan::Group>(key), number)) {
         plan::Role peer = role;
         peer.stage = plan_.peer_stage(role.stage, std::get<plan::Peer>(key));
-        visit(tile, plan_.placement.tile(peer), Bytes(std::get<std::uint64_t>(key)));
+        visit(tile, plan_.placement.tile(peer), Bytes(std::get<std::uint64_t>(key)), count);
       }
     }
     for (const auto& [key, count] : work.collectives) {
@@ -320,7 +320,7 @@ class ProgramWork final : public Work {
         const collective::Step step = plan_.step(group, kind, member, Bytes(bytes), at);
         if (step.send_to != collective::nobody) {
           const std::uint32_t peer = plan_.role_of(group, step.send_to, number);
-          visit(tile, plan_.placement.tile(peer), step.send_bytes);
+          visit(tile, plan_.placement.tile(peer), step.send_bytes, 1);
         }
       }
     }

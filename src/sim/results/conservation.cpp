@@ -115,4 +115,26 @@ void check_conservation(const RankModels& models) {
   check_times(models);
 }
 
+void check_traffic(const SyntheticTraffic& traffic, const network::Carried& carried,
+                   comm::Communicator& communicator) {
+  std::array<std::uint64_t, 6> sums{traffic.sent,           traffic.come,
+                                    carried.messages_taken, carried.messages_delivered,
+                                    carried.bytes_taken,    carried.bytes_delivered};
+  communicator.reduce_sum(sums);
+  const auto [sent, come, taken, delivered, bytes_taken, bytes_delivered] = sums;
+  const auto held = [&](const char* what, std::uint64_t out, std::uint64_t in) {
+    require(traffic.all_came ? out == in : out >= in, what, out, in);
+  };
+  held("messages sent and delivered", sent, come);
+  held("messages sent and taken by the network", sent, taken);
+  held("messages that the network took and delivered", taken, delivered);
+  held("bytes that the network took and delivered", bytes_taken, bytes_delivered);
+  require(come <= delivered, "messages that the network delivered and that came", delivered, come);
+  if (traffic.message.count() % traffic.unit.count() == 0) {
+    const std::uint64_t bytes = taken * traffic.message.count();
+    require(bytes == bytes_taken, "bytes of the messages taken and as the network counts them",
+            bytes, bytes_taken);
+  }
+}
+
 }  // namespace tessera::sim

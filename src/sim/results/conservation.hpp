@@ -1,6 +1,8 @@
 // What must come out even at the end of a run.
 #pragma once
 
+#include <cstdint>
+
 #include "run/rank_models.hpp"
 
 namespace tessera::sim {
@@ -17,5 +19,19 @@ namespace tessera::sim {
 // Throws InternalError naming what does not. Collective; sums that models keep anyway are added up
 // over ranks.
 void check_conservation(const RankModels& models);
+
+// Messages of one size that nodes of this rank sent and got.
+struct SyntheticTraffic {
+  std::uint64_t sent = 0;
+  std::uint64_t come = 0;
+  bool all_came = false;  // on all ranks: nothing is under way
+  Bytes message;
+  Bytes unit;  // in whole ones of which the network counts
+};
+
+// Of a load of `tessera traffic`: the network took what was sent, and delivered it, and it came;
+// where traffic was still under way, no more than that. As check_conservation else.
+void check_traffic(const SyntheticTraffic& traffic, const network::Carried& carried,
+                   comm::Communicator& communicator);
 
 }  // namespace tessera::sim

@@ -6,6 +6,8 @@
 #include <utility>
 #include <variant>
 
+#include "notes/inner_links_note.hpp"
+#include "notes/rounded_note.hpp"
 #include "notes/unshared_note.hpp"
 #include "results/conservation.hpp"
 #include "results/iteration.hpp"
@@ -238,6 +240,13 @@ void fill_notes(const RankModels& models, SimTime end, bool complete, trace::Sum
   if (unshared[0] > 0) {
     summary.notes.push_back(
         unshared_note(SimTime::from_ps(static_cast<std::int64_t>(unshared[0]))));
+  }
+  if (const auto link =
+          crowded_link(*models.network, *models.experiment.machine.topology, models.communicator)) {
+    summary.notes.push_back(inner_links_note(*models.network, *link));
+  }
+  if (const auto note = rounded_note(*models.network, models.communicator)) {
+    summary.notes.push_back(*note);
   }
   if (complete && end == SimTime::zero()) {
     summary.notes.emplace_back("nothing in this run took any time");

@@ -19,6 +19,7 @@
 #include "run/lock.hpp"
 #include "run/rank_models.hpp"
 #include "tessera/comm/first_rank.hpp"
+#include "tessera/core/range_error.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/sim/cuts/weights.hpp"
 #include "tessera/trace/run_folder.hpp"
@@ -451,8 +452,8 @@ void lock_folder(trace::FolderLock& lock, comm::Communicator& communicator,
 
 void refuse_endless(const Experiment& experiment) {
   if (experiment.ideal_span().is_never()) {
-    throw ModelError(
-        "arithmetic alone takes longer than simulated time goes, 2^63 ps (about 106 days)");
+    throw TimeTooLong(std::string("arithmetic alone takes longer than simulated time goes, ") +
+                      range_of_time);
   }
 }
 

@@ -58,7 +58,7 @@ bool check_number(Section& workload, const ServingWork& work) {
 // Nodes, cut in NPUs.
 void read_npus(Section& workload, const std::vector<EntityId>& nodes, ServingWork& work) {
   const auto all = static_cast<std::uint32_t>(nodes.size());
-  if (work.on_tiles) {
+  if (work.on_tiles && !work.of_cores) {
     if (npu_cores_key(all).read(workload, 1) != 1) {
       workload.error("npu_cores", "tiles of this compute model are NPUs by themselves: 1");
     }
@@ -87,7 +87,10 @@ std::optional<CoreRange> read_cores(Section& tenant, const ServingWork& work) {
   }
   if (work.on_tiles) {
     tenant.raw("cores");
-    tenant.error("cores", "these tiles are NPUs by themselves, without cores; 'npus' names some");
+    tenant.error("cores",
+                 work.of_cores
+                     ? "with 'steps: whole' a model has all cores of its NPUs; 'npus' names some"
+                     : "these tiles are NPUs by themselves, without cores; 'npus' names some");
     return std::nullopt;
   }
   const std::uint32_t cores = work.cores();
@@ -208,7 +211,8 @@ ServiceSettings read_tenant(Section& section, const ServingWork& work,
   if (of_language) {
     tenant.cache = served_keys().cache.read(batching);
     read_tier(batching, work, tenant);
-    read_speculation(section.section("speculation"), tenant, served_keys().expert.read(section));
+    read_speculation(section.section("speculation"), batching, tenant,
+                     served_keys().expert.read(section));
   }
   tenant.targets = read_targets(section.section("target"), of_language);
   read_class_settings(section, classes, tenant);
@@ -319,9 +323,10 @@ serving::PolicyFactory read_policy(Section& workload, const ServingWork& work,
   Section scheduler = workload.section("scheduler");
   const std::string name = serving_keys().policy.read(scheduler);
   if (work.on_tiles && name.starts_with("spatial")) {
-    scheduler.error("policy", "'" + name +
-                                  "' shares out cores, and these tiles are NPUs by themselves; "
-                                  "'npus' of tenants can be apart");
+    scheduler.error("policy", "'" + name + "' shares out cores, " +
+                                  (work.of_cores ? "which whole steps have all of an NPU"
+                                                 : "and these tiles are NPUs by themselves") +
+                                  "; 'npus' of tenants can be apart");
     return {};
   }
   return serving::policies().contains(name) ? serving::policies().at(name)(scheduler, setup)
@@ -363,10 +368,6 @@ void read_common(Section& workload, const std::vector<EntityId>& nodes, ServingW
   work.message = serving_keys().message.read(workload);
   read_npus(workload, nodes, work);
   read_all_reduce(workload, work);
-  work.whole_steps = serving_keys().steps.read(workload);
-  if (work.whole_steps && !work.on_tiles) {
-    workload.error("steps", "NPU cores share operators, so that steps are walked");
-  }
 }
 
 // False after a complaint.
@@ -457,7 +458,9 @@ std::unique_ptr<executor::ServingWork> read_serving(Section& workload,
     workload.error("", "cannot be read without such cores");
     return nullptr;
   }
-  work.on_tiles = *on_tiles;
+  work.whole_steps = serving_keys().steps.read(workload);
+  work.of_cores = !*on_tiles && work.whole_steps;
+  work.on_tiles = *on_tiles || work.of_cores;
   const auto seed = static_cast<std::uint64_t>(serving_keys().seed.read(workload));
   read_common(workload, nodes, work);
   ReadTenants read;
@@ -465,7 +468,9 @@ std::unique_ptr<executor::ServingWork> read_serving(Section& workload,
     return nullptr;
   }
   read.policy.cores = work.cores();
-  const std::vector<const machine::Tile*> tiles = kinds_of(machine, nodes);
+  // Whose peaks are asked for: arrays of cores have rates of their own.
+  const std::vector<const machine::Tile*> tiles =
+      work.of_cores ? std::vector<const machine::Tile*>() : kinds_of(machine, nodes);
   for (std::size_t place = 0; place < read.sections.size(); ++place) {
     add_tenant(place, tiles, seed, read, work);
   }

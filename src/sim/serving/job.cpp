@@ -84,7 +84,7 @@ class ServingReader final : public JobReader {
     uses_host_ = settle_tiers(platform, *serving, workload);
     uses_remote_memory_ = has_memory_behind(*serving);
     traits_ = traits_of(*serving);
-    auto job = std::make_unique<ServingJob>(std::move(serving));
+    auto job = std::make_unique<ServingJob>(std::move(serving), platform.memory->has_idle_time());
     job->name = name;
     return job;
   }
@@ -181,7 +181,7 @@ void ServingJob::share_in(const machine::Machine& machine, ServingMemory& memory
 
 void ServingJob::fit(const machine::Machine& machine, const ServingMemory& memory,
                      Section workload) {
-  fit_caches(machine, memory, *serving_, std::move(workload));
+  fit_caches(machine, memory, has_idle_time_, *serving_, std::move(workload));
 }
 
 const executor::ServingWork* served_by(const Job& job) {

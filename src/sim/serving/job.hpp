@@ -15,8 +15,9 @@ namespace tessera::sim {
 
 class ServingJob final : public Job {
  public:
-  explicit ServingJob(std::unique_ptr<executor::ServingWork> serving)
-      : serving_(std::move(serving)) {}
+  // `has_idle_time`: see memory::MemoryModel.
+  ServingJob(std::unique_ptr<executor::ServingWork> serving, bool has_idle_time)
+      : serving_(std::move(serving)), has_idle_time_(has_idle_time) {}
 
   const executor::ServingWork& serving() const { return *serving_; }
 
@@ -41,6 +42,7 @@ class ServingJob final : public Job {
 
  private:
   std::unique_ptr<executor::ServingWork> serving_;
+  bool has_idle_time_;
 };
 
 }  // namespace tessera::sim

@@ -33,8 +33,7 @@ struct ServingKeys {
       "steps",
       {{"walked", false}, {"whole", true}},
       "walked",
-      "on tiles, whole: a step is one event, as long as its operators and exchanges where nothing "
-      "is shared"};
+      "whole: a step is one event, as long as its operators and exchanges where nothing is shared"};
   config::OtherKey tenants{"tenants", "list", "", "the served models, each with its requests"};
 };
 
@@ -70,9 +69,10 @@ struct ServedKeys {
                                       "dimension of the model that the samples of a batch are"};
   config::Key<bool> continuous{"batching.continuous", serving::BatchOptions{}.continuous,
                                "requests join and leave from step to step; else batch by batch"};
-  config::Key<std::uint32_t> sequences{"batching.sequences", serving::BatchOptions{}.sequences,
-                                       "that run at a time, at most; 1024 on each NPU of 'expert'",
-                                       config::between(1U, 64 * serving::most_sequences)};
+  config::DerivedKey<std::uint32_t> sequences{
+      "batching.sequences", "256, or as many as may run with their drafts",
+      "that run at a time, at most; 1024 on each NPU of 'expert'",
+      config::between(1U, 64 * serving::most_sequences)};
   config::Key<std::uint32_t> tokens{"batching.tokens", serving::BatchOptions{}.tokens,
                                     "of a step, at most",
                                     config::between(1U, serving::most_tokens)};

@@ -325,8 +325,10 @@ std::unique_ptr<serving::ServedModel> read_onnx(Section& tenant, ServiceSettings
   for (const auto& [key, degree] : {std::pair{served_keys().tensor.key(), tensor},
                                     std::pair{served_keys().pipeline.key(), pipeline}}) {
     if (!work.on_tiles && degree > 1) {
-      tenant.error(key,
-                   "NPU cores serve a model of ONNX whole; tiles of other compute models cut it");
+      tenant.error(
+          key,
+          "NPU cores serve a model of ONNX whole; tiles of other compute models cut it, and NPU "
+          "cores with 'steps: whole'");
     }
   }
   if (!model.has("model") || made.requests == nullptr) {

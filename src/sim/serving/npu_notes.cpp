@@ -4,6 +4,9 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <utility>
+
+#include "tessera/network/sharing.hpp"
 
 namespace tessera::sim {
 namespace {
@@ -52,15 +55,63 @@ void note_shared_costs(const ServingWork& work,
   }
 }
 
+// Models that stream from memory.
+class ChannelSharers {
+ public:
+  ChannelSharers(const machine::Machine& machine, const ServingWork& work) {
+    for (std::size_t number = 0; number < work.tenants.size(); ++number) {
+      const ServiceSettings& tenant = work.tenants[number];
+      const std::size_t units = tenant.npus.size() / tenant.model->stages();
+      for (std::size_t unit = 0; tenant.streams() && unit < tenant.npus.size(); ++unit) {
+        const EntityId node = work.npus[tenant.npus[unit]].front();
+        const std::uint32_t channel = machine.channel_of[node.value()];
+        ++stages_[channel][{number, unit / units}];
+        names_[number] = model_name(tenant);
+        if (machine.channels[channel].node != node) {
+          over_the_network_.insert(model_name(tenant));
+        }
+      }
+    }
+  }
+
+  // With several units of a stage at a channel.
+  std::set<std::string> of_a_step() const {
+    return names([](const Stages&, const Stages::value_type& stage) { return stage.second > 1; });
+  }
+  // With several stages, also of replicas or with others.
+  std::set<std::string> of_several_steps() const {
+    return names([](const Stages& stages, const Stages::value_type&) { return stages.size() > 1; });
+  }
+  const std::set<std::string>& over_the_network() const { return over_the_network_; }
+
+ private:
+  // Units by tenant and stage.
+  using Stages = std::map<std::pair<std::size_t, std::size_t>, std::size_t>;
+
+  template <class Holds>
+  std::set<std::string> names(const Holds& holds) const {
+    std::set<std::string> some;
+    for (const auto& [channel, stages] : stages_) {
+      for (const Stages::value_type& stage : stages) {
+        if (holds(stages, stage)) {
+          some.insert(names_.at(stage.first.first));
+        }
+      }
+    }
+    return some;
+  }
+
+  std::map<std::uint32_t, Stages> stages_;    // by channel
+  std::map<std::size_t, std::string> names_;  // by tenant
+  std::set<std::string> over_the_network_;
+};
+
 }  // namespace
 
 void note_ports(const ServingWork& work, std::vector<std::string>& notes) {
   std::set<std::string> meet;
   for (const ServiceSettings& tenant : work.tenants) {
-    const bool is_host =
-        std::any_of(tenant.npus.begin(), tenant.npus.end(),
-                    [&work](std::uint32_t npu) { return work.npus[npu].front() == work.host(); });
-    if (work.whole_steps && (tenant.prefill > 0 || (tenant.model->stages() > 1 && is_host))) {
+    if (work.whole_steps && (tenant.prefill > 0 || tenant.model->stages() > 1)) {
       meet.insert(model_name(tenant));
     }
   }
@@ -69,6 +120,32 @@ void note_ports(const ServingWork& work, std::vector<std::string>& notes) {
                     ": caches that are handed over, and what the host tells units, do not wait at "
                     "ports for what whole steps exchange there, nor it for them "
                     "(steps: walked does)");
+  }
+}
+
+void note_channels(const Platform& platform, const ServingWork& work,
+                   std::vector<std::string>& notes) {
+  if (!work.whole_steps || !platform.memory->shares_channels()) {
+    return;
+  }
+  const ChannelSharers sharers(platform.machine, work);
+  if (const std::set<std::string> all = sharers.of_a_step(); !all.empty()) {
+    notes.push_back(enumeration({all.begin(), all.end()}) +
+                    ": units of a step that stream from one memory channel do so at the same "
+                    "time, each with an even part of its bandwidth (steps: walked serves them as "
+                    "they come)");
+  }
+  if (const std::set<std::string> all = sharers.of_several_steps(); !all.empty()) {
+    notes.push_back(enumeration({all.begin(), all.end()}) +
+                    ": steps that are under way at the same time, of a model's stages, its "
+                    "replicas or other models, do not slow each other where they stream from one "
+                    "memory channel (steps: walked does)");
+  }
+  const bool waits = network::sharing_of(*platform.network) != plan::Sharing::nothing;
+  if (const std::set<std::string> all = sharers.over_the_network(); waits && !all.empty()) {
+    notes.push_back(enumeration({all.begin(), all.end()}) +
+                    ": what units stream crosses a network where nobody else sends (steps: walked "
+                    "shares its links)");
   }
 }
 

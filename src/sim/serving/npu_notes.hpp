@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tessera/executor/serving/serving.hpp"
+#include "tessera/sim/platform.hpp"
 
 namespace tessera::sim {
 
@@ -14,5 +15,9 @@ void note_npus(const executor::ServingWork& work, std::vector<std::string>& note
 
 // Where messages wait for each other at ports: adds what whole steps leave out of that.
 void note_ports(const executor::ServingWork& work, std::vector<std::string>& notes);
+
+// Where whole steps stream from memory channels: adds who shares one, and what that leaves out.
+void note_channels(const Platform& platform, const executor::ServingWork& work,
+                   std::vector<std::string>& notes);
 
 }  // namespace tessera::sim

@@ -24,7 +24,6 @@ BatchOptions read_batching(Section section, bool of_language) {
     return options;
   }
   options.continuous = keys.continuous.read(section);
-  options.sequences = keys.sequences.read(section);
   options.tokens = keys.tokens.read(section);
   if (const auto chunk = keys.chunk.read(section)) {
     if (options.tokens != BatchOptions{}.tokens) {
@@ -37,8 +36,38 @@ BatchOptions read_batching(Section section, bool of_language) {
   return options;
 }
 
-// Each token that goes in gives one that is right, at least.
-void read_speculation(Section section, ServiceSettings& tenant, std::uint32_t expert) {
+namespace {
+
+// A draft that is right comes out of the step that it went into, behind one token in any case.
+void read_sequences(Section& batching, Section& speculation, ServiceSettings& tenant,
+                    std::uint32_t expert) {
+  const std::uint64_t most = std::uint64_t{serving::most_sequences} * expert;
+  const std::uint32_t of_each = 1 + tenant.batching.drafts;
+  const std::uint32_t without_drafts = BatchOptions{}.sequences;
+  const auto usual =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(without_drafts, most / of_each));
+  const bool is_given = batching.has("sequences");
+  const std::uint32_t sequences = served_keys().sequences.read(batching, usual);
+  tenant.batching.sequences = sequences;
+  if (!is_given && usual < without_drafts) {
+    batching.tell(batching.path() + ".sequences: " + std::to_string(usual) + " in place of " +
+                  std::to_string(without_drafts) + ", as at most " + std::to_string(most) +
+                  " tokens come out of a step, " + std::to_string(of_each) +
+                  " of each sequence with its drafts");
+  }
+  if (tenant.batching.drafts > 0 && std::uint64_t{sequences} * of_each > most) {
+    speculation.error("tokens", std::to_string(sequences) +
+                                    " sequences ('sequences' of batching) with their drafts are "
+                                    "more than " +
+                                    std::to_string(most) + " tokens that come out of a step");
+    tenant.batching.drafts = 0;
+  }
+}
+
+}  // namespace
+
+void read_speculation(Section section, Section& batching, ServiceSettings& tenant,
+                      std::uint32_t expert) {
   const ServedKeys& keys = served_keys();
   tenant.batching.drafts = keys.drafts.read(section);
   tenant.batching.acceptance = keys.acceptance.read(section);
@@ -51,15 +80,7 @@ void read_speculation(Section section, ServiceSettings& tenant, std::uint32_t ex
       config::note_without_effect(section, "time", "tokens: 0");
     }
   }
-  const std::uint64_t out = std::uint64_t{tenant.batching.sequences} * (1 + tenant.batching.drafts);
-  const std::uint64_t most = std::uint64_t{serving::most_sequences} * expert;
-  if (tenant.batching.drafts > 0 && out > most) {
-    section.error("tokens",
-                  std::to_string(tenant.batching.sequences) +
-                      " sequences ('sequences' of batching) with their drafts are more than " +
-                      std::to_string(most) + " tokens that come out of a step");
-    tenant.batching.drafts = 0;
-  }
+  read_sequences(batching, section, tenant, expert);
 }
 
 executor::Targets read_targets(Section section, bool of_language) {
@@ -87,7 +108,9 @@ void check_prefill(const ServingWork& work, const ServiceSettings& tenant, Secti
                   "workload)");
   }
   if (!tenant.of_language || !work.on_tiles) {
-    section.error("prefill", "is of language models on tiles of other compute models than npu");
+    section.error("prefill",
+                  "is of language models on tiles of other compute models than npu, and on NPU "
+                  "cores with 'steps: whole'");
   } else if (tenant.prefill >= tenant.replicas) {
     section.error("prefill", "of " + std::to_string(tenant.replicas) +
                                  " replicas, some must be left that generate");

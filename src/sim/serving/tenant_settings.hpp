@@ -9,12 +9,13 @@
 
 namespace tessera::sim {
 
+// But for sequences, of language models.
 serving::BatchOptions read_batching(config::Section section, bool of_language);
 executor::Targets read_targets(config::Section section, bool of_language);
-// Into the tenant, whose batching has been read.
-// `expert`: units that share out a step's sequences.
-void read_speculation(config::Section section, executor::ServiceSettings& tenant,
-                      std::uint32_t expert);
+// Into the tenant, whose batching has been read; and how many sequences run at a time, with their
+// drafts. `expert`: units that share out a step's sequences.
+void read_speculation(config::Section section, config::Section& batching,
+                      executor::ServiceSettings& tenant, std::uint32_t expert);
 
 // Which replicas come and go; once replicas are known.
 void read_scaling(config::Section& section, executor::ServiceSettings& tenant);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "notes/library_note.hpp"
@@ -12,15 +13,48 @@
 #include "tessera/compute/timed.hpp"
 #include "tessera/network/sharing.hpp"
 #include "tessera/npu/core/cores.hpp"
+#include "tessera/serving/language_model.hpp"
 #include "tessera/sim/work.hpp"
 
 namespace tessera::sim {
 namespace {
 
-SimTime time_of(const Platform& platform, const machine::Tile& tile,
+// Of the first NPU that a model runs on, as which all are taken; those of a stage work at a time.
+compute::CoresOfNpu cores_of(const Platform& platform, const executor::ServingWork& work,
+                             const executor::ServiceSettings& tenant) {
+  compute::CoresOfNpu found{work.cores()};
+  if (platform.machine.channels.empty() || !platform.memory->shares_channels()) {
+    return found;
+  }
+  const auto channel_of = [&](EntityId core) { return platform.machine.channel_of[core.value()]; };
+  std::set<std::uint32_t> channels;
+  for (const EntityId core : work.npus[tenant.npus.front()]) {
+    channels.insert(channel_of(core));
+  }
+  found.channels = static_cast<std::uint32_t>(channels.size());
+  found.sharers = 0;
+  const std::size_t units = tenant.npus.size() / tenant.model->stages();
+  for (std::size_t unit = 0; unit < units; ++unit) {
+    for (const EntityId core : work.npus[tenant.npus[unit]]) {
+      found.sharers += channels.contains(channel_of(core)) ? 1 : 0;
+    }
+  }
+  return found;
+}
+
+std::vector<compute::CoresOfNpu> cores_of_all(const Platform& platform,
+                                              const executor::ServingWork& work) {
+  std::vector<compute::CoresOfNpu> all;
+  for (const executor::ServiceSettings& tenant : work.tenants) {
+    all.push_back(cores_of(platform, work, tenant));
+  }
+  return all;
+}
+
+SimTime time_of(const Platform& platform, const compute::CoresOfNpu& npu, const machine::Tile& tile,
                 const serving::TileOperation& made) {
   const auto time = [&](const workload::Operation& operation) {
-    return platform.compute->duration(platform.machine, tile, operation);
+    return platform.compute->of(tile).shared_duration(platform.machine, tile, operation, npu);
   };
   const bool is_joined = made.apart.empty() || platform.compute->of(tile).joins_sequences();
   const std::vector<workload::Operation>& several = is_joined ? made.kernels : made.apart;
@@ -34,14 +68,16 @@ SimTime time_of(const Platform& platform, const machine::Tile& tile,
   return sum;
 }
 
-// Messages wait for those before them at the link by which they leave, wherever a network shares
-// more than nothing; what else it shares, the closed form of a step does not know.
+// Messages wait for those before them at the links by which they leave and come in, wherever a
+// network shares more than nothing; what else it shares, the closed form of a step does not know.
 std::function<executor::IdleMessage(EntityId, EntityId, Bytes)> idle_messages_of(
     const Platform& platform, const std::shared_ptr<const machine::Routing>& routing) {
   constexpr std::size_t most_known = 20'000;
   struct Way {
     machine::Path path;
     unsigned port = 0;
+    machine::Hop last;
+    Bandwidth last_bandwidth;
   };
   const bool shares = network::sharing_of(*platform.network) != plan::Sharing::nothing;
   return [&platform, shares, routing,
@@ -56,11 +92,26 @@ std::function<executor::IdleMessage(EntityId, EntityId, Bytes)> idle_messages_of
     const auto [found, is_new] = known->try_emplace({from, to});
     Way& way = found->second;
     if (is_new) {
-      way = {machine::path_between(*platform.machine.topology, *routing, from, to),
-             routing->next_port(from, to)};
+      const machine::Topology& topology = *platform.machine.topology;
+      way = {machine::path_between(topology, *routing, from, to),
+             routing->next_port(from, to),
+             {},
+             {}};
+      machine::walk_route(topology, *routing, from, to,
+                          [&](EntityId node, unsigned port, const machine::Link& link) {
+                            way.last = {node, port};
+                            way.last_bandwidth = topology.link_classes()[link.link_class].bandwidth;
+                          });
     }
-    return {platform.network->idle_time(way.path, bytes), way.port,
-            shares ? serialization_time(bytes, way.path.bottleneck) : SimTime::zero()};
+    const SimTime time = platform.network->idle_time(way.path, bytes);
+    if (!shares) {
+      executor::IdleMessage message;
+      message.time = time;
+      message.port = way.port;
+      return message;
+    }
+    return {time,          way.port,      serialization_time(bytes, way.path.bottleneck),
+            way.last.node, way.last.port, serialization_time(bytes, way.last_bandwidth)};
   };
 }
 
@@ -151,6 +202,12 @@ class ServedWork final : public Work {
           "blocks of caches go to the memory behind NPUs and come back before a step, which waits "
           "for them; reading and writing them in the NPU's own memory takes no time");
     }
+    if (work_.of_cores) {
+      notes.emplace_back(
+          "whole steps of NPU cores take of each operator what the first core takes for its share "
+          "with an even part of its NPU's memory, at the bandwidth of machine.dram: banks and the "
+          "network to them count where steps are walked");
+    }
     if (work_.on_tiles && serves(false)) {
       notes.emplace_back(
           "of ONNX models weights alone take room in memory and stream from it; activations are "
@@ -172,6 +229,7 @@ class ServedWork final : public Work {
     if (network::sharing_of(*platform_.network) != plan::Sharing::nothing) {
       note_ports(work_, notes);
     }
+    note_channels(platform_, work_, notes);
     if (!data_type()) {
       notes.emplace_back("no peak is stated, as served models compute in several types of numbers");
     }
@@ -290,11 +348,16 @@ class ServedWork final : public Work {
     return executor::make_serving_executor(
         {platform.machine, work_, operators_, members, executor_slot, network_slot, compute_slot,
          observer,
-         [&platform](const machine::Tile& tile, const serving::TileOperation& made) {
-           return time_of(platform, tile, made);
+         [&platform, npus = cores_of_all(platform, work_)](
+             std::uint32_t tenant, const machine::Tile& tile, const serving::TileOperation& made) {
+           return time_of(platform, npus[tenant], tile, made);
          },
          memory_slot, idle_messages_of(platform, routing),
          [routing](EntityId from, EntityId to) { return routing->next_port(from, to); },
+         [&platform](const memory::IdleAccess& access, const memory::IdleSend& send) {
+           return platform.memory->idle_time(platform.machine, access, send);
+         },
+         platform.memory->shares_channels(),
          [&platform](Bytes bytes) {
            return platform.remote_memory
                       ? platform.remote_memory->access_time(bytes, memory::InSwitch::none)

@@ -74,10 +74,11 @@ void note_unused(Section& machine_section, const machine::Machine& machine) {
   note_parts_of_other_work(machine_section, machine);
 }
 
-const NameKey traffic_partition = NameKey(
-                                      "partition", [] { return machine::partitioners().names(); },
-                                      "as the topology says", "how the machine is cut over ranks")
-                                      .derived();
+const NameKey traffic_partition =
+    of_cost(NameKey(
+                "partition", [] { return machine::partitioners().names(); }, "as the topology says",
+                "how the machine is cut over ranks")
+                .derived());
 
 }  // namespace
 

@@ -2,9 +2,12 @@
 #include <array>
 #include <cmath>
 #include <ctime>
+#include <optional>
 #include <utility>
 
+#include "notes/inner_links_note.hpp"
 #include "notes/unshared_note.hpp"
+#include "results/conservation.hpp"
 #include "tessera/machine/partition/partition.hpp"
 #include "tessera/pdes/engine.hpp"
 #include "tessera/sim/traffic/traffic.hpp"
@@ -49,15 +52,35 @@ class PointRun {
     }
     pause_ = pause;
     counts_ = sum_of(source_.counts(), communicator_);
-    if (draining_) {
+    if (closing_) {
+      close();
+    } else if (draining_) {
       drain();
     } else {
       end_sample();
     }
   }
 
+  // No event is left: nothing is under way.
+  void end() {
+    if (closing_ && !done_) {
+      all_came_ = true;
+      done_ = true;
+    }
+  }
+
   bool done() const { return done_; }
   trace::TrafficPoint result() const { return point_; }
+  // How much later a message would have come at most: see network::Network.
+  SimTime longest_unshared() const { return unshared_; }
+  const std::optional<CrowdedLink>& crowded() const { return crowded_; }
+  // That nothing was lost or made up: all that was sent has come where the run waited for it, and
+  // else no more of it than was delivered.
+  void check() const {
+    check_traffic({source_.sent_in_all(), source_.come_in_all(), all_came_,
+                   experiment_.flit * experiment_.message_flits, experiment_.network->flit_size()},
+                  network_.carried(), communicator_);
+  }
 
  private:
   double cycles(SimTime time) const {
@@ -82,8 +105,20 @@ class PointRun {
            (cycles(pause_ - cleared_) * experiment_.machine.topology->computing_nodes());
   }
 
+  // Whether links that messages do not wait for were asked for more than they carry. On all ranks.
+  bool asks_too_much() {
+    crowded_ = crowded_link(network_, *experiment_.machine.topology, communicator_);
+    std::array<std::uint64_t, 1> unshared{
+        static_cast<std::uint64_t>(network_.longest_unshared().ps())};
+    communicator_.reduce_max(unshared);
+    unshared_ = SimTime::from_ps(static_cast<std::int64_t>(unshared[0]));
+    return cycles(unshared_) > phases_.latency_limit || (crowded_ && crowded_->load() > 1);
+  }
+
   void finish(const std::string& status) {
-    point_.status = status;
+    point_.status = asks_too_much() && status == "steady"
+                        ? phases_.throughput ? "overload" : "unstable"
+                        : status;
     point_.cycles = cycle_of(pause_);
     point_.measured = counts_.measured;
     if (counts_.measured > 0) {
@@ -96,6 +131,30 @@ class PointRun {
     point_.hops = sums[0];
     point_.events = sums[1];
     done_ = true;
+  }
+
+  // Nothing more is sent, and all that is under way comes, so that sums must come out even.
+  void begin_closing() {
+    finish(status_);
+    done_ = false;
+    closing_ = true;
+    looked_ = pause_;
+    waiting_before_ = counts_.waiting;
+    source_.stop();
+    close();
+  }
+
+  void close() {
+    if (counts_.waiting == 0) {
+      all_came_ = true;
+      done_ = true;
+    } else if (counts_.waiting < waiting_before_) {
+      waiting_before_ = counts_.waiting;
+      looked_ = pause_;
+    } else if (latency_so_far() > phases_.latency_limit &&
+               cycles(pause_ - looked_) >= static_cast<double>(patience_cycles)) {
+      finish("deadlock");
+    }
   }
 
   void note_rates() {
@@ -121,6 +180,18 @@ class PointRun {
     latency_before_ = latency;
     accepted_before_ = accepted;
     return result;
+  }
+
+  // Of what was drawn since the counts were cleared, whose rate differs from the one that was asked
+  // for by chance. What is under way differs by chance too: as much as Poisson's counts of it at
+  // both ends, the waiting of bursts aside.
+  bool takes_all() const {
+    const auto sent = static_cast<double>(counts_.sent);
+    const double more = sent - static_cast<double>(counts_.come);  // under way than before
+    const double at_both_ends = 2 * static_cast<double>(counts_.waiting) - more;
+    constexpr double deviations = 4;
+    return more <=
+           std::max(phases_.threshold * sent, deviations * std::sqrt(std::max(0.0, at_both_ends)));
   }
 
   void end_sample() {
@@ -154,8 +225,9 @@ class PointRun {
     if (alike_ < 3 && samples_ < phases_.most_samples) {
       return;
     }
-    const bool takes_all = point_.accepted_rate >= (1 - phases_.threshold) * point_.rate;
-    status_ = phases_.throughput && !takes_all ? "overload" : alike_ >= 3 ? "steady" : "not steady";
+    status_ = phases_.throughput && !takes_all() ? "overload"
+              : alike_ >= 3                      ? "steady"
+                                                 : "not steady";
     if (phases_.throughput) {
       finish(status_);
       return;
@@ -170,7 +242,7 @@ class PointRun {
 
   void drain() {
     if (counts_.measured == counts_.to_measure) {
-      finish(status_);
+      begin_closing();
     } else if (cycles(pause_ - looked_) >= static_cast<double>(patience_cycles)) {
       looked_ = pause_;
       if (latency_so_far() > phases_.latency_limit) {
@@ -192,6 +264,8 @@ class PointRun {
   SimTime drain_begin_;
   SimTime looked_;
   std::string status_;
+  SimTime unshared_;
+  std::optional<CrowdedLink> crowded_;
   std::uint32_t samples_ = 0;
   std::uint32_t alike_ = 0;
   std::uint64_t come_before_ = 0;
@@ -199,6 +273,9 @@ class PointRun {
   double accepted_before_ = 0;
   bool warming_up_ = true;
   bool draining_ = false;
+  bool closing_ = false;
+  bool all_came_ = false;
+  std::uint64_t waiting_before_ = 0;
   bool done_ = false;
 };
 
@@ -251,17 +328,23 @@ class Measurement {
     };
     hooks.on_pause = [&](SimTime pause) { run.at_pause(pause); };
     engine.run(hooks);
+    if (!stopped || run.done()) {
+      run.end();
+    }
+    if (run.done()) {
+      run.check();
+    }
     point = run.result();
     point.rate = experiment_.rates[number];
     const double cpu_s = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
     std::array<std::uint64_t, 2> sums{network->resident_bytes(),
                                       static_cast<std::uint64_t>(cpu_s * 1e6)};
     communicator_.reduce_sum(sums);
-    std::array<std::uint64_t, 1> unshared{
-        static_cast<std::uint64_t>(network->longest_unshared().ps())};
-    communicator_.reduce_max(unshared);
-    longest_unshared_ =
-        std::max(longest_unshared_, SimTime::from_ps(static_cast<std::int64_t>(unshared[0])));
+    longest_unshared_ = std::max(longest_unshared_, run.longest_unshared());
+    if (run.crowded() && (inner_note_.empty() || run.crowded()->load() > highest_load_)) {
+      highest_load_ = run.crowded()->load();
+      inner_note_ = inner_links_note(*network, *run.crowded());
+    }
     network_bytes = sums[0];
     point.cpu_s = static_cast<double>(sums[1]) / 1e6;
     return run.done();
@@ -269,12 +352,16 @@ class Measurement {
 
   // Of all loads so far: see network::Network.
   SimTime longest_unshared() const { return longest_unshared_; }
+  // Of the load that crowds a link most; empty: there is none.
+  const std::string& inner_note() const { return inner_note_; }
 
  private:
   const TrafficExperiment& experiment_;
   comm::Communicator& communicator_;
   SimTime lookahead_;
   SimTime longest_unshared_;
+  std::string inner_note_;
+  double highest_load_ = 0;
   machine::Partition partition_;
   RegionDelays delays_;
 };
@@ -310,6 +397,9 @@ trace::TrafficReport measure_traffic(
   report.notes = experiment.notes;
   if (measurement.longest_unshared() > SimTime::zero()) {
     report.notes.push_back(unshared_note(measurement.longest_unshared()));
+  }
+  if (!measurement.inner_note().empty()) {
+    report.notes.push_back(measurement.inner_note());
   }
   return report;
 }

@@ -20,6 +20,8 @@ constexpr std::size_t most_looked_at = 256;     // tiles, for what is under way
 constexpr std::size_t most_routed = 1U << 15U;  // messages, for what waits
 constexpr double bytes_under_way = 128;  // of a message: its event, and a packet's (measured)
 constexpr double bytes_waiting = 64;     // of one that waits at its tile (measured)
+// Of each packet of either beside the first: most are far ahead, where tables grow by doubling.
+constexpr double bytes_a_packet = 96;
 constexpr double most_cycles_drawn = 1U << 30U;  // by predictions, of all tiles together
 constexpr std::uint64_t most_kinds = 8;  // of messages of a tile, for events that are pending
 
@@ -76,13 +78,15 @@ class TrafficsWork final : public Work {
   std::size_t bytes_a_tile() const override {
     const double of_tile = messages() / static_cast<double>(traffic_.tiles.size());
     const double part = idle_time().seconds() / traffic_.time_of(traffic_.cycles).seconds();
-    const double bytes =
-        std::max(std::min(1.0, part) * bytes_under_way, share_that_waits() * bytes_waiting);
+    const double packets = (events_of_message() - 1) * bytes_a_packet;
+    const double bytes = std::max(std::min(1.0, part) * (bytes_under_way + packets),
+                                  share_that_waits() * (bytes_waiting + packets));
     return traffic_bytes_a_tile() + static_cast<std::size_t>(std::ceil(of_tile * bytes));
   }
   void visit_messages(const MessageVisit& visit) const override {
-    draw(most_kinds, 1,
-         [&](EntityId from, EntityId to, std::uint64_t) { visit(from, to, traffic_.message()); });
+    draw(most_kinds, 1, [&](EntityId from, EntityId to, std::uint64_t) {
+      visit(from, to, traffic_.message(), 1);
+    });
   }
   std::size_t compute_bytes(std::uint64_t nodes) const override {
     return platform_.compute->predicted_bytes(nodes);
@@ -170,6 +174,22 @@ class TrafficsWork final : public Work {
       ++count;
     }
     return SimTime::from_ps(sum.ps() / count);
+  }
+
+  // That are pending of one, mean over the first ones of some tiles.
+  double events_of_message() const {
+    if (!platform_.network->cuts_messages()) {
+      return 1;
+    }
+    const auto step = static_cast<std::uint32_t>(traffic_.tiles.size() / most_looked_at + 1);
+    double sum = 0;
+    double count = 0;
+    draw(most_kinds, step, [&](EntityId from, EntityId to, std::uint64_t) {
+      sum += static_cast<double>(
+          platform_.network->events_of_message(platform_.machine, from, to, traffic_.message()));
+      ++count;
+    });
+    return count > 0 ? std::max(1.0, sum / count) : 1;
   }
 
   // Of networks whose messages wait at links, by messages of some tiles.

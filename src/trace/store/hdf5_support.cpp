@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <new>
 #include <system_error>
 
+#include "tessera/core/address_space.hpp"
 #include "tessera/core/error.hpp"
+#include "tessera/trace/trace_file.hpp"
 
 namespace tessera::trace::hdf5 {
 namespace {
@@ -49,13 +52,23 @@ void write_attribute(hid_t object, const std::string& name, const Type& type, co
 Guard::Guard() {
   static std::recursive_mutex mutex;
   lock_ = std::unique_lock(mutex);
-  static const bool started = start_library();
+  static const bool started = (require_room(), start_library());
   if (!started) {
     throw IoError("error: the HDF5 library does not start");
   }
   // The error stack belongs to the thread in a thread-safe build of the library.
   thread_local const bool silent = H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr) >= 0;
   ensure(silent, "HDF5 goes on printing errors");
+}
+
+bool has_room() {
+  return has_addresses(room_for_library);
+}
+
+void require_room() {
+  if (!has_room()) {
+    throw std::bad_alloc();
+  }
 }
 
 std::string failure_reason() {
@@ -73,6 +86,7 @@ void throw_failure(const std::string& path, const std::string& doing) {
 }
 
 Properties file_access(const std::string& path) {
+  require_room();
   Properties access(check(H5Pcreate(H5P_FILE_ACCESS), path, "set the access properties"));
   check(H5Pset_libver_bounds(access.get(), H5F_LIBVER_V110, H5F_LIBVER_V110), path,
         "set the format bounds");

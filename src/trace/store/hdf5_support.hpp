@@ -24,6 +24,12 @@ class Guard {
   std::unique_lock<std::recursive_mutex> lock_;
 };
 
+// The library's own way out of a failed allocation crashes (H5AC_create and others of 1.10), so it
+// is asked for nothing when `room_for_library` is not there.
+bool has_room();
+// Throws std::bad_alloc where there is none.
+void require_room();
+
 // What a handle does when an exception destroys it. A file that failed while being written must
 // not be touched again, not even to close it.
 enum class OnError { close, leak };

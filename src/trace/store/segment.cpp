@@ -161,6 +161,30 @@ SettledTrace replace_unreadable(const std::string& path, const Attributes& attri
   return settled;
 }
 
+// A new trace of what can be read of a damaged one, table by table.
+SettledTrace save_chunks(const std::string& path, const TracePart& part, const std::string& aside,
+                         const Attributes& otherwise) {
+  std::optional<TraceReader> reader;
+  try {
+    reader.emplace(path, Trust::chunks);
+  } catch (const IoError& unreadable) {
+    return replace_unreadable(aside, otherwise, unreadable.what());
+  }
+  SettledTrace settled = survey(*reader, part);
+  copy_trace(*reader, settled.rows, aside);
+  return settled;
+}
+
+// What would be lost; none where nothing would, or nothing can be read.
+std::optional<std::string> loss_by_chunks(const std::string& path, const TracePart& part) {
+  try {
+    const std::string loss = survey(TraceReader(path, Trust::chunks), part).loss;
+    return loss.empty() ? std::nullopt : std::optional(path + ": error: damaged: " + loss);
+  } catch (const IoError&) {
+    return std::nullopt;
+  }
+}
+
 }  // namespace
 
 SettledTrace settle_trace(const std::string& folder, const TracePart& part, Losses losses,
@@ -171,22 +195,24 @@ SettledTrace settle_trace(const std::string& folder, const TracePart& part, Loss
   std::filesystem::remove(aside, ignored);  // of an attempt that was cut short
   std::optional<TraceReader> reader;
   SettledTrace settled;
+  std::string damage;
   try {
     reader.emplace(path);
-  } catch (const IoError& unreadable) {
-    if (losses == Losses::refused) {
-      throw DamagedTrace(unreadable.what());
-    }
-    settled = replace_unreadable(aside, otherwise, unreadable.what());
-  }
-  if (reader) {
     settled = survey(*reader, part);
-    if (!settled.loss.empty() && losses == Losses::refused) {
-      throw DamagedTrace(path + ": error: damaged: " + settled.loss);
-    }
-    if (reader->closed() && settled.loss.empty()) {
-      return settled;
-    }
+    damage = settled.loss.empty() ? "" : path + ": error: damaged: " + settled.loss;
+  } catch (const IoError& unreadable) {
+    damage = unreadable.what();
+  }
+  if (!damage.empty() && losses == Losses::refused) {
+    reader.reset();
+    throw DamagedTrace(loss_by_chunks(path, part).value_or(damage));
+  }
+  if (!damage.empty()) {
+    reader.reset();
+    settled = save_chunks(path, part, aside, otherwise);
+  } else if (reader->closed()) {
+    return settled;
+  } else {
     copy_trace(*reader, settled.rows, aside);
     reader.reset();
   }

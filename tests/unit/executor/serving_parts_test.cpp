@@ -36,18 +36,31 @@ TEST(PrefixRoutes, KnowBeginningsByReplica) {
     PrefixRoutes routes(replicas);
     const std::vector<std::uint32_t> one{1, 2, 3};
     const std::vector<std::uint32_t> other{1, 2, 7};
-    EXPECT_EQ(routes.known(one, replicas), std::vector<std::uint32_t>(replicas));
-    routes.sent(one, 0);
-    routes.sent(other, last);
+    EXPECT_EQ(routes.known(one, 0, replicas), std::vector<std::uint32_t>(replicas));
+    routes.sent(one, 0, 0);
+    routes.sent(other, 0, last);
     for (const PrefixRoutes& now : {routes, again(routes, PrefixRoutes(replicas))}) {
-      EXPECT_EQ(now.known(one, replicas)[0], 3U);
-      EXPECT_EQ(now.known(one, replicas)[last], 2U) << "up to the first block that it has not";
-      EXPECT_EQ(now.known(other, replicas)[0], 2U);
-      EXPECT_EQ(now.known(other, replicas)[1], 0U) << "nothing was sent there";
-      EXPECT_EQ(now.known(std::vector<std::uint32_t>{9, 1, 2}, replicas)[0], 0U) << "no beginning";
-      EXPECT_EQ(now.known({}, replicas)[0], 0U);
-      EXPECT_EQ(now.known(one, 1), std::vector<std::uint32_t>{3}) << "of the first ones alone";
+      EXPECT_EQ(now.known(one, 0, replicas)[0], 3U);
+      EXPECT_EQ(now.known(one, 0, replicas)[last], 2U) << "up to the first block that it has not";
+      EXPECT_EQ(now.known(other, 0, replicas)[0], 2U);
+      EXPECT_EQ(now.known(other, 0, replicas)[1], 0U) << "nothing was sent there";
+      EXPECT_EQ(now.known(std::vector<std::uint32_t>{9, 1, 2}, 0, replicas)[0], 0U)
+          << "no beginning";
+      EXPECT_EQ(now.known({}, 0, replicas)[0], 0U);
+      EXPECT_EQ(now.known(one, 0, 1), std::vector<std::uint32_t>{3}) << "of the first ones alone";
     }
+  }
+}
+
+TEST(PrefixRoutes, KnowBeginningsByAdapter) {
+  PrefixRoutes routes(2);
+  const std::vector<std::uint32_t> blocks{1, 2, 3};
+  routes.sent(blocks, 0, 0);
+  routes.sent(blocks, 5, 1);
+  for (const PrefixRoutes& now : {routes, again(routes, PrefixRoutes(2))}) {
+    EXPECT_EQ(now.known(blocks, 0, 2), (std::vector<std::uint32_t>{3, 0}));
+    EXPECT_EQ(now.known(blocks, 5, 2), (std::vector<std::uint32_t>{0, 3}));
+    EXPECT_EQ(now.known(blocks, 1, 2), (std::vector<std::uint32_t>{0, 0}));
   }
 }
 

@@ -87,6 +87,30 @@ TEST(Faults, SlowNodesAreDrawnByTheirSeed) {
   EXPECT_THAT(read("{random: {speed: 50 %}}").problems, HasSubstr("share"));
 }
 
+// On large machines they are drawn when they are asked for.
+TEST(Faults, SlowNodesNeedNoListOfThem) {
+  const auto speeds_of = [](const std::string& side, const std::string& more) {
+    config::Diagnostics diagnostics;
+    config::Section section(
+        config::parse("m.yaml",
+                      "topology: {kind: mesh, rows: 16, columns: " + side +
+                          ", bandwidth: 1 GB/s, latency: 1 ns}\n"
+                          "faults: {random: {share: 20 %, speed: 50 %, seed: 3}" +
+                          more + "}\n",
+                      diagnostics),
+        "", diagnostics);
+    return read_machine(section)->speeds;
+  };
+  const NodeSpeeds listed = speeds_of("64", "");
+  const NodeSpeeds drawn = speeds_of("16000000", ", nodes: [{node: 4, speed: 80 %}]");
+  EXPECT_GT(listed.size(), 100U);
+  EXPECT_EQ(drawn.size(), 1U);
+  EXPECT_EQ(drawn.at(EntityId(4)), Fraction::millionths(800'000));
+  for (std::uint32_t node = 5; node < 1024; ++node) {
+    ASSERT_EQ(drawn.contains(EntityId(node)), listed.contains(EntityId(node))) << node;
+  }
+}
+
 TEST(Faults, AreRefusedWithTheirPlace) {
   EXPECT_THAT(read("{links: [{from: 0, to: 4, dead: true}]}").problems, HasSubstr("no link joins"));
   EXPECT_THAT(read("{links: [{from: 0, to: 9, dead: true}]}").problems,

@@ -8,6 +8,7 @@
 
 #include "reading.hpp"
 #include "tessera/machine/partition/partition.hpp"
+#include "tessera/machine/partition/partition_tools.hpp"
 
 namespace tessera::machine::large_machines_test {
 namespace {
@@ -265,9 +266,79 @@ TEST(LargeMachines, AreCutByBandsAsByNodes) {
   }
 }
 
+// Runs of nodes, told by bands and by a list.
+TEST(LargeMachines, AreCutInRunsAsByNodes) {
+  for (const char* kind : {"mesh", "torus"}) {
+    for (const auto& [rows, columns] :
+         std::vector<std::pair<int, int>>{{1, 9}, {9, 1}, {5, 7}, {6, 4}}) {
+      const auto topology = grid_of(kind, rows, columns);
+      Weights weights(topology->nodes(), 1);
+      weights.set(0, 5);
+      weights.set(topology->nodes() / 2, 9);
+      weights.set(topology->nodes() - 1, 0);
+      for (const auto& [name, order] : std::vector<std::pair<std::string, RunOrder>>{
+               {"stripes", RunOrder::numbers}, {"columns", RunOrder::columns}}) {
+        for (std::uint32_t ranks = 2; ranks <= topology->nodes(); ++ranks) {
+          const Partition cut =
+              partitioners().at(name)(*topology, static_cast<int>(ranks), weights);
+          std::vector<std::uint64_t> loads;
+          std::vector<std::uint32_t> nodes;
+          for (std::uint32_t place = 0; place < topology->nodes(); ++place) {
+            const Grid grid = *topology->grid();
+            nodes.push_back(order == RunOrder::columns
+                                ? grid.node(place % grid.rows, place / grid.rows).value()
+                                : place);
+            loads.push_back(weights[nodes.back()]);
+          }
+          const auto cuts = even_cuts(loads, ranks);
+          std::vector<std::uint32_t> owner(topology->nodes());
+          for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+            for (std::uint32_t place = cuts[rank]; place < cuts[rank + 1]; ++place) {
+              owner[nodes[place]] = rank;
+            }
+          }
+          const Owners banded = banded_runs(*topology->grid(), cuts, order);
+          EXPECT_EQ(cut.owner.listed(), owner) << name << ranks;
+          EXPECT_EQ(banded.listed(), owner) << name << ranks;
+          EXPECT_EQ(banded.parts()->cut_links(), cut.cut_links) << name << ranks;
+        }
+      }
+    }
+  }
+}
+
+// Where only some weigh more than the others, bands of these are vertices as they are.
+TEST(LargeMachines, AreCutAsGraphsOfBands) {
+  for (const char* kind : {"mesh", "torus"}) {
+    const auto topology = grid_of(kind, 1100, 1000);
+    Weights weights(topology->nodes(), 1);
+    for (std::uint32_t node = 0; node < topology->nodes(); node += 154'321) {
+      weights.set(node, 200'000);
+    }
+    const Partition cut = partitioners().at("metis")(*topology, 3, weights);
+    ASSERT_TRUE(cut.owner.parts());
+    EXPECT_LT(cut.imbalance, 1.35);
+    EXPECT_LT(cut.cut_links, 20'000U);
+    std::uint64_t cut_links = 0;
+    visit_links(*topology, [&](EntityId node, const Link& link) {
+      cut_links += cut.owner[node.value()] != cut.owner[link.to.value()] ? 1 : 0;
+    });
+    EXPECT_EQ(cut.cut_links, cut_links);
+  }
+  const auto large = grid_of("mesh", 2000, 2000);
+  Weights diagonal(large->nodes(), 1);
+  for (std::uint32_t at = 0; at < 2000; ++at) {
+    diagonal.set(at * 2001, 7);
+  }
+  EXPECT_THROW(partitioners().at("metis")(*large, 2, diagonal), ConfigError);
+}
+
 // Lists of owners and weights would take gigabytes.
 TEST(LargeMachines, AreCutWithoutALookAtTheirNodes) {
   const auto topology = grid_of("mesh", 16383, 16383);
+  for (const char* name : {"columns", "stripes", "metis"}) {
+    EXPECT_TRUE(partitioners().at(name)(*topology, 4, {}).owner.parts()) << name;
+  }
   Weights weights(topology->nodes(), 1);
   weights.set(0, 1'000'000'000);
   const Partition cut = partitioners().at("blocks")(*topology, 4, weights);

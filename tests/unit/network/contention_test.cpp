@@ -233,5 +233,27 @@ TEST(Contention, AnalyticalMessagesShareThePortOfTheirSender) {
   expect_same_on_any_ranks(network_of(mesh(4, 4), "model: analytical, ports: shared"), "blocks");
 }
 
+// Those that come in by one link share it, whoever sends them; the first comes as if it was alone.
+TEST(Contention, AnalyticalMessagesShareThePortOfTheirReceiver) {
+  const std::string hub =
+      "{kind: graph, nodes: [{name: gpu, count: 10}, {name: hub, kind: switch}], links: [{from: "
+      "gpu, to: hub, bandwidth: 1 GB/s, latency: 3 ns}]}";
+  std::vector<Send> sends;
+  for (std::uint32_t i = 1; i <= 9; ++i) {
+    sends.push_back({0, i, 0, 1000, 0});
+  }
+  const std::string shared = "model: analytical, ports: shared";
+  const Traffic traffic = carry(network_of(hub, shared), sends);
+  for (std::size_t i = 0; i < 9; ++i) {
+    EXPECT_EQ(traffic.arrivals[i].at_ps, 6000 + static_cast<std::int64_t>(i + 1) * 1'000'000);
+  }
+  EXPECT_EQ(last_of(carry(network_of(hub, "model: analytical"), sends)), 6000 + 1'000'000);
+  // One that would be there while another comes in waits for that one's bytes only.
+  const Traffic two =
+      carry(network_of(hub, shared), {{0, 1, 0, 1000, 1}, {400'000, 2, 0, 1000, 2}});
+  EXPECT_EQ(two.arrivals[1].at_ps, 6000 + 2'000'000);
+  expect_same_on_any_ranks(network_of(hub, shared), "stripes");
+}
+
 }  // namespace
 }  // namespace tessera::network::contention_test

@@ -83,6 +83,25 @@ TEST(FlitNetwork, FewBuffersHoldAMessageBack) {
   EXPECT_NEAR(static_cast<double>(shallow), 400.0 / 8 * static_cast<double>(round), 50);
 }
 
+// Buffers below a round trip of credits, alone on the way: packets take virtual channels in turn.
+TEST(FlitNetwork, IdleTimesKnowOfCredits) {
+  for (const std::string keys :
+       {"packet_size: 512 B", "packet_size: 512 B, virtual_channels: 1", "packet_size: 16 KiB"}) {
+    const Described described =
+        network_of(mesh(1, 3, "32 GB/s", "250 ns", "mesh"), "model: flit, " + keys);
+    const auto routing = machine::make_routing("xy", *described.machine.topology);
+    for (const std::uint64_t flits_of : {1, 8, 9, 16, 17, 64, 128, 1024}) {
+      const Traffic traffic = carry(described, {{0, 0, 2, flits_of * flit, 7}});
+      const auto path =
+          machine::path_between(*described.machine.topology, *routing, EntityId(0), EntityId(2));
+      const auto walked = static_cast<double>(traffic.arrivals.front().at_ps);
+      const auto idle =
+          static_cast<double>(described.network->idle_time(path, Bytes(flits_of * flit)).ps());
+      EXPECT_NEAR(idle, walked, 0.04 * walked) << keys << ", " << flits_of << " flits";
+    }
+  }
+}
+
 TEST(FlitNetwork, SlowLinksTakeTheirTime) {
   const Described slow = flits(testing::chain({"32 GB/s", "10 GB/s", "32 GB/s"}));
   // The way of the first flit, 999 times 3.2 cycles, and two routers after the slow link, where a

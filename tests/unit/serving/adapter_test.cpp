@@ -20,6 +20,7 @@ using testing::at;
 using ::testing::HasSubstr;
 using testing::Heard;
 using testing::language;
+using testing::run;
 
 constexpr std::uint32_t rank = 16;
 
@@ -209,6 +210,36 @@ TEST(AdapterSlots, AreLoadedAsTheyAreNeeded) {
   const auto fifth = batcher->next(4, at(4));
   ASSERT_TRUE(fifth);
   EXPECT_EQ(fifth->adapters_in, 0U);
+}
+
+// They had shared nothing at all.
+TEST(AdapterPrefixes, AreSharedByRequestsOfOneAdapter) {
+  BatchOptions options;
+  options.adapters_stay = true;
+  const auto batcher = make_sequence_batcher(options);
+  Heard heard;
+  std::vector<Batch> batches;
+  std::uint64_t number = 0;
+  const auto computed = [&](std::uint32_t adapter, std::uint32_t prefix) {
+    Request request = language(970, 1, prefix, 960);
+    request.adapter = adapter;
+    batcher->arrive(number++, request);
+    std::uint64_t tokens = 0;
+    for (const Batch& batch : run(*batcher, heard)) {
+      tokens += batch.tokens();
+      batches.push_back(batch);
+    }
+    return tokens;
+  };
+  for (const std::uint32_t tokens : {970U, 10U}) {
+    for (const std::uint32_t adapter : {1U, 0U, 2U, 1U << 20}) {
+      EXPECT_EQ(computed(adapter, 7), tokens) << adapter;
+    }
+  }
+  EXPECT_EQ(computed(2, 1), 970U) << "of another beginning";
+  EXPECT_EQ(computed(1, 2), 970U) << "of another beginning";
+  EXPECT_EQ(batcher->counts().reused, 4U * 960);
+  testing::expect_conserved(*batcher, batches);
 }
 
 TEST(AdapterSlots, AreDrawnEvenly) {

@@ -25,48 +25,48 @@ TEST(Cache, GivesNoMoreBlocksThanThereAre) {
 TEST(Cache, KeepsPrefixesUntilTheirRoomIsNeeded) {
   Cache cache(16, 10);
   ASSERT_TRUE(cache.take(4));
-  EXPECT_EQ(cache.use_prefix(7, 40), 0U);   // not there
-  EXPECT_EQ(cache.keep_prefix(7, 40), 2U);  // whole blocks: 32 tokens
-  EXPECT_EQ(cache.keep_prefix(7, 40), 0U);  // there already
-  EXPECT_EQ(cache.use_prefix(7, 40), 32U);
-  cache.let_go(7);
+  EXPECT_EQ(cache.use_prefix(PrefixKey(7), 40), 0U);   // not there
+  EXPECT_EQ(cache.keep_prefix(PrefixKey(7), 40), 2U);  // whole blocks: 32 tokens
+  EXPECT_EQ(cache.keep_prefix(PrefixKey(7), 40), 0U);  // there already
+  EXPECT_EQ(cache.use_prefix(PrefixKey(7), 40), 32U);
+  cache.let_go(PrefixKey(7));
   cache.give_back(2);  // the sequence's own part of the four
   EXPECT_EQ(cache.taken(), 2U);
   EXPECT_FALSE(cache.take(9));  // the first one still uses it
-  cache.let_go(7);
+  cache.let_go(PrefixKey(7));
   EXPECT_TRUE(cache.take(9));  // given up
   EXPECT_EQ(cache.taken(), 9U);
-  EXPECT_EQ(cache.use_prefix(7, 40), 0U);
+  EXPECT_EQ(cache.use_prefix(PrefixKey(7), 40), 0U);
 }
 
 TEST(Cache, GivesUpThePrefixThatWasUsedLongestAgo) {
   Cache cache(1, 4);
   ASSERT_TRUE(cache.take(4));
-  ASSERT_EQ(cache.keep_prefix(1, 2), 2U);
-  ASSERT_EQ(cache.keep_prefix(2, 2), 2U);
-  cache.let_go(1);
-  cache.let_go(2);
-  EXPECT_EQ(cache.use_prefix(1, 2), 2U);
-  cache.let_go(1);
+  ASSERT_EQ(cache.keep_prefix(PrefixKey(1), 2), 2U);
+  ASSERT_EQ(cache.keep_prefix(PrefixKey(2), 2), 2U);
+  cache.let_go(PrefixKey(1));
+  cache.let_go(PrefixKey(2));
+  EXPECT_EQ(cache.use_prefix(PrefixKey(1), 2), 2U);
+  cache.let_go(PrefixKey(1));
   EXPECT_TRUE(cache.take(1));
-  EXPECT_EQ(cache.use_prefix(2, 2), 0U);
-  EXPECT_EQ(cache.use_prefix(1, 2), 2U);
+  EXPECT_EQ(cache.use_prefix(PrefixKey(2), 2), 0U);
+  EXPECT_EQ(cache.use_prefix(PrefixKey(1), 2), 2U);
 }
 
 TEST(Cache, IsNotUsedByWhatHasTooLittleOfAPrefix) {
   Cache cache(16, 2);
   ASSERT_TRUE(cache.take(2));
-  ASSERT_EQ(cache.keep_prefix(7, 32), 2U);
-  cache.let_go(7);
-  EXPECT_EQ(cache.use_prefix(7, 15), 0U);
+  ASSERT_EQ(cache.keep_prefix(PrefixKey(7), 32), 2U);
+  cache.let_go(PrefixKey(7));
+  EXPECT_EQ(cache.use_prefix(PrefixKey(7), 15), 0U);
   EXPECT_TRUE(cache.take(2));
 }
 
 TEST(Cache, IsTheSameAfterACheckpoint) {
   Cache cache(16, 10);
   ASSERT_TRUE(cache.take(4));
-  cache.keep_prefix(3, 32);
-  cache.let_go(3);
+  cache.keep_prefix(PrefixKey(3), 32);
+  cache.let_go(PrefixKey(3));
   pdes::StateWriter writer;
   cache.save(writer);
   Cache again(16, 10);
@@ -74,7 +74,7 @@ TEST(Cache, IsTheSameAfterACheckpoint) {
   again.restore(reader);
   EXPECT_TRUE(reader.at_end());
   EXPECT_EQ(again.taken(), 4U);
-  EXPECT_EQ(again.use_prefix(3, 32), 32U);
+  EXPECT_EQ(again.use_prefix(PrefixKey(3), 32), 32U);
 }
 
 // A sequence of random users: what it has taken, and the prefix that it uses.
@@ -113,14 +113,14 @@ TEST(Cache, AddsUpWhateverSequencesDo) {
         const std::uint64_t blocks = 1 + pick(8);
         const std::uint32_t prefix = 1 + pick(5);
         Sequence sequence;
-        if (both([&](Cache& one) { return one.use_prefix(prefix, 16); }) > 0) {
+        if (both([&](Cache& one) { return one.use_prefix(PrefixKey(prefix), 16); }) > 0) {
           sequence.prefix = prefix;
         }
         if (both([&](Cache& one) { return one.take(blocks); })) {
           sequence.own = blocks;
           if (sequence.prefix == 0 && blocks >= 3) {
             const std::uint64_t kept =
-                both([&](Cache& one) { return one.keep_prefix(prefix, 2 * block); });
+                both([&](Cache& one) { return one.keep_prefix(PrefixKey(prefix), 2 * block); });
             sequence.own -= kept;
             sequence.prefix = kept > 0 ? prefix : 0;
           }
@@ -133,7 +133,7 @@ TEST(Cache, AddsUpWhateverSequencesDo) {
         both([&](Cache& one) {
           one.give_back(sequences[gone].own);
           if (sequences[gone].prefix > 0) {
-            one.let_go(sequences[gone].prefix);
+            one.let_go(PrefixKey(sequences[gone].prefix));
           }
           return 0;
         });
@@ -155,21 +155,21 @@ TEST(Cache, AddsUpWhateverSequencesDo) {
 TEST(Cache, HasACopyOfABeginningOnEachUnitThatUsesIt) {
   Cache cache(16, 12, 3);
   ASSERT_TRUE(cache.take(2));
-  EXPECT_EQ(cache.keep_prefix(1, 32), 2U);
-  EXPECT_EQ(cache.lacking_copy(1), 0U);
+  EXPECT_EQ(cache.keep_prefix(PrefixKey(1), 32), 2U);
+  EXPECT_EQ(cache.lacking_copy(PrefixKey(1)), 0U);
   for (std::uint32_t users = 2; users < 6; ++users) {
-    EXPECT_EQ(cache.use_prefix(1, 32), 32U);
-    EXPECT_EQ(cache.lacking_copy(1), users <= 3 ? 2U : 0U) << users;
-    if (cache.lacking_copy(1) > 0) {
+    EXPECT_EQ(cache.use_prefix(PrefixKey(1), 32), 32U);
+    EXPECT_EQ(cache.lacking_copy(PrefixKey(1)), users <= 3 ? 2U : 0U) << users;
+    if (cache.lacking_copy(PrefixKey(1)) > 0) {
       ASSERT_TRUE(cache.take(2));
-      cache.add_copy(1);
+      cache.add_copy(PrefixKey(1));
     }
   }
   EXPECT_EQ(cache.taken(), 6U);
   EXPECT_EQ(cache.of_prefixes(), 6U);
   for (std::uint32_t users = 0; users < 5; ++users) {
     EXPECT_FALSE(cache.has_room(7));
-    cache.let_go(1);
+    cache.let_go(PrefixKey(1));
   }
   EXPECT_TRUE(cache.has_room(12));
   Cache::GivenUp given_up;

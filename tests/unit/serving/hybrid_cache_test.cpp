@@ -161,6 +161,30 @@ TEST(HybridCache, SharesBlocksOfPrompts) {
   }
 }
 
+TEST(HybridCache, SharesBlocksOfPromptsWithTheSameAdapterAlone) {
+  const Pieces source({{1, 2, 3, 4}, {1, 2, 3, 4}, {1, 2, 3, 4}, {1, 2, 3, 4}});
+  for (const CacheLayout& layout :
+       {CacheLayout{}, CacheLayout{2, 5, 10, 0}, CacheLayout{2, 5, 10, 7}}) {
+    BatchOptions options = windows();
+    options.layout = layout;
+    options.adapters_stay = true;
+    const auto batcher = make_sequence_batcher(options, &source);
+    Heard heard;
+    std::vector<Batch> batches;
+    std::vector<std::uint64_t> reused;
+    for (const std::uint64_t number : {0U, 1U, 2U, 3U}) {
+      Request request = source.request(number);
+      request.adapter = number % 2 == 0 ? 3 : 0;
+      batcher->arrive(number, request);
+      const std::vector<Batch> steps = run(*batcher, heard);
+      batches.insert(batches.end(), steps.begin(), steps.end());
+      reused.push_back(batcher->counts().reused);
+    }
+    EXPECT_THAT(reused, ::testing::ElementsAre(0, 0, 32, 64));
+    testing::expect_conserved(*batcher, batches);
+  }
+}
+
 // Whatever comes when, all requests get all their tokens, within what is allowed, and what is taken
 // at the end is what beginnings hold.
 TEST(HybridCache, ServesRandomRequests) {

@@ -28,23 +28,23 @@ TEST(Tier, TakesNoMoreThanItHasRoomFor) {
 
 TEST(Tier, GivesUpTheBeginningThatWasUsedLongestAgo) {
   CacheTier tier({10, true, true});
-  EXPECT_EQ(tier.store_prefix(1, 4, 64), 4U);
-  EXPECT_EQ(tier.store_prefix(2, 4, 64), 4U);
-  EXPECT_EQ(tier.store_prefix(1, 4, 64), 0U);  // there already, and used
+  EXPECT_EQ(tier.store_prefix(PrefixKey(1), 4, 64), 4U);
+  EXPECT_EQ(tier.store_prefix(PrefixKey(2), 4, 64), 4U);
+  EXPECT_EQ(tier.store_prefix(PrefixKey(1), 4, 64), 0U);  // there already, and used
   EXPECT_TRUE(tier.store(3));
-  EXPECT_EQ(tier.blocks_of(1), 4U);
-  EXPECT_EQ(tier.blocks_of(2), 0U);
+  EXPECT_EQ(tier.blocks_of(PrefixKey(1)), 4U);
+  EXPECT_EQ(tier.blocks_of(PrefixKey(2)), 0U);
   EXPECT_EQ(tier.of_prefixes(), 4U);
   EXPECT_EQ(tier.taken(), 7U);
-  EXPECT_EQ(tier.store_prefix(3, 8, 128), 0U);  // no room beside the sequence
-  EXPECT_EQ(tier.blocks_of(1), 4U);
+  EXPECT_EQ(tier.store_prefix(PrefixKey(3), 8, 128), 0U);  // no room beside the sequence
+  EXPECT_EQ(tier.blocks_of(PrefixKey(1)), 4U);
 }
 
 TEST(Tier, IsTheSameAfterACheckpoint) {
   CacheTier tier({8, true, true});
-  tier.store_prefix(1, 3, 48);
-  tier.store_prefix(2, 3, 48);
-  tier.use_prefix(1);
+  tier.store_prefix(PrefixKey(1), 3, 48);
+  tier.store_prefix(PrefixKey(2), 3, 48);
+  tier.use_prefix(PrefixKey(1));
   pdes::StateWriter writer;
   tier.save(writer);
   CacheTier other({8, true, true});
@@ -54,8 +54,8 @@ TEST(Tier, IsTheSameAfterACheckpoint) {
   EXPECT_EQ(other.taken(), 6U);
   EXPECT_EQ(other.of_prefixes(), 6U);
   EXPECT_TRUE(other.store(4));
-  EXPECT_EQ(other.blocks_of(2), 0U);
-  EXPECT_EQ(other.blocks_of(1), 3U);
+  EXPECT_EQ(other.blocks_of(PrefixKey(2)), 0U);
+  EXPECT_EQ(other.blocks_of(PrefixKey(1)), 3U);
 }
 
 // Two sequences of four blocks and no room for a fifth: the second one goes to the tier with four
@@ -131,6 +131,32 @@ TEST(Tier, KeepsBeginningsOfPrompts) {
     EXPECT_EQ(batcher->counts().tier_taken, keeps ? 8U : 0U);
     testing::expect_conserved(*batcher, batches);
   }
+}
+
+// The same beginning with two adapters is two beginnings.
+TEST(Tier, KeepsBeginningsOfEachAdapter) {
+  BatchOptions options;
+  options.block = 4;
+  options.blocks = 6;
+  options.tier = TierOptions{16, true, true};
+  options.adapters_stay = true;
+  const auto batcher = make_sequence_batcher(options);
+  Heard heard;
+  std::vector<Batch> batches;
+  for (std::uint32_t number = 0; number < 4; ++number) {
+    Request request = language(20, 1, 1, 16);
+    request.adapter = number % 2;
+    batcher->arrive(number, request);
+    const std::vector<Batch> steps = run(*batcher, heard);
+    batches.insert(batches.end(), steps.begin(), steps.end());
+  }
+  ASSERT_EQ(batches.size(), 4U);
+  EXPECT_EQ(batches[1].tokens(), 20U);
+  EXPECT_EQ(batches[2].tokens(), 4U);
+  EXPECT_EQ(batches[2].blocks_in, 4U);
+  EXPECT_EQ(batches[3].blocks_in, 4U);
+  EXPECT_EQ(batcher->counts().tier_taken, 8U);
+  testing::expect_conserved(*batcher, batches);
 }
 
 // Sequences that share a beginning of four blocks on three units: of the beginning as many copies

@@ -228,5 +228,36 @@ TEST(Conservation, OfNetworks) {
   }
 }
 
+// Of `tessera traffic`: what is not lost, and each sum off by one.
+TEST(Conservation, OfSyntheticTraffic) {
+  const auto communicator = comm::make_in_process();
+  const SyntheticTraffic all{
+      .sent = 10, .come = 10, .all_came = true, .message = Bytes(64), .unit = Bytes(32)};
+  const network::Carried carried{10, 10, 640, 640};
+  const auto complaint = [&](const SyntheticTraffic& traffic, const network::Carried& of_network) {
+    try {
+      check_traffic(traffic, of_network, *communicator);
+    } catch (const InternalError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(complaint(all, carried), "");
+  for (const auto member :
+       {&network::Carried::messages_taken, &network::Carried::messages_delivered,
+        &network::Carried::bytes_taken, &network::Carried::bytes_delivered}) {
+    network::Carried off = carried;
+    --(off.*member);
+    EXPECT_THAT(complaint(all, off), HasSubstr("conservation: ")) << off.bytes_taken;
+  }
+  SyntheticTraffic under_way = all;
+  under_way.all_came = false;
+  under_way.come = 8;
+  EXPECT_EQ(complaint(under_way, {10, 9, 640, 600}), "");
+  EXPECT_THAT(complaint(under_way, {10, 7, 640, 600}), HasSubstr("delivered and that came"));
+  under_way.all_came = true;
+  EXPECT_THAT(complaint(under_way, carried), HasSubstr("messages sent and delivered"));
+}
+
 }  // namespace
 }  // namespace tessera::sim::conservation_test

@@ -59,6 +59,23 @@ TEST(ServedKeys, WithoutEffectAreNoted) {
               ElementsAre(HasSubstr("batching.tier has no effect with swap: false")));
 }
 
+// 256 had been refused, though nobody had asked for them.
+TEST(ServedKeys, AsManySequencesRunAsStepsHaveRoomForWithDrafts) {
+  const std::string requests =
+      "      requests: {arrivals: list, list: [{at: 0 us, prompt: 64, generate: 3}]}\n";
+  const auto with = [&](const std::string& keys) {
+    return read(experiment_of(mesh, requests + "      speculation: {tokens: 4}\n" + keys));
+  };
+  EXPECT_THAT(with("").notes,
+              ElementsAre(HasSubstr("batching.sequences: 204 in place of 256, as at most 1024 "
+                                    "tokens come out of a step, 5 of each sequence")));
+  EXPECT_THAT(with("      batching: {sequences: 204}\n").notes, IsEmpty());
+  EXPECT_THROW(with("      batching: {sequences: 205}\n"), ConfigError);
+  Files files =
+      experiment_of(mesh, requests + "      speculation: {tokens: 3}\n");  // 256 of 4 each
+  EXPECT_THAT(read(files).notes, IsEmpty());
+}
+
 TEST(ServedKeys, SeedsOfWhatIsNotDrawnAreNoted) {
   const auto notes = [](const std::string& requests, const std::string& more = "") {
     Files files = experiment_of(mesh, "      requests: {" + requests + "}\n" + more);

@@ -30,6 +30,7 @@
 
 #include "tessera/collective/algorithm.hpp"
 #include "tessera/executor/program/executor.hpp"
+#include "tessera/memory/messages.hpp"
 #include "tessera/npu/core/core.hpp"
 #include "tessera/serving/batcher.hpp"
 #include "tessera/serving/policy.hpp"
@@ -120,6 +121,7 @@ struct ServiceSettings {
   // On tiles with operands in SRAM: what SRAM does not hold comes from memory while operators work.
   bool streams_weights = false;
   bool streams_cache = false;
+  bool streams() const { return streams_weights || streams_cache; }
 
   // `of_class`: as serving::Request says.
   const Targets& targets_of(std::uint32_t of_class) const {
@@ -134,7 +136,9 @@ inline constexpr std::size_t most_moving_tenants = 512;
 inline constexpr std::size_t most_tenants = 4096;
 
 struct ServingWork {
-  bool on_tiles = false;  // NPUs are tiles
+  bool on_tiles = false;  // NPUs are tiles, or take their times as tiles do
+  // NPUs of cores that share each operator of whole steps, and load operands by themselves.
+  bool of_cores = false;
   // On tiles: a step is one event, and takes as long as operators and exchanges do where nothing is
   // shared. No unit has two tenants then, and steps of several stages go one behind the other.
   bool whole_steps = false;
@@ -177,6 +181,10 @@ struct IdleMessage {
   SimTime time;       // from its sending to its arrival; none from a node to itself
   unsigned port = 0;  // of the sender, by which it leaves
   SimTime occupies;   // others wait for so long that leave by this port behind it
+  // By which it comes in: where that link begins, and how long others that come by it wait behind.
+  EntityId last_node = EntityId::none();
+  unsigned last_port = 0;
+  SimTime fills;
 };
 
 struct ServingSetup {
@@ -188,12 +196,17 @@ struct ServingSetup {
   unsigned network_slot = 0;
   unsigned compute_slot = 0;
   Observer* observer = nullptr;  // not owned; may be null
-  // On tiles: of an operator on an idle tile of full speed, and where accesses go.
-  std::function<SimTime(const machine::Tile&, const serving::TileOperation&)> time_of{};
+  // On tiles: of a tenant's operator on an idle tile of full speed, and where accesses go.
+  std::function<SimTime(std::uint32_t tenant, const machine::Tile&, const serving::TileOperation&)>
+      time_of{};
   unsigned memory_slot = 0;
   // Of whole steps.
   std::function<IdleMessage(EntityId from, EntityId to, Bytes bytes)> idle_message{};
   std::function<unsigned(EntityId from, EntityId to)> port_towards{};  // of two nodes
+  // Of accesses to DRAM, and whether those of several tiles share what a channel moves.
+  std::function<SimTime(const memory::IdleAccess& access, const memory::IdleSend& send)>
+      idle_access{};
+  bool shares_channels = false;
   // Of an access to the remote memory of the machine, or to that of the hosts, by all units of a
   // model.
   std::function<SimTime(Bytes bytes)> remote_time{};

@@ -80,7 +80,9 @@ struct Partition {
 //            region is within a tenth of the best; of these the one with the fewest cut links.
 //   metis    METIS_PartGraphKway (Karypis and Kumar, SIAM J. Sci. Comput. 20(1), 1998,
 //            doi:10.1137/S1064827595287997), fixed seed; any graph. Parts that METIS leaves empty
-//            take a node of the largest part.
+//            take a node of the largest part. Of a grid of more than a million nodes, bands of
+//            rows and columns: each that has a node of a weight of its own, and up to a 64th of all
+//            between them; ConfigError where these have more than two million crossings.
 //   servers  runs of whole servers of equal weight; clusters only. A leaf goes with a server below
 //            it, spines are spread; with more ranks than servers, runs of accelerators.
 //   stripes  runs of node numbers of equal weight.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "tessera/machine/partition/partition.hpp"
@@ -15,6 +16,43 @@ void check_request(const Topology& topology, int ranks, const Weights& weights);
 // first item of every part, and the number of items at the end. Equal loads give lengths that
 // differ by one at most. Requires 1 <= parts <= loads.size().
 std::vector<std::uint32_t> even_cuts(const std::vector<std::uint64_t>& loads, std::uint32_t parts);
+
+// Loads of a run of items of which most are alike: takes memory for the others alone.
+class RunOfLoads {
+ public:
+  // `others`: items whose load is not `usual`, with their loads, in any order.
+  RunOfLoads(std::uint32_t items, std::uint64_t usual,
+             std::vector<std::pair<std::uint32_t, std::uint64_t>> others);
+
+  std::uint32_t size() const { return items_; }
+  // Of the items in front of `item` together.
+  std::uint64_t before(std::uint32_t item) const;
+
+ private:
+  std::uint32_t items_;
+  std::uint64_t usual_;
+  std::vector<std::uint32_t> others_;  // ascending
+  std::vector<std::uint64_t> more_;    // [others + 1] of those in front, beyond the usual load
+};
+
+// The same cuts in O(parts · log² items).
+std::vector<std::uint32_t> even_cuts(const RunOfLoads& loads, std::uint32_t parts);
+
+// How the nodes of a run follow each other.
+enum class RunOrder : std::uint8_t {
+  numbers,
+  columns,  // of a grid, one after the other
+};
+
+// Runs of nodes of nearly equal weight, one a rank. Vast machines are not looked at node by node.
+// Requires a request that has been checked.
+Partition cut_in_runs(const Topology& topology, int ranks, const Weights& weights, RunOrder order);
+
+// The owners of such runs, which begin at `cuts` and end at the last of these, by parts of a grid.
+Owners banded_runs(const Grid& grid, const std::vector<std::uint32_t>& cuts, RunOrder order);
+
+// Sorted, each once: where bands of a grid begin.
+std::vector<std::uint32_t> once_each(std::vector<std::uint32_t> places);
 
 // One rank has all: takes no memory for its nodes.
 Partition partition_of_one(const Topology& topology);

@@ -90,8 +90,9 @@ std::unique_ptr<Routing> make_routing(const std::string& name, const Topology& t
 // What a packet meets on its way.
 struct Path {
   std::uint32_t hops = 0;
-  SimTime latency;       // sum over the links
-  Bandwidth bottleneck;  // smallest on the way; largest value when there are no hops
+  SimTime latency;                    // sum over the links
+  Bandwidth bottleneck;               // smallest on the way; largest value when there are no hops
+  SimTime longest = SimTime::zero();  // latency of one link
 };
 
 // A link on the way: where it starts.
@@ -104,6 +105,25 @@ struct Hop {
 // The links from `from` to `to`. As path_between.
 std::vector<Hop> hops_between(const Topology& topology, const Routing& routing, EntityId from,
                               EntityId to);
+
+// Why a walk ended before its target. Throws ModelError.
+[[noreturn]] void refuse_route(const Topology& topology, EntityId from, EntityId to, bool is_loop);
+
+// Calls visit(node, port, link) for each link from `from` to `to`. As path_between.
+template <class Visit>
+void walk_route(const Topology& topology, const Routing& routing, EntityId from, EntityId to,
+                const Visit& visit) {
+  std::uint32_t hops = 0;
+  for (EntityId here = from; here != to; ++hops) {
+    const unsigned port = routing.next_port(here, to);
+    const Link link = topology.link(here, port);
+    if (!link.to.valid() || hops >= topology.nodes()) {
+      refuse_route(topology, from, to, link.to.valid());
+    }
+    visit(here, port, link);
+    here = link.to;
+  }
+}
 
 // Walks the route. O(hops). Throws ModelError when the route leads off the machine or visits more
 // links than there are nodes, which makes it a loop.

@@ -128,6 +128,11 @@ class TrafficSource final : public pdes::Component {
   void clear();
   // At a pause: messages sent from here on, in the cycles of [from, until), are measured.
   void measure(std::uint64_t from, std::uint64_t until);
+  // At a pause: nothing is sent from here on.
+  void stop() { stopped_ = true; }
+  // Messages over the whole run, whatever was cleared.
+  std::uint64_t sent_in_all() const { return sent_in_all_; }
+  std::uint64_t come_in_all() const { return come_in_all_; }
 
  private:
   void plan(pdes::Context& context, std::uint64_t from);
@@ -141,6 +146,9 @@ class TrafficSource final : public pdes::Component {
   TrafficCounts counts_;
   std::uint64_t from_ = 0;
   std::uint64_t until_ = ~std::uint64_t{0};
+  std::uint64_t sent_in_all_ = 0;
+  std::uint64_t come_in_all_ = 0;
+  bool stopped_ = false;
 };
 
 }  // namespace tessera::network

@@ -76,8 +76,9 @@ struct SettledTrace {
 // Makes a trace that its writer did not close readable without its writer's marks, and gives what
 // is there to keep: copies the good rows to a new file under the same name. Nothing for a trace
 // that was closed. When it holds fewer rows than `part` says, or cannot be read, throws
-// DamagedTrace, or keeps what can be read of it in a new file (with these attributes and no rows,
-// if that is nothing) and the damaged one as NAME.damaged. Throws IoError.
+// DamagedTrace, or keeps of each table the rows up to its first damaged chunk in a new file (with
+// these attributes and no rows, if nothing can be read) and the damaged one as NAME.damaged. Throws
+// IoError.
 SettledTrace settle_trace(const std::string& folder, const TracePart& part,
                           Losses losses = Losses::refused, const Attributes& otherwise = {});
 

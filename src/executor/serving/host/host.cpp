@@ -295,10 +295,11 @@ void ServingHost::tell_spent_of(pdes::Context& context, std::uint32_t tenant) {
   TenantState& state = tenants_[tenant];
   state.spent.is_told = true;
   for (std::size_t unit = 0; unit < served.npus.size(); ++unit) {
-    const EntityId tile = work_.npus[served.npus[unit]].front();
     const auto say_spent = [&](SpentWord word, SimTime time) {
-      say(context, tile, serving_spent_kind, static_cast<std::uint16_t>(word),
-          static_cast<std::uint64_t>(time.ps()));
+      for (const EntityId tile : work_.npus[served.npus[unit]]) {
+        say(context, tile, serving_spent_kind, static_cast<std::uint16_t>(word),
+            static_cast<std::uint64_t>(time.ps()));
+      }
     };
     say_spent(SpentWord::busy, state.spent.busy[unit]);
     say_spent(SpentWord::exchanging, state.spent.exchanging[unit]);

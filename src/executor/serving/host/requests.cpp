@@ -230,7 +230,8 @@ std::uint32_t ServingHost::choose_replica(std::uint32_t lead, std::uint64_t numb
   }
   const bool by_prefix = tenant.router == Router::prefix;
   const std::vector<std::uint32_t> known =
-      by_prefix ? state.routes.known(blocks, replicas) : std::vector<std::uint32_t>();
+      by_prefix ? state.routes.known(blocks, request.adapter, replicas)
+                : std::vector<std::uint32_t>();
   const auto work = [&](std::uint32_t replica) {
     std::uint64_t tokens = tenants_[replica].prompt_tokens;
     if (by_prefix) {
@@ -249,7 +250,7 @@ std::uint32_t ServingHost::choose_replica(std::uint32_t lead, std::uint64_t numb
     }
   }
   if (by_prefix) {
-    state.routes.sent(blocks, best - lead);
+    state.routes.sent(blocks, request.adapter, best - lead);
   }
   return best;
 }

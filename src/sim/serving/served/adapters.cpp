@@ -55,7 +55,10 @@ ServedAdapters read_adapters(Section& tenant, bool of_language, const executor::
   }
   adapters.draw.share = keys.share.read(section);
   if (!of_language || !work.on_tiles) {
-    tenant.error("adapters", "are of language models on tiles of other compute models than npu");
+    tenant.error(
+        "adapters",
+        "are of language models on tiles of other compute models than npu, and on NPU cores "
+        "with 'steps: whole'");
   }
   return adapters;
 }

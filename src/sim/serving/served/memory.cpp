@@ -64,7 +64,7 @@ class Npus {
 
   // Of a tile as of one that runs programs (plan/capacity.hpp): what SRAM does not hold is in DRAM.
   Place of_weights(std::uint32_t npu) const {
-    if (!work_.on_tiles || tile(npu).operands_in_dram) {
+    if (!work_.on_tiles || work_.of_cores || tile(npu).operands_in_dram) {
       return Place::channels;
     }
     if (tile(npu).sram == Bytes()) {
@@ -118,7 +118,8 @@ class Npus {
   }
   // Whether what is in its channels comes to SRAM while operators work.
   bool streams(std::uint32_t npu, Place place) const {
-    return work_.on_tiles && place == Place::channels && !tile(npu).operands_in_dram;
+    return work_.on_tiles && !work_.of_cores && place == Place::channels &&
+           !tile(npu).operands_in_dram;
   }
 
  private:
@@ -240,17 +241,18 @@ void tell_of_whole_blocks(Section& section, std::string_view key, Bytes room, st
   }
 }
 
-void fit_caches(const machine::Machine& machine, const ServingMemory& memory, ServingWork& work,
-                Section workload) {
+void fit_caches(const machine::Machine& machine, const ServingMemory& memory, bool has_idle_time,
+                ServingWork& work, Section workload) {
   std::vector<Section> sections = workload.sections("tenants");
   const Npus npus(machine, memory, work);
   for (ServiceSettings& tenant : work.tenants) {
     note_streams(npus, tenant);
-    if (work.whole_steps && (tenant.streams_weights || tenant.streams_cache)) {
+    if (work.whole_steps && tenant.streams() && !has_idle_time) {
       workload.error(
           "steps",
           "operands of tenant " + tenant.name +
-              " stream from memory, which others share; steps must be walked, or operands be in "
+              " stream from memory whose model (machine.memory.model) has no time of an access by "
+              "itself, as 'channel' and 'bandwidth' have; steps must be walked, or operands be in "
               "DRAM as of a GPU (machine.tile.operands: dram)");
     }
     if (!tenant.of_language) {

@@ -21,8 +21,10 @@ plan::BytesByChannel bytes_in_channels(const machine::Machine& machine, const Se
                                        const executor::ServingWork& work);
 
 // Language models whose cache has no size get what is left beside all weights. Complains where
-// weights or a request do not fit. `workload` is the section that the work was read from.
-void fit_caches(const machine::Machine& machine, const ServingMemory& memory,
+// weights or a request do not fit, and where whole steps stream from memory without a time of an
+// access (memory::MemoryModel::has_idle_time). `workload` is the section that the work was read
+// from.
+void fit_caches(const machine::Machine& machine, const ServingMemory& memory, bool has_idle_time,
                 executor::ServingWork& work, config::Section workload);
 
 // Where blocks of a cache leave more than a hundredth of its room free.

@@ -127,7 +127,10 @@ void read_tier(Section batching, const ServingWork& work, ServiceSettings& tenan
     config::note_without_effect(batching, "tier", "swap: false and prefixes: false");
   }
   if (!work.on_tiles) {
-    batching.error("tier", "is of language models on tiles of other compute models than npu");
+    batching.error(
+        "tier",
+        "is of language models on tiles of other compute models than npu, and on NPU cores "
+        "with 'steps: whole'");
   }
 }
 
