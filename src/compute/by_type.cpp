@@ -50,6 +50,11 @@ class ModelByType final : public ComputeModel {
                    const workload::Operation& operation) const override {
     return models_[place_of(tile)]->duration(machine, tile, operation);
   }
+  SimTime shared_duration(const machine::Machine& machine, const machine::Tile& tile,
+                          const workload::Operation& operation,
+                          const CoresOfNpu& npu) const override {
+    return models_[place_of(tile)]->shared_duration(machine, tile, operation, npu);
+  }
 
   bool uses_shapes() const override {
     return std::any_of(models_.begin(), models_.end(),

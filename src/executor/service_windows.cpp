@@ -46,7 +46,7 @@ SimTime ServiceWindows::last_width() const {
     return SimTime::zero();
   }
   const SimTime begin = width_ * static_cast<std::int64_t>(windows_.size() - 1);
-  return since_ > begin ? since_ - begin : width_;
+  return std::max(since_ - begin, SimTime::zero());
 }
 
 void ServiceWindows::serve(SimTime now, SimTime first_token, std::optional<SimTime> a_token,

@@ -55,7 +55,7 @@ class ServiceWindows {
 
   SimTime width() const { return width_; }
   const std::vector<ServiceWindow>& all() const { return windows_; }
-  // What the last one lasted: the service may have ended within it.
+  // What the last one lasted: the service may have ended within it, or as it began.
   SimTime last_width() const;
 
   // Times must not go back.

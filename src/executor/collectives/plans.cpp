@@ -214,8 +214,7 @@ std::uint32_t PlannedCollective::npu_at(std::uint32_t npu, std::uint32_t dimensi
   return npu + (members_[dimension][coordinate] - own) * stride;
 }
 
-CollectivePlans::CollectivePlans(const GraphSetup& setup)
-    : setup_(setup), servers_(*setup.machine.topology) {
+CollectivePlans::CollectivePlans(const GraphSetup& setup) : setup_(setup) {
   const GraphOptions& options = setup.work.options;
   for (const collective::StackedDimension& dimension : options.dimensions) {
     sizes_.push_back(dimension.size);
@@ -392,16 +391,21 @@ CollectivePlans::Dimensions CollectivePlans::place(const Task& task, const Choic
 }
 
 std::uint32_t CollectivePlans::block_in(const Task& task, const PlannedCollective& plan,
-                                        std::uint32_t dimension) const {
+                                        std::uint32_t dimension,
+                                        const collective::Algorithm* algorithm) {
   const collective::Conventions& conventions = *setup_.work.options.collectives.conventions;
   const std::size_t size = plan.members_[dimension].size();
-  if (size < 2 || !conventions.turns_in_servers()) {
+  if (size < 2 || !conventions.turns_in_servers() ||
+      (algorithm != nullptr && !algorithm->in_blocks(2))) {
     return 1;
+  }
+  if (!servers_) {
+    servers_.emplace(*setup_.machine.topology);
   }
   const std::uint32_t first = setup_.work.groups[task.group].members.front();
   std::vector<std::uint32_t> servers(size);
   for (std::uint32_t member = 0; member < size; ++member) {
-    servers[member] = servers_.of(setup_.work.nodes[plan.npu_at(first, dimension, member)]);
+    servers[member] = servers_->of(setup_.work.nodes[plan.npu_at(first, dimension, member)]);
   }
   const std::uint32_t block = collective::block_on_servers(servers);
   return block == size ? 1 : block;
@@ -439,7 +443,7 @@ void CollectivePlans::stack(const Task& task, const Choice& choice, Dimensions d
   };
   for (std::uint32_t d = 0; d < dimensions.size(); ++d) {
     collective::RunDimension& one = dimensions[d];
-    one.algorithm = in_blocks(*one.algorithm, block_in(task, plan, d));
+    one.algorithm = in_blocks(*one.algorithm, block_in(task, plan, d, one.algorithm));
   }
   const std::uint32_t channels = is_tree ? 1 : channels_of(task, plan);
   if (std::uint64_t{channels} * how.chunks > std::uint64_t{1} << chunk_bits) {
@@ -475,7 +479,7 @@ std::unique_ptr<PlannedCollective> CollectivePlans::make(const Task& task) {
     plan->shared_.bytes = bytes;
     plan->costs_ = dimensions.front().costs;
     plan->window_ = options.algorithm_window;
-    plan->block_ = block_in(task, *plan, 0);
+    plan->block_ = block_in(task, *plan, 0, nullptr);
   } else {
     stack(task, choice, std::move(dimensions), bytes, *plan);
   }

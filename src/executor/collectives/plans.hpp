@@ -109,9 +109,9 @@ class CollectivePlans {
   std::unique_ptr<PlannedCollective> hold(const Task& task, SimTime time);
   Choice choice_of(const Task& task) const;
   // Members of a dimension in the order of the plan, of which so many each time share a server, and
-  // no more.
-  std::uint32_t block_in(const Task& task, const PlannedCollective& plan,
-                         std::uint32_t dimension) const;
+  // no more; 1 for an algorithm to which that is all the same. Null: of unequal all-to-alls.
+  std::uint32_t block_in(const Task& task, const PlannedCollective& plan, std::uint32_t dimension,
+                         const collective::Algorithm* algorithm);
   const collective::Algorithm* in_blocks(const collective::Algorithm& algorithm,
                                          std::uint32_t block);
   Bytes bytes_of(const Task& task, std::uint64_t members) const;
@@ -121,7 +121,7 @@ class CollectivePlans {
 
   const GraphSetup setup_;
   std::vector<std::uint32_t> sizes_;
-  const machine::Servers servers_;
+  std::optional<machine::Servers> servers_;  // once asked for: it looks at all nodes
   const collective::Algorithm* algorithm(collective::Kind kind, std::size_t dimension) const;
   // Of what is planned without a root: those of the task, where the members are one dimension.
   static std::uint32_t channels_of(const Task& task, const PlannedCollective& plan);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <iterator>
+#include <map>
+#include <utility>
 
 #include "serving/messages.hpp"
 #include "tessera/collective/algorithm.hpp"
@@ -49,6 +51,7 @@ WholeSteps::WholeSteps(const ServingSetup& setup)
     : setup_(setup), times_(setup), exchanges_(setup_) {
   for (std::uint32_t tenant = 0; tenant < setup_.work.tenants.size(); ++tenant) {
     alike_.push_back(are_alike(tenant) ? 1 : 0);
+    sharers_.push_back(sharers_of(tenant));
   }
 }
 
@@ -89,18 +92,18 @@ bool WholeSteps::stream_alike(std::uint32_t tenant) const {
   return true;
 }
 
-std::uint64_t WholeSteps::sharers_of(std::uint32_t tenant, std::uint32_t unit) const {
-  if (!setup_.shares_channels) {
-    return 1;
+std::vector<std::uint64_t> WholeSteps::sharers_of(std::uint32_t tenant) const {
+  const ServiceSettings& served = setup_.work.tenants[tenant];
+  const std::size_t units = stage_of(tenant, 0).units;
+  std::vector<std::uint32_t> channels;
+  std::map<std::pair<std::size_t, std::uint32_t>, std::uint64_t> at;  // stage and channel
+  for (std::uint32_t unit = 0; served.streams() && unit < served.npus.size(); ++unit) {
+    channels.push_back(setup_.machine.channel_of[node_of(tenant, unit).value()]);
+    ++at[{unit / units, channels.back()}];
   }
-  const auto channel_of = [&](std::uint32_t one) {
-    return setup_.machine.channel_of[node_of(tenant, one).value()];
-  };
-  const std::uint32_t units = stage_of(tenant, 0).units;
-  const Stage stage = stage_of(tenant, unit / units);
-  std::uint64_t sharers = 0;
-  for (std::uint32_t other = stage.first; other < stage.first + stage.units; ++other) {
-    sharers += channel_of(other) == channel_of(unit) ? 1 : 0;
+  std::vector<std::uint64_t> sharers;
+  for (std::size_t unit = 0; unit < channels.size(); ++unit) {
+    sharers.push_back(setup_.shares_channels ? at.at({unit / units, channels[unit]}) : 1);
   }
   return sharers;
 }
@@ -119,7 +122,7 @@ SimTime WholeSteps::access_time(std::uint32_t tenant, std::uint32_t unit,
   if (is_new) {
     IdlePorts ports(setup_);
     found->second =
-        setup_.idle_access({node, known.read, known.written, sharers_of(tenant, unit)},
+        setup_.idle_access({node, known.read, known.written, sharers_[tenant][unit]},
                            [&ports](EntityId from, EntityId to, Bytes bytes, SimTime now) {
                              return ports.send(from, to, bytes, now);
                            });
@@ -407,8 +410,9 @@ void WholeSteps::hand_on(const Stage& stage, const Plan& plan, const StepSizes& 
     words.emplace_back(ports.send(node, work.host(), work.message, step.end[unit]), node);
   }
   std::ranges::stable_sort(words, {}, &std::pair<SimTime, EntityId>::first);
+  IdlePorts at_host(setup_);  // apart from what comes in there as to a unit, at other times
   for (const auto& [time, node] : words) {
-    step.over = std::max(step.over, ports.receive(node, work.host(), work.message, time));
+    step.over = std::max(step.over, at_host.receive(node, work.host(), work.message, time));
   }
 }
 

@@ -131,15 +131,17 @@ class WholeSteps {
   bool stream_alike(std::uint32_t tenant) const;
   // Of what streams beside an operator.
   SimTime access_time(std::uint32_t tenant, std::uint32_t unit, const OperatorTime& known);
-  // Units of its stage that stream from the same channel, itself among them.
-  std::uint64_t sharers_of(std::uint32_t tenant, std::uint32_t unit) const;
+  // [units] Units of its stage that stream from the same channel, itself among them; none where
+  // nothing streams.
+  std::vector<std::uint64_t> sharers_of(std::uint32_t tenant) const;
 
   static constexpr std::size_t most_kept = 20'000;
 
   ServingSetup setup_;
   OperatorTimes times_;
   ExchangeTimes exchanges_;
-  std::vector<char> alike_;  // [tenants] their units
+  std::vector<char> alike_;                          // [tenants] their units
+  std::vector<std::vector<std::uint64_t>> sharers_;  // [tenants]
   // By tile, bytes read and bytes written.
   std::map<std::tuple<EntityId, std::uint64_t, std::uint64_t>, SimTime> accesses_;
   // By tenants with several stages: when each unit has been told of a step.

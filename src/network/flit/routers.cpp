@@ -138,8 +138,10 @@ void FlitRouters::take_request(pdes::Context& context, const SendRequest& reques
     throw ModelError("flit network: a message of more than 2^32 packets; make packets larger");
   }
   carried_.take(message.flits * settings_.flit_bytes);
-  rounded_.asked += request.bytes;
-  rounded_.carried += message.flits * settings_.flit_bytes;
+  if (request.bytes > 0) {
+    rounded_.asked += request.bytes;
+    rounded_.carried += message.flits * settings_.flit_bytes;
+  }
   message.word = request.word;
   message.target = request.target.value();
   message.label = {tag, request.deliver.code()};

@@ -15,11 +15,20 @@
 namespace tessera::serving {
 namespace {
 
+// That of TMPDIR, or what outlives the machine's next start, as /tmp may be memory (FHS 3.0, 5.15).
+std::filesystem::path folder_of_files() {
+  std::error_code error;
+  const bool is_named = std::getenv("TMPDIR") != nullptr;
+  const std::filesystem::path lasting = "/var/tmp";
+  return !is_named && std::filesystem::is_directory(lasting, error)
+             ? lasting
+             : std::filesystem::temp_directory_path(error);
+}
+
 // -1: there is no place for one.
 int open_without_name() {
-  std::error_code error;
-  const std::filesystem::path folder = std::filesystem::temp_directory_path(error);
-  if (error) {
+  const std::filesystem::path folder = folder_of_files();
+  if (folder.empty()) {
     return -1;
   }
   std::string name = (folder / "tessera-XXXXXX").string();

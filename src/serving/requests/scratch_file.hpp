@@ -17,8 +17,8 @@ class ScratchFile {
   ScratchFile(const ScratchFile&) = delete;
   ScratchFile& operator=(const ScratchFile&) = delete;
 
-  // Behind what was appended before; the file is made with the first, in the folder of temporary
-  // files (TMPDIR). False: it cannot be made or takes no more, and holds what it held.
+  // Behind what was appended before; the file is made with the first, in the folder TMPDIR,
+  // or else in /var/tmp. False: it cannot be made or takes no more, and holds what it held.
   bool append(std::span<const std::byte> bytes);
   // What was appended. Throws IoError.
   void read(std::uint64_t begin, std::span<std::byte> bytes) const;

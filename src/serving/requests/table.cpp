@@ -19,9 +19,24 @@ void put_in_order(Column<Value>& column, const std::vector<Place>& places) {
   if (column.empty()) {
     return;
   }
+  // A block at a time, read in the order in which it lies there.
   Column<Value> sorted;
-  for (const Place& place : places) {
-    sorted.push_back(column[place.number]);
+  std::vector<std::pair<std::uint64_t, std::size_t>> from;  // number, place in the block
+  std::vector<Value> block;
+  for (std::size_t begin = 0; begin < places.size(); begin += Column<Value>::of_block) {
+    const std::size_t count = std::min(places.size() - begin, Column<Value>::of_block);
+    from.clear();
+    for (std::size_t place = 0; place < count; ++place) {
+      from.emplace_back(places[begin + place].number, place);
+    }
+    std::sort(from.begin(), from.end());
+    block.resize(count);
+    for (const auto& [number, place] : from) {
+      block[place] = column[number];
+    }
+    for (const Value& value : block) {
+      sorted.push_back(value);
+    }
   }
   column = std::move(sorted);
 }

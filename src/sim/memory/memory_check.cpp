@@ -68,8 +68,7 @@ void check_memory(const Experiment& experiment, const CutChoice& cut,
                   comm::Communicator& communicator, const RunRequest& request) {
   MemoryThere own = memory_there();
   const std::uint64_t space = address_space_limit();
-  if (space > 0 && space < own.most) {
-    const std::uint64_t left = left_of(space);
+  if (const std::uint64_t left = left_of(space); space > 0 && left < own.most) {
     own = {left, left,
            "process " + std::to_string(getpid()) + ", of addresses for " + mebibytes(space) +
                " (ulimit -v),"};

@@ -19,7 +19,7 @@ inline std::optional<std::string> rounded_note(const network::Network& network,
   communicator.reduce_sum(sums);
   const auto [asked, carried] = sums;
   const std::uint64_t more = carried - asked;
-  if (more == 0 || static_cast<double>(more) < 0.05 * static_cast<double>(asked)) {
+  if (asked == 0 || more == 0 || static_cast<double>(more) < 0.05 * static_cast<double>(asked)) {
     return std::nullopt;
   }
   return "messages of " + std::to_string(asked) + " B in all were carried as " +

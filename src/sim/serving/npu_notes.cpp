@@ -55,21 +55,17 @@ void note_shared_costs(const ServingWork& work,
   }
 }
 
-// Models that stream from memory.
+// Models that stream from memory, or whose cores load operands from there.
 class ChannelSharers {
  public:
   ChannelSharers(const machine::Machine& machine, const ServingWork& work) {
+    const bool loads = work.of_cores && work.core.operands == npu::Operands::memory;
     for (std::size_t number = 0; number < work.tenants.size(); ++number) {
       const ServiceSettings& tenant = work.tenants[number];
       const std::size_t units = tenant.npus.size() / tenant.model->stages();
-      for (std::size_t unit = 0; tenant.streams() && unit < tenant.npus.size(); ++unit) {
-        const EntityId node = work.npus[tenant.npus[unit]].front();
-        const std::uint32_t channel = machine.channel_of[node.value()];
-        ++stages_[channel][{number, unit / units}];
+      for (std::size_t unit = 0; (tenant.streams() || loads) && unit < tenant.npus.size(); ++unit) {
+        add(machine, work.npus[tenant.npus[unit]], {number, unit / units});
         names_[number] = model_name(tenant);
-        if (machine.channels[channel].node != node) {
-          over_the_network_.insert(model_name(tenant));
-        }
       }
     }
   }
@@ -82,11 +78,32 @@ class ChannelSharers {
   std::set<std::string> of_several_steps() const {
     return names([](const Stages& stages, const Stages::value_type&) { return stages.size() > 1; });
   }
-  const std::set<std::string>& over_the_network() const { return over_the_network_; }
+  std::set<std::string> over_the_network() const {
+    std::set<std::string> some;
+    for (const auto& [number, is_far] : is_far_) {
+      if (is_far) {
+        some.insert(names_.at(number));
+      }
+    }
+    return some;
+  }
 
  private:
   // Units by tenant and stage.
   using Stages = std::map<std::pair<std::size_t, std::size_t>, std::size_t>;
+
+  void add(const machine::Machine& machine, const std::vector<EntityId>& cores,
+           const Stages::key_type& stage) {
+    std::set<std::uint32_t> channels;
+    for (const EntityId core : cores) {
+      const std::uint32_t channel = machine.channel_of[core.value()];
+      channels.insert(channel);
+      is_far_[stage.first] = is_far_[stage.first] || machine.channels[channel].node != core;
+    }
+    for (const std::uint32_t channel : channels) {
+      ++stages_[channel][stage];
+    }
+  }
 
   template <class Holds>
   std::set<std::string> names(const Holds& holds) const {
@@ -103,7 +120,7 @@ class ChannelSharers {
 
   std::map<std::uint32_t, Stages> stages_;    // by channel
   std::map<std::size_t, std::string> names_;  // by tenant
-  std::set<std::string> over_the_network_;
+  std::map<std::size_t, bool> is_far_;        // the same: some channel is at another node
 };
 
 }  // namespace

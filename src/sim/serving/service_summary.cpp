@@ -29,8 +29,8 @@ void visit(trace::Quantiles& quantiles, std::vector<std::uint64_t*>& numbers) {
 // All whole numbers that are known of a service.
 std::vector<std::uint64_t*> numbers_of(trace::Service& service) {
   std::vector<std::uint64_t*> numbers{
-      &service.served,        &service.samples,     &service.tokens,       &service.again,
-      &service.late_requests, &service.late_tokens, &service.cache_blocks, &service.met,
+      &service.served,        &service.samples,     &service.tokens,        &service.again,
+      &service.late_requests, &service.late_tokens, &service.cache_blocks,  &service.met,
       &service.npus,          &service.window_ps,   &service.last_window_ps};
   visit(service.first_token, numbers);
   visit(service.between_tokens, numbers);
@@ -114,7 +114,13 @@ trace::Service service_of(const executor::Service& one, SimTime now) {
   service.latency = quantiles_of(one.latency);
   service.window_ps = static_cast<std::uint64_t>(one.windows.width().ps());
   service.last_window_ps = static_cast<std::uint64_t>(one.windows.last_width().ps());
-  for (const executor::ServiceWindow& window : one.windows.all()) {
+  std::vector<executor::ServiceWindow> windows = one.windows.all();
+  if (windows.size() > 1 && service.last_window_ps == 0) {  // what came as the one before ended
+    windows[windows.size() - 2].add(windows.back());
+    windows.pop_back();
+    service.last_window_ps = service.window_ps;
+  }
+  for (const executor::ServiceWindow& window : windows) {
     service.windows.push_back(window_of(window, one.windows.width()));
   }
   return service;

@@ -19,27 +19,39 @@
 namespace tessera::sim {
 namespace {
 
-// Of the first NPU that a model runs on, as which all are taken; those of a stage work at a time.
-compute::CoresOfNpu cores_of(const Platform& platform, const executor::ServingWork& work,
-                             const executor::ServiceSettings& tenant) {
-  compute::CoresOfNpu found{work.cores()};
-  if (platform.machine.channels.empty() || !platform.memory->shares_channels()) {
-    return found;
-  }
-  const auto channel_of = [&](EntityId core) { return platform.machine.channel_of[core.value()]; };
+// Of an NPU that a model runs on; those of its stage work at a time.
+compute::CoresOfNpu cores_of(const machine::Machine& machine, const executor::ServingWork& work,
+                             const executor::ServiceSettings& tenant, std::size_t unit) {
+  const auto channel_of = [&](EntityId core) { return machine.channel_of[core.value()]; };
   std::set<std::uint32_t> channels;
-  for (const EntityId core : work.npus[tenant.npus.front()]) {
+  for (const EntityId core : work.npus[tenant.npus[unit]]) {
     channels.insert(channel_of(core));
   }
-  found.channels = static_cast<std::uint32_t>(channels.size());
-  found.sharers = 0;
+  compute::CoresOfNpu found{work.cores(), static_cast<std::uint32_t>(channels.size()), 0};
   const std::size_t units = tenant.npus.size() / tenant.model->stages();
-  for (std::size_t unit = 0; unit < units; ++unit) {
-    for (const EntityId core : work.npus[tenant.npus[unit]]) {
+  const std::size_t first = unit / units * units;
+  for (std::size_t other = first; other < first + units; ++other) {
+    for (const EntityId core : work.npus[tenant.npus[other]]) {
       found.sharers += channels.contains(channel_of(core)) ? 1 : 0;
     }
   }
   return found;
+}
+
+// As that of its NPUs which has the least of its channels, for which the others wait.
+compute::CoresOfNpu cores_of(const Platform& platform, const executor::ServingWork& work,
+                             const executor::ServiceSettings& tenant) {
+  compute::CoresOfNpu least{work.cores()};
+  if (!work.of_cores || platform.machine.channels.empty() || !platform.memory->shares_channels()) {
+    return least;
+  }
+  for (std::size_t unit = 0; unit < tenant.npus.size(); ++unit) {
+    const compute::CoresOfNpu found = cores_of(platform.machine, work, tenant, unit);
+    const bool is_less = std::uint64_t{found.channels} * least.sharers <
+                         std::uint64_t{least.channels} * found.sharers;
+    least = unit == 0 || is_less ? found : least;
+  }
+  return least;
 }
 
 std::vector<compute::CoresOfNpu> cores_of_all(const Platform& platform,
@@ -205,8 +217,13 @@ class ServedWork final : public Work {
     if (work_.of_cores) {
       notes.emplace_back(
           "whole steps of NPU cores take of each operator what the first core takes for its share "
-          "with an even part of its NPU's memory, at the bandwidth of machine.dram: banks and the "
-          "network to them count where steps are walked");
+          "with an even part of its NPU's memory, at the bandwidth of machine.dram, and as the NPU "
+          "of its model with the least: banks and the network to them count where steps are "
+          "walked");
+      if (hands_over(false)) {
+        notes.emplace_back(
+            "keys and values go from the first core of an NPU to the first core of another");
+      }
     }
     if (work_.on_tiles && serves(false)) {
       notes.emplace_back(

@@ -61,10 +61,13 @@ class PointRun {
     }
   }
 
-  // No event is left: nothing is under way.
+  // No event is left on any rank: all has come, or never will.
   void end() {
     if (closing_ && !done_) {
-      all_came_ = true;
+      std::array<std::uint64_t, 2> sums{source_.sent_in_all(), source_.come_in_all()};
+      communicator_.reduce_sum(sums);
+      all_came_ = sums[0] == sums[1];
+      point_.status = all_came_ ? point_.status : "deadlock";
       done_ = true;
     }
   }
@@ -321,14 +324,9 @@ class Measurement {
     engine.attach(*network);
     PointRun run(experiment_, engine, source, *network, communicator_, experiment_.rates[number]);
     pdes::EngineHooks hooks;
-    bool stopped = false;
-    hooks.stop_requested = [&] {
-      stopped = stopped || (stop_requested && stop_requested());
-      return stopped || run.done();
-    };
+    hooks.stop_requested = [&] { return run.done() || (stop_requested && stop_requested()); };
     hooks.on_pause = [&](SimTime pause) { run.at_pause(pause); };
-    engine.run(hooks);
-    if (!stopped || run.done()) {
+    if (engine.run(hooks)) {
       run.end();
     }
     if (run.done()) {

@@ -16,6 +16,7 @@ using testing::complaint_of;
 using ::testing::Contains;
 using testing::Files;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using testing::read;
 using testing::run_on;
 
@@ -111,6 +112,24 @@ TEST(WholeStepsOfCores, ServeWhatTilesServe) {
                 HasSubstr("'steps: whole'"))
         << tenants;
   }
+}
+
+// Each has the channel for itself, which walked steps share.
+TEST(WholeStepsOfCores, SayThatReplicasDoNotSlowEachOther) {
+  std::string shared = machine;
+  const auto put = [&shared](const std::string& there, const std::string& other) {
+    shared.replace(shared.find(there), there.size(), other);
+  };
+  put("at: each", "at: nodes, nodes: [0]");
+  put("{model: bandwidth}", "{model: channel}");
+  const auto notes_of = [&](const std::string& replicas) {
+    const std::string text = shared + "  npu_cores: 2\n  steps: whole\n" +
+                             model_of(grouped, "      replicas: " + replicas + "\n" + requests);
+    return run_on(1, read({{"lab/experiment.yaml", text}})).notes;
+  };
+  const auto note = HasSubstr("do not slow each other where they stream from one memory");
+  EXPECT_THAT(notes_of("2"), Contains(note));
+  EXPECT_THAT(notes_of("1"), Not(Contains(note)));
 }
 
 TEST(WholeStepsOfCores, HaveAllCoresOfTheirNpus) {

@@ -102,8 +102,7 @@ class ServingHost {
   struct Carry {
     serving::Carried what;
     std::uint32_t to = 0;
-    // Checkpoints of programs without `prompt_scaling`, where it is needed, have padding here.
-    std::uint32_t from = 0;
+    std::uint32_t from = 0;  // that computed the prompt
   };
   // Of one that goes layer by layer: the replica that computes it, and what of it is over.
   struct LayerCarry {
