@@ -102,5 +102,6 @@ configure_package_config_file(cmake/tessera-config.cmake.in
 write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/tessera-config-version.cmake
   COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tessera-config.cmake
-  ${CMAKE_CURRENT_BINARY_DIR}/tessera-config-version.cmake cmake/find/FindMETIS.cmake
+  ${CMAKE_CURRENT_BINARY_DIR}/tessera-config-version.cmake
+  cmake/find/FindMETIS.cmake cmake/find/FindONNX.cmake
   DESTINATION ${package_dir} COMPONENT development)

@@ -33,6 +33,11 @@ python_packages=(python3 python3-h5py python3-matplotlib python3-numpy python3-p
 toolchain_packages=(clang mpich libmpich-dev)
 # shellcheck disable=SC2034
 fuzz_packages=(clang libclang-rt-dev)
+# shellcheck disable=SC2034  # what is in a Debian of another suite, to build and test there
+suite_packages=("${build_packages[@]}" "${bench_packages[@]}" "${report_packages[@]}" python3-networkx python3-onnx
+  python3-jsonschema python3-yaml procps xz-utils)
+# shellcheck disable=SC2034  # what reads files in 32 bits, and what a build is refused by
+narrow_packages=("${report_packages[@]}" g++ cmake ninja-build xz-utils)
 # shellcheck disable=SC2034
 python_test_packages=(python3-pytest python3-nbclient python3-nbformat python3-ipykernel
   python3-setuptools python3-wheel python3-pip mypy zsh fish man-db mandoc)
@@ -100,6 +105,58 @@ need_ruff() {
 # Another HDF5 than Debian's, for Node.js: to read traces by.
 need_h5wasm() {
   need_npm h5wasm h5wasm
+}
+
+# Sources of packages of this machine: files that name them.
+sources_of_machine() {
+  local file
+  for file in /etc/apt/sources.list /etc/apt/sources.list.d/debian.sources; do
+    [[ ! -s $file ]] || printf '%s\n' "$file"
+  done
+}
+
+# The mirror of Debian that this machine's packages come from.
+mirror_of_machine() {
+  local files mirror
+  mapfile -t files < <(sources_of_machine)
+  mirror=$(sed -nE 's,^(URIs: *|deb (\[[^]]*\] )?)(https?://[^ ]*/debian/?)( .*)?$,\3,p' "${files[@]}" </dev/null | head -n 1)
+  printf '%s\n' "${mirror:-http://deb.debian.org/debian}"
+}
+
+# make_bare_debian FORMAT SUITE[:ARCHITECTURE] OUTPUT SOURCE...: a Debian as a new machine has it, as a tar or a
+# directory, where there is none yet. A SOURCE is a file, or a line as such a file has them.
+make_bare_debian() {
+  local format=$1 suite=${2%:*} architecture='' output=$3
+  [[ $2 != *:* ]] || architecture=${2#*:}
+  shift 3
+  [[ ! -e $output ]] || return 0
+  need_packages mmdebstrap ${architecture:+arch-test}
+  say "a bare Debian ($suite${architecture:+, $architecture})"
+  mkdir -p -- "$(dirname -- "$output")"
+  rm -rf --one-file-system -- "$output.new"
+  mmdebstrap --quiet --format="$format" --variant=minbase ${architecture:+"--architectures=$architecture"} \
+    "$suite" "$output.new" "$@"
+  mv -- "$output.new" "$output"
+}
+
+# in_debian ROOT COMMAND [FOLDER PLACE]: in a Debian that lies in the folder ROOT, with its own processes, which end
+# with it; FOLDER is at PLACE there.
+in_debian() {
+  cp -- /etc/resolv.conf "$1/etc/resolv.conf"
+  # shellcheck disable=SC2016  # the inner shell expands it
+  unshare --mount --pid --fork --kill-child -- bash -c '
+    set -e
+    mount --make-rprivate /
+    if [[ -n ${2:-} ]]; then
+      mkdir -p "$0$3"
+      mount --bind "$2" "$0$3"
+    fi
+    mount -t proc proc "$0/proc"
+    mount --rbind /sys "$0/sys"
+    mount --rbind /dev "$0/dev"
+    mount -t tmpfs tmpfs "$0/tmp"
+    exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root DEBIAN_FRONTEND=noninteractive \
+      chroot "$0" /bin/bash -euc "$1"' "$@" </dev/null
 }
 
 # make_archives FOLDER OUTPUT [CPACK_OPTION...]: CPack's packages of a built folder.
@@ -174,6 +231,8 @@ configure_and_build() {
     options=(-DTESSERA_TESTS=OFF -DTESSERA_BENCH=OFF)
   else
     options=(-DTESSERA_TESTS=ON -DTESSERA_BENCH=ON)
+    # Its Debian is for tests.
+    [[ $preset != trixie ]] || options=(-DTESSERA_TESTS=ON -DTESSERA_BENCH=OFF)
   fi
   if command -v ccache >/dev/null; then
     # What it must not mind where headers are precompiled; and every clone is served alike.

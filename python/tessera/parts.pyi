@@ -104,7 +104,7 @@ StrategyCollectives = TypedDict("StrategyCollectives", {"tensor": Literal["halvi
 
 StrategyOffload = TypedDict("StrategyOffload", {"layers": int, "fraction": float | str}, total=False)
 
-StrategySoftware = TypedDict("StrategySoftware", {"sharding": Literal["plain", "fsdp2"], "compiled": bool, "gathered_inputs": Literal["again", "kept"], "narrow_inputs": Literal["as_they_come", "narrow"], "boundary_buffers": Literal["passing", "all"], "freed_blocks": Literal["any", "fitting"], "early_stop": bool, "host_waits": Literal["passes", "layers", "profiles"]}, total=False)
+StrategySoftware = TypedDict("StrategySoftware", {"sharding": Literal["plain", "fsdp2"], "compiled": bool, "gathered_inputs": Literal["again", "kept"], "narrow_inputs": Literal["as_they_come", "narrow"], "boundary_buffers": Literal["passing", "all"], "kv_heads": Literal["once", "repeated"], "context_sums": Literal["whole", "passed"], "freed_blocks": Literal["any", "fitting"], "early_stop": bool, "host_waits": Literal["passes", "layers", "profiles"]}, total=False)
 
 StrategyWires = TypedDict("StrategyWires", {"dispatch": Literal["as_kept", "fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "mxfp8"], "combine": Literal["as_kept", "fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "mxfp8"], "weights": Literal["as_kept", "fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "mxfp8"], "gradients": Literal["as_kept", "fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "mxfp8"], "tensor_gathers": Literal["as_kept", "fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "mxfp8"], "tensor_sums": Literal["as_kept", "fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "mxfp8"]}, total=False)
 

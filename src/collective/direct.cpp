@@ -30,6 +30,7 @@ class Direct final : public Algorithm {
   std::unique_ptr<Algorithm> in_blocks(std::uint32_t block) const override {
     return std::make_unique<Direct>(window_, block);
   }
+  std::uint32_t block() const override { return block_; }
   bool has_window() const override { return true; }
   bool in_step() const override { return window_ == 1; }
 

@@ -73,12 +73,22 @@ DeclaredKeys::DeclaredKeys(std::shared_ptr<const DeclaredKeys> around, std::stri
                            std::shared_ptr<const Value> value)
     : around_(std::move(around)), key_(key), value_(std::move(value)) {}
 
-SectionInfo DeclaredKeys::info() const {
-  SectionInfo section = file_ ? file_() : around_->info();
-  if (!file_ && section.shape == SectionInfo::Shape::map) {
+const SectionInfo& DeclaredKeys::info() const {
+  if (!info_) {
+    info_ = make_info();
+  }
+  return *info_;
+}
+
+SectionInfo DeclaredKeys::make_info() const {
+  SectionInfo section;
+  if (file_) {
+    section = file_();
+  } else if (const SectionInfo& around = around_->info(); around.shape == SectionInfo::Shape::map) {
+    section = around;
     section.shape = SectionInfo::Shape::mapping;  // one of those with names of the user's own
-  } else if (!file_) {
-    section = below(section, key_);
+  } else {
+    section = below(around, key_);
   }
   if (section.shape == SectionInfo::Shape::list) {
     section.shape = SectionInfo::Shape::mapping;  // an item of it
@@ -90,7 +100,7 @@ SectionInfo DeclaredKeys::info() const {
 }
 
 std::vector<std::string> DeclaredKeys::keys() const {
-  const SectionInfo section = info();
+  const SectionInfo& section = info();
   std::vector<std::string> keys;
   const auto add = [&](std::string_view key) {
     if (!key.empty() && key != any_name && std::find(keys.begin(), keys.end(), key) == keys.end()) {

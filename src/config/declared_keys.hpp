@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,13 +27,15 @@ class DeclaredKeys {
   std::vector<std::string> keys() const;
 
  private:
-  // The section with its choice taken.
-  SectionInfo info() const;
+  // The section with its choice taken; made at the first complaint.
+  const SectionInfo& info() const;
+  SectionInfo make_info() const;
 
   std::function<SectionInfo()> file_;           // of a whole file
   std::shared_ptr<const DeclaredKeys> around_;  // of others
   std::string key_;
   std::shared_ptr<const Value> value_;
+  mutable std::optional<SectionInfo> info_;
 };
 
 }  // namespace tessera::config

@@ -49,6 +49,10 @@ ConfigError::ConfigError(std::vector<Diagnostic> diagnostics)
 ModelError::ModelError(const std::string& message, SimTime time, EntityId entity)
     : Error(model_text(message, time, entity)), message_(message), time_(time), entity_(entity) {}
 
+void ModelError::throw_placed(SimTime time, EntityId entity) const {
+  throw placed(time, entity);
+}
+
 ModelError ModelError::placed(SimTime time, EntityId entity) const {
   return time_.is_never() ? ModelError(message_, time, entity) : *this;
 }

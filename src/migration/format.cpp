@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tessera/config/plain_text.hpp"
 #include "tessera/core/text.hpp"
 #include "text.hpp"
 
@@ -43,6 +44,13 @@ Migrated migrate(const std::string& format, Request& request) {
   const std::string head = head_of(format, migrated);
   for (WrittenFile& file : migrated.files) {
     file.text = head + file.text;
+    // As where a path that is written is no text.
+    config::Diagnostics unreadable;
+    if (!config::check_text(file.ending, file.text, unreadable)) {
+      throw ConfigError(
+          {request.source, 0, 0,
+           "what is written of it could not be read: " + unreadable.list().front().message});
+    }
   }
   return migrated;
 }

@@ -23,6 +23,18 @@ std::optional<SimTime> time_of(double value, double unit_ps) {
   return ps ? std::optional(SimTime::from_ps(static_cast<std::int64_t>(*ps))) : std::nullopt;
 }
 
+std::optional<std::uint64_t> product(std::initializer_list<std::uint64_t> factors) {
+  constexpr std::uint64_t most = (std::uint64_t{1} << 63U) - 1;
+  std::uint64_t result = 1;
+  for (const std::uint64_t factor : factors) {
+    if (factor != 0 && result > most / factor) {
+      return std::nullopt;
+    }
+    result *= factor;
+  }
+  return result;
+}
+
 std::optional<WholePeriod> period_of(double megahertz) {
   constexpr double ps_of_a_megahertz = 1e6;
   const double ps = std::floor(ps_of_a_megahertz / megahertz);

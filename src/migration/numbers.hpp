@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 
@@ -19,6 +20,9 @@ std::optional<std::uint64_t> rounded(double value, std::uint64_t least);
 // `unit` bytes a second or picoseconds.
 std::optional<Bandwidth> bandwidth_of(double value, double unit);
 std::optional<SimTime> time_of(double value, double unit_ps);
+
+// A product of rates and counts; none beyond what 63 bits hold.
+std::optional<std::uint64_t> product(std::initializer_list<std::uint64_t> factors);
 
 // What runs with a period of whole picoseconds, rounded down, as simulators have it that keep time
 // in them.

@@ -136,8 +136,12 @@ Interconnect read_interconnect(Source& config, std::int64_t cores, Migrated& mig
   const auto cycles = config.take<std::int64_t>("icnt_latency", {0, 1'000'000}).value_or(1);
   const auto rate = static_cast<std::uint64_t>(ports * network.request) * ps_per_second /
                     static_cast<std::uint64_t>(period->ps);
+  const auto of_memory = product({rate, static_cast<std::uint64_t>(cores)});
+  if (!of_memory) {
+    config.error("icnt_freq", "all cores together have more than 2^63 B/s");
+  }
   network.of_core = Bandwidth::bytes_per_second(rate);
-  network.of_memory = Bandwidth::bytes_per_second(rate * static_cast<std::uint64_t>(cores));
+  network.of_memory = Bandwidth::bytes_per_second(of_memory.value_or(0));
   network.latency = SimTime::from_ps(std::max<std::int64_t>(1, cycles * period->ps));
   network.origin = config.origin("icnt_freq") + ": icnt_freq, dram_req_size, ports, icnt_latency";
   if (type.starts_with("booksim")) {
@@ -243,12 +247,16 @@ Migrated read_onnxim(Request& request) {
       config, dram_file.value_or(""), {network.request, network.period_ps}, request, migrated);
   leave_other_keys(config);
   config.leave_rest();
+  const auto rate = product({static_cast<std::uint64_t>(core.width * core.height), 2,
+                             period ? period->clock.frequency_hz() : 0});
+  if (!rate) {
+    config.error("core_freq", "an array of this size does more than 2^63 FLOP/s");
+  }
   if (!request.diagnostics.empty()) {
     return migrated;
   }
   constexpr std::int64_t usual_capacity = 16;  // GiB
-  const FlopRate peak = FlopRate::flops_per_second(
-      static_cast<std::uint64_t>(core.width * core.height) * 2 * period->clock.frequency_hz());
+  const FlopRate peak = FlopRate::flops_per_second(rate.value_or(0));
   YamlLines lines;
   lines.add(0, "name: " + yaml_text(request.name));
   add_topology(lines, cores, capacity.value_or(usual_capacity), capacity_origin, network);

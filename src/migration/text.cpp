@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <string_view>
 
+#include "tessera/config/plain_text.hpp"
 #include "tessera/core/text.hpp"
 
 namespace tessera::migration {
@@ -18,6 +19,12 @@ std::string on_one_line(std::string text) {
   std::replace_if(
       text.begin(), text.end(),
       [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }, '?');
+  config::Diagnostics diagnostics;
+  if (!config::check_text("", text, diagnostics)) {  // not UTF-8
+    std::replace_if(
+        text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) >= 0x80; },
+        '?');
+  }
   return text;
 }
 

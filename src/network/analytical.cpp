@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -136,10 +137,19 @@ class AnalyticalNetwork final : public CountedNetwork {
     if (std::vector<LinkIn> more = reader.get_all<LinkIn>(); !more.empty()) {
       more_in_[index] = std::move(more);
     }
+    further_.erase(index);
+    const auto more = more_in_.find(index);
+    const std::size_t links = links_out(index) + (more == more_in_.end() ? 0 : more->second.size());
+    for (std::size_t place = near_links(index).size(); place < links; ++place) {
+      const LinkIn& link = further_link(index, place);
+      if (link.node.valid()) {
+        place_of_further(index, link.node, link.port);
+      }
+    }
   }
   std::size_t resident_bytes() const override {
     return first_port_.capacity() * sizeof(std::size_t) + free_at_.capacity() * sizeof(SimTime) +
-           in_.capacity() * sizeof(LinkIn) + inner_links_.resident_bytes();
+           in_.capacity() * sizeof(LinkIn) + bytes_of_further() + inner_links_.resident_bytes();
   }
   void save_totals(pdes::StateWriter& writer) const override {
     CountedNetwork::save_totals(writer);
@@ -164,7 +174,8 @@ class AnalyticalNetwork final : public CountedNetwork {
                         event.tag);
       return;
     }
-    machine::Path path = walk(context.self(), request.target);
+    machine::Path path =
+        machine::path_between(topology_, *routing_, context.self(), request.target, way_);
     hops_ += path.hops;
     const SimTime wait = wait_for_port(context, request, path);
     path.bottleneck = std::min(path.bottleneck, request.limit.rate().value_or(path.bottleneck));
@@ -202,22 +213,6 @@ class AnalyticalNetwork final : public CountedNetwork {
     context.hand_on(arrived);
   }
 
-  // Leaves the links in `way_`.
-  machine::Path walk(EntityId from, EntityId to) {
-    machine::Path path{.hops = 0, .latency = SimTime::zero(), .bottleneck = unlimited};
-    way_.clear();
-    machine::walk_route(topology_, *routing_, from, to,
-                        [&](EntityId node, unsigned port, const machine::Link& link) {
-                          const machine::LinkClass& link_class =
-                              topology_.link_classes()[link.link_class];
-                          ++path.hops;
-                          path.latency += link_class.latency;
-                          path.bottleneck = std::min(path.bottleneck, link_class.bandwidth);
-                          way_.push_back({node, port});
-                        });
-    return path;
-  }
-
   // For those that left by the same link before. A message held to a rate leaves room for others.
   SimTime wait_for_port(const pdes::Context& context, const SendRequest& request,
                         const machine::Path& path) {
@@ -233,26 +228,60 @@ class AnalyticalNetwork final : public CountedNetwork {
 
   // Links in and links out are as many on all machines but graphs with links of one direction.
   LinkIn& link_in(std::uint32_t index, const Coming& coming) {
-    const auto is_it = [&coming](LinkIn& link) {
+    for (LinkIn& link : near_links(index)) {
       if (!link.node.valid()) {
         link.node = coming.last_node;
         link.port = coming.last_port;
       }
-      return link.node == coming.last_node && link.port == coming.last_port;
-    };
-    const std::span<LinkIn> links =
-        std::span(in_).subspan(first_port_[index], first_port_[index + 1] - first_port_[index]);
-    if (const auto found = std::find_if(links.begin(), links.end(), is_it); found != links.end()) {
-      return *found;
+      if (link.node == coming.last_node && link.port == coming.last_port) {
+        return link;
+      }
+    }
+    const auto [place, is_new] = place_of_further(index, coming.last_node, coming.last_port);
+    LinkIn& link = further_link(index, place);
+    if (is_new) {
+      link.node = coming.last_node;
+      link.port = coming.last_port;
+    }
+    return link;
+  }
+  std::size_t bytes_of_further() const {
+    constexpr std::size_t links_of_a_node = 2 * sizeof(void*);  // of a table of the library
+    std::size_t bytes = 0;
+    for (const auto& [index, more] : more_in_) {
+      bytes += sizeof(index) + sizeof(more) + links_of_a_node + more.capacity() * sizeof(LinkIn);
+    }
+    for (const auto& [index, places] : further_) {
+      bytes += sizeof(index) + sizeof(places) + links_of_a_node +
+               places.size() * (sizeof(std::pair<std::uint64_t, std::uint32_t>) + links_of_a_node);
+    }
+    return bytes;
+  }
+  // Those that are searched.
+  std::span<LinkIn> near_links(std::uint32_t index) {
+    constexpr std::size_t most = 16;
+    return std::span(in_).subspan(first_port_[index], std::min(most, links_out(index)));
+  }
+  std::size_t links_out(std::uint32_t index) const {
+    return first_port_[index + 1] - first_port_[index];
+  }
+  // Among all links in of a member; the next one, where it has none yet.
+  std::pair<std::size_t, bool> place_of_further(std::uint32_t index, EntityId node,
+                                                std::uint32_t port) {
+    auto& places = further_[index];
+    const std::uint64_t name = std::uint64_t{node.value()} << 32U | port;
+    const auto [found, is_new] = places.try_emplace(
+        name, static_cast<std::uint32_t>(near_links(index).size() + places.size()));
+    return {found->second, is_new};
+  }
+  LinkIn& further_link(std::uint32_t index, std::size_t place) {
+    if (place < links_out(index)) {
+      return in_[first_port_[index] + place];
     }
     std::vector<LinkIn>& more = more_in_[index];
-    const auto found = std::find_if(more.begin(), more.end(), is_it);
-    return found != more.end() ? *found
-                               : more.emplace_back(LinkIn{coming.last_node, coming.last_port});
+    more.resize(std::max(more.size(), place - links_out(index) + 1));
+    return more[place - links_out(index)];
   }
-
-  static constexpr Bandwidth unlimited =
-      Bandwidth::bytes_per_second(std::numeric_limits<std::uint64_t>::max());
 
   const machine::Topology& topology_;
   std::unique_ptr<machine::Routing> routing_;
@@ -263,6 +292,8 @@ class AnalyticalNetwork final : public CountedNetwork {
   std::vector<SimTime> free_at_;         // [links that leave members]
   std::vector<LinkIn> in_;               // likewise, in the order in which they were first used
   std::unordered_map<std::uint32_t, std::vector<LinkIn>> more_in_;  // by member, where it has more
+  // By member, of links in that are not searched: where each is, by its node and port.
+  std::unordered_map<std::uint32_t, std::unordered_map<std::uint64_t, std::uint32_t>> further_;
   std::vector<machine::Hop> way_;  // of the message that is being sent
   IncomingSink incoming_sink_;
   pdes::Port coming_port_;

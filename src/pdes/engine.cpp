@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "tessera/core/cache.hpp"
-#include "tessera/core/range_error.hpp"
 
 namespace tessera::pdes {
 namespace {
@@ -246,10 +245,8 @@ void Engine::run_windows(SimTime bound) {
        window = calendar_.next_window()) {
     try {
       run_window(window);
-    } catch (const DurationTooLong& error) {
-      throw error.placed(context_.now_, context_.self_);
     } catch (const ModelError& error) {
-      throw error.placed(context_.now_, context_.self_);
+      error.throw_placed(context_.now_, context_.self_);
     }
     if (statistics_.events >= stretch_end) {
       break;

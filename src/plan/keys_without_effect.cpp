@@ -175,10 +175,11 @@ void note_sharing_out(Section& section, const Strategy& strategy) {
 
 // What is said of backward passes, and of losses.
 void note_software_of_training(Section& section, const Software& software) {
-  const std::array<std::pair<std::string_view, bool>, 5> of_training{
+  const std::array<std::pair<std::string_view, bool>, 6> of_training{
       {{"compiled", software.compiled},
        {"narrow_inputs", software.keeps_narrow_inputs},
        {"boundary_buffers", software.buffers_all_micro_batches},
+       {"context_sums", software.passes_context_sums},
        {"freed_blocks", software.reuses_fitting_blocks_only},
        {"early_stop", software.stops_early}}};
   for (const auto& [key, is_set] : of_training) {
@@ -195,12 +196,29 @@ bool needs_all_again(const workload::Workload& workload) {
   });
 }
 
+bool fuses_attention(const workload::Workload& workload) {
+  return std::ranges::any_of(workload.layers, [](const workload::Layer& layer) {
+    return std::ranges::any_of(layer.operators, [](const workload::Operator& op) {
+      return op.kernel == workload::Kernel::fused_attention;
+    });
+  });
+}
+
+bool shares_kv_heads(const workload::Workload& workload) {
+  return std::ranges::any_of(workload.layers, [](const workload::Layer& layer) {
+    return std::ranges::any_of(layer.operators, has_fewer_kv_heads);
+  });
+}
+
 void note_software(Section software, const workload::Workload& workload, const Strategy& strategy) {
   if (strategy.software.keeps_gathered_inputs && !strategy.sequence_parallel) {
     note_without_effect(software, "gathered_inputs", "sequence_parallel: false");
   }
   if (strategy.software.is_fsdp2() && !strategy.has_units()) {
     note_without_effect(software, "sharding", strategy.zero == 0 ? "zero: 0" : why_alone(strategy));
+  }
+  if (strategy.software.repeats_kv_heads && !shares_kv_heads(workload)) {
+    note_without_effect(software, "kv_heads", "as many heads of keys and values as of queries");
   }
   if (!workload.training) {
     note_software_of_training(software, strategy.software);
@@ -216,6 +234,11 @@ void note_software(Section software, const workload::Workload& workload, const S
   }
   if (strategy.software.keeps_narrow_inputs && workload.product_type == workload.data_type) {
     note_without_effect(software, "narrow_inputs", "products in the workload's data_type");
+  }
+  if (strategy.software.passes_context_sums && strategy.context == 1) {
+    note_without_effect(software, "context_sums", "context: 1");
+  } else if (strategy.software.passes_context_sums && !fuses_attention(workload)) {
+    note_without_effect(software, "context_sums", "attention by single operations");
   }
   if (strategy.software.buffers_all_micro_batches && strategy.degrees.pipeline == 1) {
     note_without_effect(software, "boundary_buffers", "pipeline: 1");

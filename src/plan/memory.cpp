@@ -19,11 +19,6 @@ Bytes gathered_inputs(const Sharder& sharder, const Strategy& strategy, const Op
                                                                  : Bytes();
 }
 
-// Keys and values that come from other parts of the context.
-Bytes gathered_keys(const Sharder& sharder, const Strategy& strategy, const Operator& op) {
-  return strategy.context > 1 ? sharder.gathered_context(op) : Bytes();
-}
-
 Bytes working_forward(const Sharder& sharder, const Strategy& strategy, const Operator& op) {
   const Operands all = sharder.operands(op);
   if (op.kind == "loss") {  // the logits, which are neither kept nor an output
@@ -33,8 +28,9 @@ Bytes working_forward(const Sharder& sharder, const Strategy& strategy, const Op
   // but where they are computed again.
   const bool recomputes = sharder.recomputes(op);
   return all.outputs - std::min(all.outputs, sharder.kept_results(op)) +
-         sharder.passing_forward(op) + gathered_keys(sharder, strategy, op) +
-         (recomputes ? all.inputs : gathered_inputs(sharder, strategy, op));
+         sharder.passing_forward(op) + sharder.gathered_keys(op) +
+         (recomputes ? all.inputs + sharder.repeated_keys(op)
+                     : gathered_inputs(sharder, strategy, op));
 }
 
 // A loss whose vocabulary is cut over a tensor group has its gradient in one copy more: what is
@@ -51,9 +47,9 @@ Bytes working_backward(const Sharder& sharder, const Strategy& strategy, const O
   // Made one by one, gradients of the gathered input are whole twice where they are added up.
   const bool is_added = strategy.software.keeps_gathered_inputs && op.parts > 1;
   const bool is_cut = is_loss && strategy.degrees.tensor > 1;
-  // Keys and values are gathered again, and whole gradients of them are there until they are
-  // scattered.
-  return gradients + gathered_keys(sharder, strategy, op) * 2 + (is_added ? all.inputs : Bytes()) +
+  // Keys and values are gathered again; their copies have gradients of their own.
+  return gradients + sharder.repeated_keys(op) + sharder.gathered_keys(op) +
+         sharder.key_gradients(op) + (is_added ? all.inputs : Bytes()) +
          sharder.passing_backward(op) + (is_cut ? sharder.passing_forward(op) : Bytes());
 }
 

@@ -264,7 +264,7 @@ Bytes Sharder::kept(const Operator& op) const {
   }
   // Inputs of products come from results that are kept, or are computed again.
   const bool with_own = !recomputes(op) && op.parameters == 0;
-  return kept_results(op) + (with_own ? stored(op) : Bytes());
+  return kept_results(op) + (with_own ? stored(op) - repeated_keys(op) : Bytes());
 }
 
 Bytes Sharder::tensor_bytes(std::uint64_t elements) const {
@@ -276,11 +276,6 @@ Bytes Sharder::whole_bytes(std::uint64_t elements) const {
   const std::uint64_t shards = strategy_.sequence_parallel ? strategy_.degrees.tensor : 1;
   return element_size(workload_.data_type) *
          divided_up(elements * strategy_.micro_batch, strategy_.context * shards);
-}
-
-Bytes Sharder::gathered_context(const Operator& op) const {
-  const Bytes whole = tensor_bytes(op.context_elements) * strategy_.context;
-  return Bytes(divided_up(whole.count(), strategy_.degrees.tensor));
 }
 
 Bytes Sharder::sent(const std::optional<DataType>& type, std::uint64_t elements) const {
@@ -424,7 +419,7 @@ Bytes Sharder::stored(const Operator& op) const {
     inputs = inputs - std::min(inputs, wide - narrow);
   }
   return Bytes(divided_up(stored_whole.count() * batch, whole)) +
-         Bytes(divided_up(stored_cut.count() * batch, cut));
+         Bytes(divided_up(stored_cut.count() * batch, cut)) + repeated_keys(op);
 }
 
 Bytes Sharder::tied_gradients() const {

@@ -37,6 +37,19 @@ const ChoiceKey<bool> boundary_buffers{
     "passing",
     "of memory: all: as PyTorch's PipelineStage, a buffer for what comes from other stages in each "
     "micro-batch, and outputs stay until their backward pass"};
+const ChoiceKey<bool> kv_heads{
+    "software.kv_heads",
+    {{"once", false}, {"repeated", true}},
+    "once",
+    "of memory: keys and values that several heads share are kept and gathered once, or repeated "
+    "for each head (torchtitan's repeat_kv)"};
+const ChoiceKey<bool> context_sums{
+    "software.context_sums",
+    {{"whole", false}, {"passed", true}},
+    "whole",
+    "of memory, with context and fused attention: gradients of gathered keys and values are whole "
+    "until they are "
+    "scattered, or sums of a part of them go around in fp32 (PyTorch's ring attention)"};
 const ChoiceKey<bool> freed_blocks{
     "software.freed_blocks",
     {{"any", false}, {"fitting", true}},
@@ -64,6 +77,8 @@ const config::Members software_keys{Member{sharding_key, &Software::sharding},
                                     Member{gathered_inputs, &Software::keeps_gathered_inputs},
                                     Member{narrow_inputs, &Software::keeps_narrow_inputs},
                                     Member{boundary_buffers, &Software::buffers_all_micro_batches},
+                                    Member{kv_heads, &Software::repeats_kv_heads},
+                                    Member{context_sums, &Software::passes_context_sums},
                                     Member{freed_blocks, &Software::reuses_fitting_blocks_only},
                                     Member{early_stop, &Software::stops_early},
                                     Member{host_waits, &Software::host_waits}};

@@ -144,7 +144,14 @@ def work_beyond_the_range_of_times(program):
         done = program.call(*words)
         expect(done.returncode == 2 and "longer than simulated time goes" in done.stderr_text, done.stderr_text)
         expect("error: machine.tile.peak.fp16: with 20 FLOP/s, " in done.stderr_text, done.stderr_text)
+        # What memory takes is known beforehand, and what latencies add up to is not.
+        done = program.call(words[0], words[1], "--set", "machine.dram.bandwidth=3 B/s", *words[4:])
+        expect(done.returncode == 2, done.stderr_text)
+        expect("error: machine.dram.bandwidth: at 3 B/s an operation of " in done.stderr_text, done.stderr_text)
     expect(not program.folder.exists(), "a folder is left")
+    done = program.call("run", HERE / "short.yaml", "--set", "machine.dram.latency=2000000 s", "-o", program.folder)
+    expect(done.returncode == 3 and "simulated time leaves the range of 2^63 ps (about 106 days) (at " in done.stderr_text
+           and "; machine.dram.latency is 2000000 s (" in done.stderr_text, done.stderr_text)
 
 
 @check

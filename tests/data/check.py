@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Reads the run folders of released format versions and goes on with their runs: check.py TESSERA MPIEXEC.
+"""Reads the run folders of released format versions and goes on with their runs: check.py TESSERA MPIEXEC [FOLDER].
 
 With another state version than that of the program a checkpoint must be refused as such, and the traces beside it
-be read all the same. Of the program's own there must be some, which are gone on with.
+be read all the same. Of the program's own there must be some, which are gone on with. Those of another FOLDER, which
+make.py made by another build of the program, must all be of its own.
 """
 import functools
 import json
@@ -16,7 +17,8 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-                   OMPI_MCA_rmaps_base_oversubscribe="1", PYTHONDONTWRITEBYTECODE="1")
+                   OMPI_MCA_rmaps_base_oversubscribe="1",
+                   PRTE_MCA_rmaps_default_mapping_policy=":oversubscribe", PYTHONDONTWRITEBYTECODE="1")
 READ = """
 import sys
 sys.path.insert(0, sys.argv[1])
@@ -37,7 +39,7 @@ TABLES = ("operators", "messages", "link_bins")
 @functools.lru_cache
 def python():
     """One that has h5py, as scripts/lib.sh finds it."""
-    done = subprocess.run(["bash", "-c", f'source "{HERE.parents[1]}/scripts/lib.sh"; python_with_libraries'],
+    done = subprocess.run(["bash", "-c", f'source "{HERE.parents[1]}/scripts/lib.sh"; python_with_libraries "h5py, numpy"'],
                           capture_output=True, text=True, check=True)
     return done.stdout.strip()
 
@@ -66,7 +68,10 @@ def expected_of(archive):
 def unpack(archive, scratch):
     with tarfile.open(archive) as packed:
         packed.extractall(scratch, filter="data") if hasattr(tarfile, "data_filter") else packed.extractall(scratch)
-    return pathlib.Path(scratch) / "run"
+    folder = pathlib.Path(scratch) / "run"
+    # Whether the process in it still runs can be told only where it ran.
+    (folder / "tessera.lock").unlink(missing_ok=True)
+    return folder
 
 
 def check_rows(archives):
@@ -98,9 +103,10 @@ def check(tessera, mpiexec, archive, ranks):
 
 def main():
     tessera, mpiexec = sys.argv[1], sys.argv[2]
-    archives = sorted(HERE.glob("*.tar.xz"))
+    archives = sorted(pathlib.Path(sys.argv[3] if len(sys.argv) > 3 else HERE).glob("*.tar.xz"))
     own = state_version()
-    assert any(expected_of(archive)["state"] == own for archive in archives), \
+    wanted = all if len(sys.argv) > 3 else any
+    assert archives and wanted(expected_of(archive)["state"] == own for archive in archives), \
         f"no folder of state version {own}, which the program has: make some with make.py"
     check_rows(archives)
     refused_on_ranks = False

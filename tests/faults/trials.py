@@ -180,7 +180,8 @@ def failing_rank(bench, number):
     with start_and_reach(bench, ranks, [EXPERIMENT, "-q", *cut(bench)], 1) as run:
         if kind == "abort":
             send(run.pids[victim], signal.SIGABRT)
-            code, pattern = 134, "process rank %d .*exited on signal 6" % victim
+            # Launchers break the line where they like.
+            code, pattern = 134, r"process\s+rank\s+%d\s[\s\S]{0,300}?exited\s+on\s+signal\s+6" % victim
         else:
             limit_file_size(run.pids[victim], 4 << 10)
             send(run.process.pid, signal.SIGUSR1)  # the trace is larger already

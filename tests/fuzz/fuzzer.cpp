@@ -16,9 +16,12 @@
 #include <cstring>
 #include <iostream>
 #include <random>
+#include <string>
+#include <string_view>
 
 #include "../soak/mutate.hpp"
 #include "mutate_trace.hpp"
+#include "mutate_wire.hpp"
 #include "readers.hpp"
 
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t most);
@@ -39,6 +42,28 @@ const char* name_of_reader() {
     std::exit(2);
   }
   return name;
+}
+
+// What keeps the form of an input.
+enum class Kind { bytes, model, messages, summed };
+
+Kind kind_of_reader() {
+  static const Kind kind = [] {
+    const std::string_view name = name_of_reader();
+    return name == "onnx"     ? Kind::model
+           : name == "chakra" ? Kind::messages
+           : name == "traces" ? Kind::summed
+                              : Kind::bytes;
+  }();
+  return kind;
+}
+
+// With room for some more.
+void mutate_bytes(std::string& bytes) {
+  constexpr std::size_t more = 16;
+  const std::size_t size = bytes.size();
+  bytes.resize(size + more);
+  bytes.resize(LLVMFuzzerMutate(reinterpret_cast<std::uint8_t*>(bytes.data()), size, bytes.size()));
 }
 
 // Also asked for where the process ends, or has gone wrong.
@@ -77,24 +102,32 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   return 0;
 }
 
-// Models keep their form in every second mutation: operators, attributes, names, sides are changed.
-// Of traces every fourth keeps the sum of a commit, and every eighth that of metadata.
+// Models keep their form in every second mutation, as half of these change operators, attributes,
+// names and sides, and half fields of any kind; execution traces do in three of four. Of traces of
+// runs every fourth keeps the sum of a commit, and every eighth that of metadata.
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size,
                                                std::size_t most, unsigned seed) {
-  static const bool models = std::strcmp(name_of_reader(), "onnx") == 0;
+  const Kind kind = kind_of_reader();
   const bool of_commit = seed % 4 == 0;
-  if (reads_traces() && (of_commit || seed % 8 == 2) &&
+  if (kind == Kind::summed && (of_commit || seed % 8 == 2) &&
       tessera::fuzz::mutate_summed({data, size}, of_commit, seed)) {
     return size;
   }
-  if (models && seed % 2 == 0) {
-    tessera::soak::Random random(seed);
-    const std::string damaged =
-        tessera::soak::damage_model({reinterpret_cast<const char*>(data), size}, random);
-    if (!damaged.empty() && damaged.size() <= most) {
-      std::memcpy(data, damaged.data(), damaged.size());
-      return damaged.size();
-    }
+  std::string changed;
+  tessera::soak::Random random(seed);
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  if (kind == Kind::model && seed % 4 == 0) {
+    changed = tessera::soak::damage_model(std::string(bytes), random);
+  } else if (kind == Kind::model && seed % 4 == 2 && size > 0) {
+    // Without what the last byte chooses.
+    changed = tessera::fuzz::mutate_message(bytes.substr(0, size - 1), random, mutate_bytes);
+    changed += changed.empty() ? "" : std::string(1, bytes.back());
+  } else if (kind == Kind::messages && seed % 4 != 0) {
+    changed = tessera::fuzz::mutate_messages(bytes, random, mutate_bytes);
+  }
+  if (!changed.empty() && changed.size() <= most) {
+    std::memcpy(data, changed.data(), changed.size());
+    return changed.size();
   }
   return LLVMFuzzerMutate(data, size, most);
 }

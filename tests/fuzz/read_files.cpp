@@ -1,4 +1,6 @@
 // Files that programs write: graphs, models, logs of requests, what runs and sweeps leave behind.
+#include <onnx/onnx_pb.h>
+
 #include <filesystem>
 
 #include "readers.hpp"
@@ -8,10 +10,14 @@
 #include "tessera/onnx/passes/optimize.hpp"
 #include "tessera/serving/request.hpp"
 #include "tessera/trace/checkpoint.hpp"
+#include "tessera/trace/folder_lock.hpp"
 #include "tessera/trace/run_folder.hpp"
+#include "tessera/trace/store/segment.hpp"
 #include "tessera/trace/store/signed_json.hpp"
 #include "tessera/trace/summary.hpp"
 #include "tessera/workload/chakra/chakra.hpp"
+#include "tessera/workload/graph_survey.hpp"
+#include "tessera/workload/graph_workload.hpp"
 
 namespace tessera::fuzz {
 namespace {
@@ -33,6 +39,22 @@ bool sign_again(const std::string& path, std::string_view bytes, const std::stri
   return true;
 }
 
+// A lock of this host and program but for what the bytes say.
+void read_lock(std::string_view bytes) {
+  std::optional<trace::Json> lock = trace::Json::parse(trace::own_process());
+  const std::optional<trace::Json> changed = trace::Json::parse(bytes);
+  if (!lock || !changed) {
+    return;
+  }
+  try {
+    lock->update(*changed);
+  } catch (const trace::JsonError&) {
+    return;  // not an object
+  }
+  file_with("locked/" + std::string(trace::lock_name), lock->text());
+  trace::FolderLock().take(scratch_folder() + "/locked");
+}
+
 template <class Function>
 void refused_or(const Function& read) {
   try {
@@ -44,14 +66,43 @@ void refused_or(const Function& read) {
 
 }  // namespace
 
+// Two NPUs with the same trace, and then all that is done before one runs.
 void read_chakra(std::string_view bytes) {
-  workload::ChakraFile file(file_with("fuzzed.0.et", bytes));
-  workload::GraphNode node;
-  while (file.next(node)) {
+  const std::string first = file_with("fuzzed.0.et", bytes);
+  std::vector<workload::GraphPosition> positions;
+  {
+    workload::ChakraFile file(first);
+    workload::GraphNode node;
+    while (file.next(node)) {
+      positions.push_back(file.position());
+    }
+  }
+  file_with("fuzzed.1.et", bytes);
+  const std::string prefix = first.substr(0, first.size() - std::string_view(".0.et").size());
+  config::Diagnostics diagnostics;
+  config::Section section(config::parse("chakra.yaml", "{traces: '" + prefix + "'}", diagnostics),
+                          "", diagnostics);
+  const config::TextLoader load = config::load_text_file;
+  const auto source = workload::graph_workloads().at("chakra")(section, {2, load});
+  diagnostics.throw_if_any();
+  workload::GraphPosition at;
+  std::size_t read = 0;
+  for (std::size_t count = 1; read < positions.size(); count = 1 + count % 3) {
+    read += source->read(1, at, count).size();
+    if (read == 0 || at != positions[read - 1]) {
+      broken("a trace in pieces is another one than the whole");
+    }
+  }
+  const workload::GraphSurvey survey = workload::look_through(*source);
+  workload::reach_of_some(*source);
+  if (survey.nodes != 2 * positions.size()) {
+    broken("a look through a trace finds other nodes");
   }
 }
 
 void read_onnx(std::string_view bytes) {
+  // What stands beside the model, for external data.
+  static const std::string beside = file_with("model/weights.bin", std::string(4096, '\1'));
   const unsigned choice = take_choice(bytes);
   onnx::ImportOptions options;
   options.branches["*"] = choice % 2 == 0;
@@ -59,10 +110,19 @@ void read_onnx(std::string_view bytes) {
     options.loops["*"] = choice / 4 % 4;
   }
   options.unknown = choice / 16 % 2 == 0 ? onnx::Unknown::refuse : onnx::Unknown::traffic;
-  for (const char* name : {"batch", "N", "batch_size", "sequence", "seq_len", "input.0", "x.0"}) {
-    options.dimensions[name] = 1 + choice / 32;
+  // Those that it has: a model without a dimension that is named is refused at once.
+  ::onnx::ModelProto model_of_file;
+  if (model_of_file.ParsePartialFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    for (const auto& input : model_of_file.graph().input()) {
+      for (const auto& side : input.type().tensor_type().shape().dim()) {
+        if (side.has_dim_param() && !side.dim_param().empty()) {
+          options.dimensions[side.dim_param()] = 1 + choice / 32;
+        }
+      }
+    }
   }
-  onnx::Import model = onnx::import_model(std::string(bytes), "fuzzed.onnx", options);
+  const std::string path = beside.substr(0, beside.rfind('/')) + "/fuzzed.onnx";
+  onnx::Import model = onnx::import_model(std::string(bytes), path, options);
   onnx::optimize(model.graph, static_cast<onnx::Level>(choice / 64));
   onnx::total_cost(model.graph);
 }
@@ -79,6 +139,7 @@ void read_requests(std::string_view bytes) {
                                         diagnostics),
                           "", diagnostics);
   const auto source = serving::read_requests(section, {of_language, false, 7});
+  diagnostics.throw_if_any();
   if (source == nullptr) {
     return;
   }
@@ -101,7 +162,7 @@ void read_stored(std::string_view bytes) {
   const std::string text(bytes);
   const std::string folder = scratch_folder() + "/run";
   file_with("run/checkpoints/00001/rank.00000.h5", bytes);
-  switch (choice % 5) {
+  switch (choice % 8) {
     case 0: {
       const std::string path = file_with("run/checkpoints/00001/checkpoint.json", bytes);
       refused_or([&] { trace::read_checkpoint(folder, 1); });
@@ -137,6 +198,17 @@ void read_stored(std::string_view bytes) {
       }
       return;
     }
+    case 5: {
+      const std::string path = file_with("run/segments.json", bytes);
+      refused_or([&] { trace::read_segments(folder); });
+      if (sign_again(path, bytes, "tessera-segments")) {
+        trace::trace_parts(trace::read_segments(folder));
+      }
+      return;
+    }
+    case 6:
+      read_lock(bytes);
+      return;
     default:
       // Lines of a log: once as they are, and once as if they had been signed.
       explore::rows_from_lines(text);

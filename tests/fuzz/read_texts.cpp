@@ -1,6 +1,8 @@
 // Texts that users write: YAML by itself, experiments, collectives, configurations of other
 // simulators.
-#include <filesystem>
+#include <algorithm>
+#include <sstream>
+#include <vector>
 
 #include "readers.hpp"
 #include "tessera/collective/program/program.hpp"
@@ -12,19 +14,6 @@
 
 namespace tessera::fuzz {
 namespace {
-
-// From a folder of experiments, so that they may name machines and models of the tree.
-const std::filesystem::path experiments =
-    std::filesystem::path(TESSERA_SOURCE) / "configs/experiments";
-
-// Files of the tree, at most 4 MiB each, and none of elsewhere.
-std::string load_from_tree(const std::string& path) {
-  const std::string inside = std::filesystem::weakly_canonical(path).string();
-  if (!inside.starts_with(TESSERA_SOURCE)) {
-    throw FileError(path, "outside of the tree");
-  }
-  return read_regular_file(inside, 4U << 20);
-}
 
 bool same(const config::Value& one, const config::Value& other) {
   if (one.kind != other.kind || one.text != other.text || one.items.size() != other.items.size() ||
@@ -45,15 +34,40 @@ bool same(const config::Value& one, const config::Value& other) {
   return true;
 }
 
-// The part of `bytes` before the next line "%% …", which is taken away with that line; its name.
-std::string_view take_part(std::string_view& bytes, std::string& next) {
-  const std::size_t at = bytes.find("\n%% ");
-  const std::string_view part = bytes.substr(0, at == std::string_view::npos ? at : at + 1);
-  bytes.remove_prefix(at == std::string_view::npos ? bytes.size() : at + 4);
-  const std::size_t end = bytes.find('\n');
-  next = std::string(bytes.substr(0, end));
-  bytes.remove_prefix(end == std::string_view::npos ? bytes.size() : end + 1);
-  return part;
+// Lines "MEMBER ACTION PEER TAG BYTES AFTER…"; an action is n, s, r or a.
+collective::TracedOperations traced_by(std::string_view lines, std::uint32_t members) {
+  constexpr std::uint32_t most_members = 64;
+  constexpr std::string_view actions = "nsra";
+  if (members > most_members) {
+    throw ConfigError({"traces", 0, 0, "of too many members"});
+  }
+  collective::TracedOperations traced(members);
+  while (!lines.empty()) {
+    const std::string_view line = lines.substr(0, lines.find('\n'));
+    lines.remove_prefix(std::min(line.size() + 1, lines.size()));
+    std::istringstream words{std::string(line)};
+    std::uint32_t member = 0;
+    char action = ' ';
+    collective::TracedOperation operation;
+    words >> member >> action >> operation.peer >> operation.tag >> operation.bytes;
+    if (!words || member >= members || actions.find(action) == actions.npos) {
+      continue;
+    }
+    operation.action = static_cast<collective::TracedOperation::Action>(actions.find(action));
+    for (std::uint32_t after = 0; words >> after;) {
+      operation.after.push_back(after);
+    }
+    operation.place = std::string(line);
+    traced[member].push_back(std::move(operation));
+  }
+  // Who reads traces knows the nodes that others name.
+  for (std::vector<collective::TracedOperation>& operations : traced) {
+    for (collective::TracedOperation& operation : operations) {
+      std::erase_if(operation.after,
+                    [&](std::uint32_t number) { return number >= operations.size(); });
+    }
+  }
+  return traced;
 }
 
 }  // namespace
@@ -67,7 +81,7 @@ void read_yaml(std::string_view bytes) {
         broken("a place before the file");
       }
     }
-    return;
+    diagnostics.throw_if_any();
   }
   if (value.kind != config::Value::Kind::mapping) {
     return;
@@ -80,7 +94,7 @@ void read_yaml(std::string_view bytes) {
 }
 
 void read_experiment(std::string_view bytes) {
-  const std::string path = (experiments / "fuzzed.yaml").string();
+  const std::string path = path_of_experiment("fuzzed.yaml");
   const auto load = [&](const std::string& asked) {
     return asked == path ? std::string(bytes) : load_from_tree(asked);
   };
@@ -94,32 +108,35 @@ void read_experiment(std::string_view bytes) {
   }
 }
 
+// A program, and behind a line "%%" the operations of its traces, if it has any.
 void read_collective(std::string_view bytes) {
-  const bool xml = bytes.find('<') < bytes.find_first_not_of(" \t\r\n\xEF\xBB\xBF") + 1;
-  collective::read_program(
-      xml ? "fuzzed.xml" : "fuzzed.yaml", [&](const std::string&) { return std::string(bytes); },
-      [](const std::string& prefix, std::uint32_t) -> collective::TracedOperations {
-        throw ConfigError({prefix, 0, 0, "no traces here"});
-      });
+  constexpr std::string_view mark = "\n%%\n";
+  const std::size_t end = bytes.find(mark);
+  const std::string text(bytes.substr(0, end == bytes.npos ? end : end + 1));
+  const std::string_view traced = end == bytes.npos ? "" : bytes.substr(end + mark.size());
+  const bool xml = text.find('<') < text.find_first_not_of(" \t\r\n\xEF\xBB\xBF") + 1;
+  const collective::Program program = collective::read_program(
+      xml ? "fuzzed.xml" : "fuzzed.yaml", [&](const std::string&) { return text; },
+      [&](const std::string&, std::uint32_t members) { return traced_by(traced, members); });
+  for (collective::Member member = 0; member < program.members; ++member) {
+    const collective::ProgramRun run(program, Bytes(4096), member, 0, {});
+    if (run.save().empty() && !run.is_over()) {
+      broken("a program without operations does not end");
+    }
+  }
 }
 
 // The name of a format, "%% KEY VALUE" or "%% FILE" and its text, one after the other; the first
 // file is the main one.
 void read_import(std::string_view bytes) {
-  std::string next;
-  std::string format(take_part(bytes, next));
-  while (!format.empty() && format.back() == '\n') {
-    format.pop_back();
-  }
+  const Bundle bundle = split(bytes);
   config::Diagnostics diagnostics;
   config::Value given;
   given.kind = config::Value::Kind::mapping;
   given.place = {"--with", 1, 1};
   std::map<std::string, std::string> files;
   std::string source;
-  while (!next.empty()) {
-    const std::string name = next;
-    const std::string_view text = take_part(bytes, next);
+  for (const auto& [name, text] : bundle.parts) {
     const std::size_t space = name.find(' ');
     if (space != std::string::npos) {
       const std::string key = name.substr(0, space);
@@ -134,7 +151,7 @@ void read_import(std::string_view bytes) {
       continue;
     }
     source = source.empty() ? name : source;
-    files[name] = std::string(text);
+    files[name] = text;
   }
   const auto load = [&](const std::string& asked) -> std::string {
     const auto found = files.find(asked);
@@ -146,10 +163,10 @@ void read_import(std::string_view bytes) {
   migration::Request request{
       source,     config::Section(given, "", diagnostics), load, "imported.yaml", "imported", "",
       diagnostics};
-  if (source.empty() || !migration::formats().contains(format)) {
+  if (source.empty() || !migration::formats().contains(bundle.kind)) {
     return;
   }
-  for (const migration::WrittenFile& file : migration::migrate(format, request).files) {
+  for (const migration::WrittenFile& file : migration::migrate(bundle.kind, request).files) {
     config::Diagnostics complaints;
     config::parse(file.ending, file.text, complaints);
     if (!complaints.empty()) {

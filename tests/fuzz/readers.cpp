@@ -2,12 +2,14 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
 
 #include "tessera/core/error.hpp"
+#include "tessera/core/file.hpp"
 
 namespace tessera::fuzz {
 namespace {
@@ -36,11 +38,15 @@ class Scratch {
   std::string text_;
 };
 
+unsigned long refused_so_far = 0;
+
 // What a reader may say of bad bytes is no finding.
 Reader refusing(void (*reader)(std::string_view)) {
   return [reader](std::string_view bytes) {
+    ++refused_so_far;
     try {
       reader(bytes);
+      --refused_so_far;
     } catch (const ConfigError&) {
     } catch (const IoError&) {
     } catch (const ModelError&) {
@@ -53,6 +59,8 @@ Reader refusing(void (*reader)(std::string_view)) {
 const std::map<std::string, Reader>& readers() {
   static const std::map<std::string, Reader> all{{"yaml", refusing(read_yaml)},
                                                  {"experiment", refusing(read_experiment)},
+                                                 {"machines", refusing(read_machines)},
+                                                 {"tables", refusing(read_tables)},
                                                  {"collective", refusing(read_collective)},
                                                  {"chakra", refusing(read_chakra)},
                                                  {"onnx", refusing(read_onnx)},
@@ -61,6 +69,10 @@ const std::map<std::string, Reader>& readers() {
                                                  {"traces", refusing(read_traces)},
                                                  {"import", refusing(read_import)}};
   return all;
+}
+
+unsigned long refused_inputs() {
+  return refused_so_far;
 }
 
 const std::string& scratch_folder() {
@@ -83,6 +95,44 @@ unsigned take_choice(std::string_view& bytes) {
   const auto choice = static_cast<unsigned char>(bytes.back());
   bytes.remove_suffix(1);
   return choice;
+}
+
+std::string path_of_experiment(std::string_view name) {
+  static const std::filesystem::path folder =
+      std::filesystem::path(TESSERA_SOURCE) / "configs/experiments";
+  return (folder / name).lexically_normal().string();
+}
+
+std::string load_from_tree(const std::string& path) {
+  static std::map<std::string, std::string> read_before;
+  const std::string inside = std::filesystem::path(path).lexically_normal().string();
+  const auto found = read_before.find(inside);
+  if (found != read_before.end()) {
+    return found->second;
+  }
+  if (!inside.starts_with(TESSERA_SOURCE "/")) {
+    throw FileError(path, "outside of the tree");
+  }
+  return read_before.emplace(inside, read_regular_file(inside, 4U << 20)).first->second;
+}
+
+Bundle split(std::string_view bytes) {
+  constexpr std::string_view mark = "%% ";
+  Bundle bundle;
+  for (bool is_first = true; !bytes.empty(); is_first = false) {
+    const std::size_t end = bytes.find('\n');
+    const std::string_view line = bytes.substr(0, end);
+    const std::string_view whole = bytes.substr(0, end == line.npos ? end : end + 1);
+    bytes.remove_prefix(whole.size());
+    if (is_first) {
+      bundle.kind = line;
+    } else if (line.starts_with(mark)) {
+      bundle.parts.push_back({std::string(line.substr(mark.size())), {}});
+    } else if (!bundle.parts.empty()) {
+      bundle.parts.back().text += whole;
+    }
+  }
+  return bundle;
 }
 
 void broken(const std::string& what) {

@@ -4,7 +4,8 @@
 //     fuzz_replay --traces FOLDER    writes what the fuzzer of traces begins with
 //     fuzz_replay --version
 //
-// Ends with 1 and the file's name where a reader throws what is none of bad input.
+// Ends with 1 and the file's name where a reader throws what is none of bad input, and with 1 where
+// it refuses every file: then the fuzzer does not get past the reader's door.
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -62,8 +63,10 @@ int main(int argc, char** argv) {
       longest = std::max(
           longest, std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
     }
-    std::cout << argv[1] << ": " << files.size() << " files, longest " << longest << " s\n";
-    return files.empty() ? 1 : 0;
+    const unsigned long refused = tessera::fuzz::refused_inputs();
+    std::cout << argv[1] << ": " << files.size() << " files, " << refused
+              << " of them refused, longest " << longest << " s\n";
+    return refused < files.size() ? 0 : 1;
   } catch (const std::exception& error) {
     std::cerr << current.string() << ": " << error.what() << "\n";
     return 1;

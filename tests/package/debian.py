@@ -23,6 +23,7 @@ HELD = ["usr/bin/tessera", "usr/bin/tessera-quickstart", "usr/share/man/man1/tes
         "usr/share/tessera/configs/experiments/quickstart.yaml", "usr/share/tessera/scripts/quickstart",
         "usr/lib/python3/dist-packages/tessera/__init__.py"]
 HELD_FOR_PROGRAMS = ["usr/include/tessera/core/version.hpp", "usr/lib/cmake/tessera/FindMETIS.cmake",
+                     "usr/lib/cmake/tessera/FindONNX.cmake",
                      "usr/lib/cmake/tessera/tessera-config.cmake", "usr/share/doc/tessera-dev/copyright"]
 # `-rwxr-xr-x root/root 342 2026-11-24 19:52 ./usr/bin/x -> y`
 ROW = re.compile(r"(\S{10}) (\S+) +\d+ \S+ \S+ \./(.*?)(?: -> .*)?$")

@@ -78,6 +78,7 @@ class Algorithm {
   // The same for members in blocks of so many, each on a server of its own, where that is anything
   // to it, else null; `block` divides the size of every group it is asked about.
   virtual std::unique_ptr<Algorithm> in_blocks(std::uint32_t /*block*/) const { return nullptr; }
+  virtual std::uint32_t block() const { return 1; }
   // Whether every step has the same partners and waits for what the one before has received.
   virtual bool is_steady(Kind /*kind*/) const { return false; }
   // Whether, in one lane, every member sends in every step to the next one, in order and from the

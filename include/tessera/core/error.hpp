@@ -54,9 +54,12 @@ class ModelError : public Error {
                       EntityId entity = EntityId::none());
   SimTime time() const { return time_; }
   EntityId entity() const { return entity_; }
-  // The same with a place, where it has none yet.
-  ModelError placed(SimTime time, EntityId entity) const;
+  // Throws an error of the same kind, with a place where it has none yet.
+  [[noreturn]] virtual void throw_placed(SimTime time, EntityId entity) const;
   int exit_code() const override { return 3; }
+
+ protected:
+  ModelError placed(SimTime time, EntityId entity) const;
 
  private:
   std::string message_;

@@ -14,6 +14,9 @@ inline constexpr const char* range_of_time = "2^63 ps (about 106 days)";
 class TimeTooLong : public ModelError {
  public:
   explicit TimeTooLong(const std::string& message) : ModelError(message) {}
+  [[noreturn]] void throw_placed(SimTime time, EntityId entity) const override {
+    throw TimeTooLong(placed(time, entity));
+  }
 
  protected:
   explicit TimeTooLong(const ModelError& error) : ModelError(error) {}
@@ -27,8 +30,8 @@ class DurationTooLong : public TimeTooLong {
 
   std::uint64_t amount() const { return amount_; }
   std::uint64_t rate() const { return rate_; }
-  DurationTooLong placed(SimTime time, EntityId entity) const {
-    return {ModelError::placed(time, entity), amount_, rate_};
+  [[noreturn]] void throw_placed(SimTime time, EntityId entity) const override {
+    throw DurationTooLong(placed(time, entity), amount_, rate_);
   }
 
  private:

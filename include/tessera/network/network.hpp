@@ -102,7 +102,7 @@ class Network : public pdes::Component {
   // So far on this rank.
   virtual Carried carried() const = 0;
   std::uint64_t messages() const { return carried().messages_taken; }
-  // Of this rank, since it was built or gone on from a checkpoint; zeros where nothing is rounded.
+  // Of this rank, as its totals; zeros where nothing is rounded.
   virtual Rounded rounded() const { return {}; }
   // How much later a message would have come at most, had messages shared what the model lets each
   // have for itself; of this rank's entities.

@@ -124,6 +124,12 @@ class Sharder {
   Bytes whole_bytes(std::uint64_t elements) const;
   // Keys and values of the whole sequence, as a context group gathers them for the operator.
   Bytes gathered_context(const workload::Operator& op) const;
+  // Of memory, where software copies keys and values for each head of queries: what these copies
+  // take more, of the tile's own tokens; what is gathered then; and in the backward pass what is
+  // there for their gradients (Software::passes_context_sums).
+  Bytes repeated_keys(const workload::Operator& op) const;
+  Bytes gathered_keys(const workload::Operator& op) const;
+  Bytes key_gradients(const workload::Operator& op) const;
   // How explicit sharding cuts the operator; null where the default holds.
   const OperatorSharding* explicit_sharding(const workload::Operator& op) const;
 

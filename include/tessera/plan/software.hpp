@@ -1,8 +1,9 @@
 // What the software of a training holds in memory beside what the plan says.
 //
 // Sources: PyTorch of December 2024, torch/distributed/_composable/fsdp (fully_shard),
-// torch/distributed/pipelining/stage.py, torch/distributed/tensor/parallel and
-// c10/cuda/CUDACachingAllocator.cpp; torchtitan, torchtitan/parallelisms/parallelize_llama.py.
+// torch/distributed/pipelining/stage.py, torch/distributed/tensor/parallel,
+// torch/distributed/tensor/experimental/_attention.py and c10/cuda/CUDACachingAllocator.cpp;
+// torchtitan, torchtitan/parallelisms/parallelize_llama.py and torchtitan/models/llama/model.py.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,7 @@
 
 #include "tessera/config/document.hpp"
 #include "tessera/core/registry.hpp"
+#include "tessera/workload/workload.hpp"
 
 namespace tessera::plan {
 
@@ -46,6 +48,13 @@ struct Software {
   // Buffers for what comes from other stages in every micro-batch, both ways; outputs stay until
   // their backward pass, the logits of all micro-batches until the iteration is over.
   bool buffers_all_micro_batches = false;
+  // Keys and values that several heads of queries share are copied for each before attention, kept
+  // so and gathered so over a context group (torchtitan's repeat_kv).
+  bool repeats_kv_heads = false;
+  // With keys and values gathered over a context group for fused attention, sums of their gradients
+  // go around it in fp32, a part at a time (PyTorch's ring attention), or are whole until they are
+  // scattered.
+  bool passes_context_sums = false;
   // What layers have freed is too small for copies of logits, and serves none.
   bool reuses_fitting_blocks_only = false;
 
@@ -61,6 +70,11 @@ struct Software {
 };
 
 std::vector<ParameterInfo> software_parameters();
+
+// Whether several heads of queries share keys and values.
+inline bool has_fewer_kv_heads(const workload::Operator& op) {
+  return op.context_elements > 0 && op.kv_heads > 0 && op.product.count > op.kv_heads;
+}
 
 // Of the section `software` of a strategy, which it finishes.
 Software read_software(config::Section& strategy);

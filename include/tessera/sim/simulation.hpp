@@ -82,7 +82,8 @@ struct RunRequest {
   std::function<bool(trace::Summary&)> complete_summary = {};
 };
 
-// Throws ModelError where arithmetic alone takes longer than simulated time goes.
+// Throws TimeTooLong where arithmetic alone, or accesses to memory alone, take longer than
+// simulated time goes.
 void refuse_endless(const Experiment& experiment);
 
 // Runs the experiment on all ranks of `communicator` and gives the summary, the same on every rank

@@ -50,9 +50,25 @@ struct WorkForecast {
   double part = 1;  // of all that the whole run does
 };
 
-// `at_once`: how many like it `from` sends at most without waiting for anything that they cause.
-using MessageVisit =
-    std::function<void(EntityId from, EntityId to, Bytes bytes, std::uint64_t at_once)>;
+// Messages of one kind, as far as memory is predicted by them.
+struct MessageKind {
+  EntityId from{};
+  EntityId to{};
+  Bytes bytes{};              // of one
+  std::uint64_t at_once = 1;  // that are sent one behind the other
+  // What asks for them: a node has one of these under way at a time, of each that it may be.
+  enum class Of : std::uint8_t { work, memory, pipeline };
+  Of of = Of::work;
+  EntityId node = EntityId::none();  // that waits for them; none: `from`
+  double made_s = 0;  // time in which `count` are made, or memory serves `at_once`; 0: not known
+  std::uint64_t count = 1;
+  // Of pipelines: those with one number go on at the same time, and those of one chain are
+  // `in_chain` at most, wherever they are. Of memory the channel's node is the chain.
+  std::uint32_t stage = 0;
+  std::uint32_t chain = 0;
+  std::uint64_t in_chain = 1;
+};
+using MessageVisit = std::function<void(const MessageKind& kind)>;
 
 class Work {
  public:

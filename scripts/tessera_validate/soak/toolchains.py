@@ -2,6 +2,7 @@
 """Runs the tests of a preset that is built and puts a row for it into the part toolchains of results/trust.md."""
 
 import argparse
+import json
 import re
 import subprocess
 import sys
@@ -21,8 +22,11 @@ MEANS = {"clang": "Clang in place of GCC, warnings as errors",
          "asan": "GCC's AddressSanitizer (with leaks), UndefinedBehaviorSanitizer, libstdc++'s assertions",
          "tsan": "GCC's ThreadSanitizer",
          "fuzz": "Clang's AddressSanitizer and UndefinedBehaviorSanitizer, libstdc++'s assertions",
+         "trixie": "Debian 13 in place of 12, without optimisation, warnings as errors",
+         "i386": "32 bits: Python and HDF5 read traces, old ones and new, as those of 64 bits do, and CMake refuses to "
+                 "build the program",
          "coverage": "without optimisation, and libstdc++ checks its preconditions"}
-HEAD = ["| preset | tests | what is other | compiler, MPI | program | passed | failed | not built or skipped | minutes |",
+HEAD = ["| preset | tests | what is other | compiler, MPI, HDF5 | program | passed | failed | not built or skipped | minutes |",
         "|---|---|---|---|---|---|---|---|---|"]
 ROW = re.compile(r"^\| (\w+ \| `[^|]+`) \|.*$", re.MULTILINE)
 
@@ -40,7 +44,7 @@ def run_tests(preset, labels, tests):
     command = ["ctest", "--test-dir", f"build/{preset}", "-L", labels, "--parallel", "2",
                "--output-on-failure", "--output-junit", str(report), *(["-R", tests] if tests else [])]
     environment = "env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 " \
-                  "OMPI_MCA_rmaps_base_oversubscribe=1".split()
+                  "OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe".split()
     subprocess.run(environment + command, cwd=ROOT, check=False, stdin=subprocess.DEVNULL)
     counts = {"run": 0, "fail": 0, "skipped": 0}
     failed = []
@@ -54,19 +58,33 @@ def run_tests(preset, labels, tests):
     return counts, failed
 
 
+def files_read(folder):
+    """What tests/data/check_32_bits.py left: counts, what failed, by what, and the seconds it took."""
+    found = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+    counts = {"run": found["passed"], "fail": len(found["failed"]), "skipped": 0}
+    return counts, found["failed"], f"{found['compiler']}; HDF5 {found['hdf5']}", found["seconds"]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("preset")
     parser.add_argument("--labels", default="unit|parallel|faults")
     parser.add_argument("--tests")
+    parser.add_argument("--program", help="which wrote the files that the preset i386 has read")
     options = parser.parse_args()
     folder = ROOT / "build" / options.preset
     began = time.time()
-    counts, failed = run_tests(options.preset, options.labels, options.tests)
-    program = version(folder / "tessera")
-    commit, mpi = re.search(r"\(([^)]+)\), MPI: ([^,]+)", program).groups()
+    program = version(Path(options.program or folder / "tessera"))
+    commit, mpi, hdf5 = re.search(r"\(([^)]+)\), MPI: ([^,]+), HDF5 ([^,\s]+)", program).groups()
+    if options.program:
+        options.labels = "data"
+        counts, failed, tools, seconds = files_read(folder)
+        began -= seconds
+    else:
+        counts, failed = run_tests(options.preset, options.labels, options.tests)
+        tools = f"{compiler_of(folder)}; {mpi}; HDF5 {hdf5}"
     key = f"{options.preset} | `{options.labels.replace('|', '`, `')}`"
-    row = (f"| {key} | {MEANS.get(options.preset, '')} | {compiler_of(folder)}; {mpi} | {commit} | "
+    row = (f"| {key} | {MEANS.get(options.preset, '')} | {tools} | {commit} | "
            f"{counts['run']} | {counts['fail']}{' (' + ', '.join(failed) + ')' if failed else ''} | "
            f"{counts['skipped']} | {(time.time() - began) / 60:.1f} |")
     page = PAGES["trust"]

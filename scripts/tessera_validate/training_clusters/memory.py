@@ -33,10 +33,14 @@ def titan_work(row):
 
 
 def titan_software(row):
-    """fully_shard (parallelize_llama.py: apply_fsdp), DTensor (apply_tp), PipelineStage (pipeline_llama.py), and the
-    caching allocator."""
+    """fully_shard (parallelize_llama.py: apply_fsdp), DTensor (apply_tp), PipelineStage (pipeline_llama.py), the caching
+    allocator, keys and values for each head of queries (models/llama/model.py: repeat_kv), and ring attention
+    (config_manager.py: experimental.context_parallel_rotate_method, allgather by default)."""
     software = {"sharding": "fsdp2", "freed_blocks": "fitting",
                 "compiled": row["compile"] == "yes" and row["recompute"] == "alternate"}
+    software["kv_heads"] = "repeated"
+    if int(row["context"]) > 1:
+        software["context_sums"] = "passed"
     if int(row["tensor"]) > 1:
         software["gathered_inputs"] = "kept"
     if int(row["pipeline"]) > 1:
@@ -153,11 +157,13 @@ def titan(report, program, folder, reduced):
                   "published [GiB]", "ours [GiB]", "error", "within 10 %", "ours, by part"], table)
     report.bound(held == len(table), f"torchtitan, peak memory: {held} of {len(table)} rows within 10 %")
     report.say(f"Within 10 %: {held} of {len(table)}. What is left out: temporaries of eager blocks beyond the largest "
-               "operator's, gathers in FP8, sums in fp32 of its ring attention. Table 6 holds equally many tokens a GPU in "
-               "each row, and table 5 as many with 1F1B: ours is the same for all of them, and what sets 82.5 and 84.9 GiB "
-               "apart from 75.3 to 77.1 is not published. Keys and values of a whole sequence, which its ring attention can "
-               "gather, repeated for each head as its model has them, would be 2 GiB in the last row of table 6; but they "
-               "would be 4 GiB in that of table 2, which held 0.6 GiB more than without.")
+               "operator's, gathers in FP8. Table 6 holds equally many tokens a GPU in each row; what more of the context "
+               "takes are keys and values that ring attention gathers whole, each copied for its 16 heads (2 GiB in the "
+               "last row), and sums of their gradients in fp32: that is all of the difference between the first two rows, "
+               "half of the next one and a fifth of the last one. In table 2 most is held behind the loss; there ours keeps "
+               "what attention gathered as a block too small for logits (4 GiB in the last row), and the published peak grows "
+               "by 0.6. Table 5 holds as many tokens with 1F1B as table 6, and what sets 82.5 GiB apart from 75.3 is not "
+               "published.")
     report.say()
 
 

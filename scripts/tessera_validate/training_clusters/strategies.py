@@ -1,5 +1,6 @@
 """Strategies of one model on as many GPUs, ranked by ours and as measured."""
 
+from training_clusters import profiles
 from training_clusters.clusters import run_rows
 from training_clusters.ranking import groups_of, mean
 from training_clusters.sets import sets
@@ -65,6 +66,32 @@ def pairs(report, by_source):
     report.table(["set", "pairs", "in the measured order", "regret, mean", "regret, worst"], table)
 
 
+def layers_that_decide(report, program, folder):
+    """What the mean regret of vTrain's table of one node would be with published times of single layers in place of ours,
+    in each of the passes that an iteration takes one after the other."""
+    found = found_of(program, folder, SEVERAL[0])
+    theirs, mine = ({(cell.width, cell.tensor, cell.micro): cell.layer for cell in profiles.cells_of(times)}
+                    for times in (profiles.published(), [(row, ours) for row, ours, _ in found]))
+
+    def passes(row):
+        stages = profiles.number(row, "pipeline parallelism")
+        return profiles.number(row, "# layers") / stages * (profiles.micro_batches(row) + stages - 1)
+
+    def regret_with(*keys):
+        more = {key: theirs[key] - mine[key] for key in keys}
+        groups = groups_of([(row, ours + more.get(profiles.by_key(row), 0) * passes(row), published)
+                            for row, ours, published in found], LEAST)
+        return 100 * mean([group.regret for group in groups])
+
+    alone = {key: regret_with(key) for key in theirs if key in mine}
+    first, second, *others = sorted(alone, key=alone.get)
+    report.say("A few profiles decide: with the published time of one layer in place of ours the mean regret is "
+               f"{alone[first]:.2f} % (width, tensor degree and micro-batch {', '.join(map(str, first))}) or "
+               f"{alone[second]:.2f} % ({', '.join(map(str, second))}), with both {regret_with(first, second):.2f} %, and with "
+               f"any of the other {len(others)} alone at least {min(alone[key] for key in others):.2f} %.")
+    report.say()
+
+
 def section(report, program, folder, reduced):
     report.say("### How strategies rank")
     report.say()
@@ -82,4 +109,6 @@ def section(report, program, folder, reduced):
         return {source: groups_of(found_of(program, folder, source), least) for source in there}
 
     several(report, chosen(SEVERAL, LEAST))
+    if not reduced:
+        layers_that_decide(report, program, folder)
     pairs(report, chosen(PAIRS, 2))

@@ -14,6 +14,7 @@
 #include "tessera/cli/commands.hpp"
 #include "tessera/comm/delayed.hpp"
 #include "tessera/comm/first_rank.hpp"
+#include "tessera/core/range_error.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/sim/programs/replay.hpp"
 #include "tessera/sim/simulation.hpp"
@@ -229,12 +230,9 @@ trace::Summary simulate(sim::Experiment& experiment, comm::Communicator& world,
     return sim::run_with_replay(experiment, world, request);
   } catch (const DurationTooLong& error) {
     throw sim::RateTooLow(sim::slow_rate(error, configuration_of(options)));
-  } catch (const ModelError& error) {
+  } catch (const TimeTooLong& error) {
     constexpr std::string_view kind = "error: ";
     std::string what = error.what();
-    if (what.find(range_of_time) == std::string::npos) {
-      throw;
-    }
     what.erase(0, what.starts_with(kind) ? kind.size() : 0);
     throw ModelError(what + sim::slowest_rate(configuration_of(options)));
   }

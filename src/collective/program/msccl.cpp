@@ -17,9 +17,14 @@
 namespace tessera::collective {
 namespace {
 
+// From 1 on.
+struct TextPlace {
+  int line = 0;
+  int column = 0;
+};
+
 struct BlockStep {
-  long line = 0;
-  long column = 0;
+  TextPlace place;
   std::string type;
   std::array<char, 2> buffers{};           // source, destination
   std::array<std::uint32_t, 2> offsets{};  // likewise, in chunks
@@ -48,6 +53,18 @@ struct Msccl {
   bool in_place = false;
   std::vector<Gpu> gpus;
 };
+
+// Expat counts in 64 bits from version 2.9.0 on, by functions of other names.
+TextPlace place_of(XML_Parser parser) {
+#if XML_MAJOR_VERSION > 2 || (XML_MAJOR_VERSION == 2 && XML_MINOR_VERSION >= 9)
+  const auto line = XML_GetCurrentLineNumber64(parser);
+  const auto column = XML_GetCurrentColumnNumber64(parser);
+#else
+  const auto line = XML_GetCurrentLineNumber(parser);
+  const auto column = XML_GetCurrentColumnNumber(parser);
+#endif
+  return {static_cast<int>(line), static_cast<int>(column) + 1};
+}
 
 // Reads the elements as they come.
 class Reader {
@@ -88,15 +105,16 @@ class Reader {
   }
 
  private:
-  [[noreturn]] void fail(const std::string& message) const {
-    throw ConfigError({path_, static_cast<int>(XML_GetCurrentLineNumber(parser_)),
-                       static_cast<int>(XML_GetCurrentColumnNumber(parser_)) + 1, message});
+  Diagnostic here(const std::string& message) const {
+    const TextPlace place = place_of(parser_);
+    return {path_, place.line, place.column, message};
   }
+
+  [[noreturn]] void fail(const std::string& message) const { throw ConfigError(here(message)); }
 
   // Exceptions must not pass through the parser.
   void stop(const std::string& message) {
-    problem_ = {path_, static_cast<int>(XML_GetCurrentLineNumber(parser_)),
-                static_cast<int>(XML_GetCurrentColumnNumber(parser_)) + 1, message};
+    problem_ = here(message);
     XML_StopParser(parser_, XML_FALSE);
   }
 
@@ -151,8 +169,7 @@ class Reader {
 
   void step() {
     BlockStep step;
-    step.line = static_cast<long>(XML_GetCurrentLineNumber(parser_));
-    step.column = static_cast<long>(XML_GetCurrentColumnNumber(parser_)) + 1;
+    step.place = place_of(parser_);
     step.type = text("type");
     constexpr std::array<const char*, 9> types{"s",    "r",   "rcs", "rrc", "rrs",
                                                "rrcs", "cpy", "re",  "nop"};
@@ -291,7 +308,7 @@ class Follower {
   }
 
   [[noreturn]] void fail(const BlockStep& step, const std::string& message) const {
-    throw ConfigError({path_, static_cast<int>(step.line), static_cast<int>(step.column), message});
+    throw ConfigError({path_, step.place.line, step.place.column, message});
   }
 
   // In place, the input lies in the output where its result will be, or the other way.

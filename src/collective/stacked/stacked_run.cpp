@@ -2,12 +2,22 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <tuple>
 #include <utility>
 
 #include "tessera/core/error.hpp"
 
 namespace tessera::collective {
+
+Channel StackedCollective::channel_of(std::uint32_t chunk) const {
+  if (channels == 1) {
+    return {};
+  }
+  const std::uint32_t block = dimensions.front().algorithm->block();
+  const std::uint32_t among = block == 1 ? channels : std::gcd(block, channels);
+  return {chunk % channels % among, among};
+}
 
 StackedCollective plan_collective(Kind kind, Bytes bytes, std::vector<RunDimension> dimensions,
                                   const StackedOptions& options, const TurnOptions& turn_options,
@@ -89,7 +99,7 @@ AlgorithmPart StackedRun::part_of(const Turn& turn) const {
   part.algorithm = dimension.algorithm;
   part.kind = phase.kind;
   part.size = size;
-  part.channel = {turn.chunk % collective_.channels, collective_.channels};
+  part.channel = collective_.channel_of(turn.chunk);
   part.member = part.channel.turned(coordinates_[phase.dimension]);
   part.bytes = phase_bytes(chunk, phase, chunk_bytes(collective_.bytes, chunks, turn.chunk),
                            collective_.shape, coordinates_);

@@ -155,17 +155,17 @@ std::map<std::uint32_t, PlannedCollective::Sends> PlannedCollective::sends_in(
             const std::uint32_t to =
                 channel.turned_back(turned_round ? (size - step.send_to) % size : step.send_to);
             const auto [known, is_new] = sends.try_emplace(to, Sends{0, Bytes(), step.send_bytes});
-            known->second.messages += chunks / channel.of;
-            known->second.bytes += step.send_bytes * std::uint64_t{chunks / channel.of};
+            known->second.messages += chunks / shared_.channels;
+            known->second.bytes += step.send_bytes * std::uint64_t{chunks / shared_.channels};
             known->second.least = std::min(known->second.least, step.send_bytes);
           }
         }
       }
     };
     for (std::uint32_t channel = 0; channel < shared_.channels; ++channel) {
-      take({channel, shared_.channels}, false);
+      take(shared_.channel_of(channel), false);
       if (both_ways) {
-        take({channel, shared_.channels}, true);
+        take(shared_.channel_of(channel), true);
       }
     }
   }

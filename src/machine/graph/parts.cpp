@@ -7,6 +7,7 @@
 #include <limits>
 #include <mutex>
 #include <new>
+#include <string>
 
 #include "tessera/core/error.hpp"
 
@@ -55,6 +56,17 @@ void fill_empty_parts(std::vector<std::uint32_t>& owner, std::size_t parts) {
 
 }  // namespace
 
+void require_metis_result(int status, std::size_t vertices) {
+  if (status == METIS_ERROR_MEMORY) {
+    throw std::bad_alloc();
+  }
+  if (status == METIS_ERROR) {
+    throw ModelError("METIS was ended by a signal (SIGTERM) while it cut a graph of " +
+                     std::to_string(vertices) + " vertices");
+  }
+  ensure(status == METIS_OK, "METIS_PartGraphKway refused its input");
+}
+
 std::vector<std::uint32_t> cut_graph(const WeightedGraph& graph, std::uint32_t parts) {
   ensure(parts >= 1 && graph.vertices() >= parts, "a graph with a vertex for each part");
   if (graph.neighbours.size() > static_cast<std::size_t>(std::numeric_limits<idx_t>::max())) {
@@ -84,10 +96,7 @@ std::vector<std::uint32_t> cut_graph(const WeightedGraph& graph, std::uint32_t p
                                          vertex_weights.empty() ? nullptr : vertex_weights.data(),
                                          nullptr, edge_weights.data(), &wanted, nullptr, nullptr,
                                          options.data(), &cut, part.data());
-  if (status == METIS_ERROR_MEMORY) {
-    throw std::bad_alloc();
-  }
-  ensure(status == METIS_OK, "METIS_PartGraphKway refused its input");
+  require_metis_result(status, graph.vertices());
   std::vector<std::uint32_t> owner(part.begin(), part.end());
   fill_empty_parts(owner, parts);
   return owner;

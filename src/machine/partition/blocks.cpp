@@ -91,8 +91,8 @@ std::vector<Rectangle> product(const Grid& grid, const Loads& loads, std::uint32
   for (std::uint32_t column = 0; column < grid.columns; ++column) {
     column_loads.push_back(loads.of({0, grid.rows, column, column + 1}));
   }
-  const auto rows = even_cuts(row_loads, down);
-  const auto columns = even_cuts(column_loads, across);
+  const auto rows = even_cuts(RunOfLoads(row_loads), down);
+  const auto columns = even_cuts(RunOfLoads(column_loads), across);
   std::vector<Rectangle> parts;
   for (std::uint32_t y = 0; y < down; ++y) {
     for (std::uint32_t x = 0; x < across; ++x) {

@@ -67,29 +67,6 @@ void check_request(const Topology& topology, int ranks, const Weights& weights) 
   }
 }
 
-std::vector<std::uint32_t> even_cuts(const std::vector<std::uint64_t>& loads, std::uint32_t parts) {
-  const auto items = static_cast<std::uint32_t>(loads.size());
-  std::uint64_t total = 0;
-  for (const std::uint64_t load : loads) {
-    total += load;
-  }
-  std::vector<std::uint32_t> cuts{0};
-  std::uint32_t item = 0;
-  std::uint64_t before = 0;  // load of the items in front of `item`
-  for (std::uint32_t part = 1; part < parts; ++part) {
-    // part · total / parts, rounded up, without leaving 64 bits.
-    const std::uint64_t target = total / parts * part + (total % parts * part + parts - 1) / parts;
-    const std::uint32_t lowest = cuts.back() + 1;
-    const std::uint32_t highest = items - (parts - part);
-    while (item < lowest || (item < highest && before < target)) {
-      before += loads[item++];
-    }
-    cuts.push_back(item);
-  }
-  cuts.push_back(items);
-  return cuts;
-}
-
 Partition partition_of_one(const Topology& topology) {
   Partition partition;
   partition.owner = Owners::one(topology.nodes());

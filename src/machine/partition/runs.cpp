@@ -1,6 +1,8 @@
 // Runs of nodes of equal weight.
 #include <algorithm>
+#include <iterator>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -42,6 +44,12 @@ std::vector<std::uint32_t> once_each(std::vector<std::uint32_t> places) {
   std::sort(places.begin(), places.end());
   places.erase(std::unique(places.begin(), places.end()), places.end());
   return places;
+}
+
+RunOfLoads::RunOfLoads(const std::vector<std::uint64_t>& loads)
+    : items_(static_cast<std::uint32_t>(loads.size())), usual_(0), others_(loads.size()), more_{0} {
+  std::iota(others_.begin(), others_.end(), 0U);
+  std::partial_sum(loads.begin(), loads.end(), std::back_inserter(more_));
 }
 
 RunOfLoads::RunOfLoads(std::uint32_t items, std::uint64_t usual,

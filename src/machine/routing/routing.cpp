@@ -68,6 +68,18 @@ const Registration given(
                 .fits = [](const Topology& topology) { return topology.given_routes() != nullptr; },
                 .needs = "a graph with 'routes'"});
 
+constexpr Path no_path{
+    .hops = 0,
+    .latency = SimTime::zero(),
+    .bottleneck = Bandwidth::bytes_per_second(std::numeric_limits<std::uint64_t>::max())};
+
+void add_link(const LinkClass& link_class, Path& path) {
+  ++path.hops;
+  path.latency += link_class.latency;
+  path.bottleneck = std::min(path.bottleneck, link_class.bandwidth);
+  path.longest = std::max(path.longest, link_class.latency);
+}
+
 }  // namespace
 
 Registry<RoutingKind>& routings() {
@@ -119,15 +131,20 @@ std::vector<Hop> hops_between(const Topology& topology, const Routing& routing, 
 }
 
 Path path_between(const Topology& topology, const Routing& routing, EntityId from, EntityId to) {
-  Path path{.hops = 0,
-            .latency = SimTime::zero(),
-            .bottleneck = Bandwidth::bytes_per_second(std::numeric_limits<std::uint64_t>::max())};
+  Path path = no_path;
   walk_route(topology, routing, from, to, [&](EntityId, unsigned, const Link& link) {
-    const LinkClass& link_class = topology.link_classes()[link.link_class];
-    ++path.hops;
-    path.latency += link_class.latency;
-    path.bottleneck = std::min(path.bottleneck, link_class.bandwidth);
-    path.longest = std::max(path.longest, link_class.latency);
+    add_link(topology.link_classes()[link.link_class], path);
+  });
+  return path;
+}
+
+Path path_between(const Topology& topology, const Routing& routing, EntityId from, EntityId to,
+                  std::vector<Hop>& hops) {
+  Path path = no_path;
+  hops.clear();
+  walk_route(topology, routing, from, to, [&](EntityId node, unsigned port, const Link& link) {
+    add_link(topology.link_classes()[link.link_class], path);
+    hops.push_back({node, port});
   });
   return path;
 }

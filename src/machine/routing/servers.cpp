@@ -62,7 +62,7 @@ Partition cut_by_servers(const Topology& topology, int ranks, const Weights& wei
   for (std::uint32_t node = 0; node < topology.nodes(); ++node) {
     loads[home_of(*cluster, EntityId(node)) / item] += weights.of(node);
   }
-  const auto cuts = even_cuts(loads, parts);
+  const auto cuts = even_cuts(RunOfLoads(loads), parts);
   std::vector<std::uint32_t> owner_of_item(loads.size());
   for (std::uint32_t rank = 0; rank < parts; ++rank) {
     for (std::uint32_t i = cuts[rank]; i < cuts[rank + 1]; ++i) {

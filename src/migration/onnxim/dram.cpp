@@ -184,8 +184,12 @@ Dram read_dram(Source& config, const std::string& named, const Port& port, Reque
   config.leave("dram_nbl", "the length of a burst is the device's");
   config.leave("dram_print_interval", "what is recorded is run.trace here");
   const std::int64_t a_cycle = device == nullptr ? port.request : device->bytes_a_cycle;
-  dram.bandwidth = Bandwidth::bytes_per_second(static_cast<std::uint64_t>(channels * a_cycle) *
-                                               period->clock.frequency_hz());
+  const auto rate =
+      product({static_cast<std::uint64_t>(channels * a_cycle), period->clock.frequency_hz()});
+  if (!rate) {
+    config.error("dram_freq", "all channels together have more than 2^63 B/s");
+  }
+  dram.bandwidth = Bandwidth::bytes_per_second(rate.value_or(0));
   dram.latency = SimTime::from_ps(latency * period->ps);
   dram.origin = config.origin("dram_channels") + ": dram_channels, dram_freq, dram_latency";
   dram.section.add(0, "memory:");

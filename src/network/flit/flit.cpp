@@ -201,10 +201,12 @@ class FlitNetwork final : public Network {
   void save_totals(pdes::StateWriter& writer) const override {
     writer.put(routers_.hops());
     writer.put(routers_.carried());
+    writer.put(routers_.rounded());
   }
   void add_totals(pdes::StateReader& reader) override {
     routers_.add_hops(reader.get<std::uint64_t>());
     routers_.add_carried(reader.get<Carried>());
+    routers_.add_rounded(reader.get<Rounded>());
   }
 
   std::uint64_t packet_hops() const override { return routers_.hops(); }

@@ -89,6 +89,10 @@ class FlitRouters {
   const Carried& carried() const { return carried_; }
   void add_carried(const Carried& more) { carried_ += more; }
   const Rounded& rounded() const { return rounded_; }
+  void add_rounded(const Rounded& more) {
+    rounded_.asked += more.asked;
+    rounded_.carried += more.carried;
+  }
   std::size_t resident_bytes() const;
 
   void save(std::uint32_t index, pdes::StateWriter& writer) const;

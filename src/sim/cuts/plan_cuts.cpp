@@ -7,20 +7,15 @@
 #include <tuple>
 
 #include "cuts/idle_nodes.hpp"
+#include "cuts/place_cutter.hpp"
 #include "tessera/machine/partition/partition_tools.hpp"
 
 namespace tessera::sim {
 namespace {
 
-template <class Place>
-bool comes_first(const Place& a, const Place& b, bool by_columns) {
-  return by_columns ? std::tie(a.x, a.y) < std::tie(b.x, b.y)
-                    : std::tie(a.y, a.x) < std::tie(b.y, b.x);
-}
-
 // [items] the run each is in.
 std::vector<std::uint32_t> even_runs(const std::vector<std::uint64_t>& loads, std::uint32_t runs) {
-  const std::vector<std::uint32_t> cuts = machine::even_cuts(loads, runs);
+  const std::vector<std::uint32_t> cuts = machine::even_cuts(machine::RunOfLoads(loads), runs);
   std::vector<std::uint32_t> run_of(loads.size());
   for (std::uint32_t run = 0; run < runs; ++run) {
     std::fill(run_of.begin() + cuts[run], run_of.begin() + cuts[run + 1], run);
@@ -268,6 +263,30 @@ void PlanCuts::bisect(std::vector<std::uint32_t>& groups, std::size_t first, std
   bisect(groups, middle, end, rank + first_ranks, ranks - first_ranks, owners);
 }
 
+// [groups] load with that of nodes without a role, which those share whose messages go through.
+std::vector<std::uint64_t> PlanCuts::burden() const {
+  std::vector<std::uint64_t> burden = load_;
+  for (auto touch = touched_.begin(); touch != touched_.end();) {
+    const std::uint32_t node = touch->node;
+    const auto end =
+        std::find_if(touch, touched_.end(), [&](const Touch& other) { return other.node != node; });
+    const double all = std::accumulate(touch, end, 1e-9, [](double sum, const Touch& one) {
+      return sum + static_cast<double>(one.events);
+    });
+    const auto weight = static_cast<double>(weights_.of(node));
+    for (; touch != end; ++touch) {
+      burden[touch->group] +=
+          static_cast<std::uint64_t>(weight * static_cast<double>(touch->events) / all);
+    }
+  }
+  return burden;
+}
+
+// By place, somewhat uneven where fewer messages then cross.
+PlanCuts::Owners PlanCuts::where_few_cross(std::uint32_t ranks) const {
+  return cut_where_few_cross(graph_, burden(), place_, ranks);
+}
+
 // Of a tensor group, or of a channel at a node without a role; else none.
 std::uint32_t PlanCuts::vertex_of(std::uint32_t node) const {
   const std::uint32_t group = traffic_.group_at(node);
@@ -401,6 +420,7 @@ std::vector<PlanCuts::Cut> PlanCuts::ways(const std::string& name, int ranks) co
       Owners owners(groups.size());
       bisect(groups, 0, groups.size(), 0, wanted, owners);
       found.push_back(std::move(owners));
+      found.push_back(where_few_cross(wanted));
     } else {
       found.push_back(by_traffic(wanted));
     }

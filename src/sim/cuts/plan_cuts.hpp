@@ -6,6 +6,7 @@
 #include <tuple>
 #include <vector>
 
+#include "cuts/place_cutter.hpp"
 #include "cuts/replay.hpp"
 #include "programs/plan_times.hpp"
 #include "programs/plan_traffic.hpp"
@@ -39,10 +40,6 @@ class PlanCuts {
   // Tensor groups, then nodes with a channel and no role; on a vast machine those of them that
   // something goes through.
   using Owners = std::vector<std::uint32_t>;  // [vertices], or no_owner
-  struct Place {
-    double x = 0;
-    double y = 0;
-  };
   // Runs of replicas that are cut together only, and where they lie.
   struct Unit {
     std::uint32_t first = 0;  // replica
@@ -68,6 +65,7 @@ class PlanCuts {
 
   void weigh_groups();
   void find_touched();
+  std::vector<std::uint64_t> burden() const;
   void find_channels();
   void merge_touched(std::size_t first);
   std::vector<Unit> units(std::uint32_t ranks) const;
@@ -80,6 +78,7 @@ class PlanCuts {
   Owners in_order(Order order, std::uint32_t ranks) const;
   void bisect(std::vector<std::uint32_t>& groups, std::size_t first, std::size_t end,
               std::uint32_t rank, std::uint32_t ranks, Owners& owners) const;
+  Owners where_few_cross(std::uint32_t ranks) const;
   Owners by_traffic(std::uint32_t ranks) const;
   machine::WeightedGraph make_graph() const;
   static void merge_edges(std::vector<Edge>& edges, std::size_t first);

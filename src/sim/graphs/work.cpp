@@ -135,7 +135,10 @@ class GraphsWork final : public Work {
   void visit_messages(const MessageVisit& visit) const override {
     const std::optional<WorkForecast> first = forecast();
     for (const WorkForecast::Talk& talk : first->talks) {
-      visit(talk.from, talk.to, talk.bytes, 1);
+      visit({.from = talk.from,
+             .to = talk.to,
+             .bytes = talk.bytes,
+             .made_s = job_.ideal_time.seconds()});
     }
   }
   Wide operand_bytes() const override {

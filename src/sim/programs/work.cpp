@@ -184,9 +184,10 @@ class ProgramWork final : public Work {
     const plan::Degrees& degrees = plan_.strategy.degrees;
     for (std::uint32_t stage = 0; stage < plan_.stages.size(); ++stage) {
       const plan::StageWork work = plan::work_of(plan_.stages[stage].program);
+      const double made_s = made_s_of(stage, work);
       for (std::uint32_t replica = 0; replica < degrees.data; ++replica) {
         for (std::uint32_t shard = 0; shard < degrees.tensor; ++shard) {
-          visit_messages_of({stage, replica, shard}, work, visit);
+          visit_messages_of({stage, replica, shard}, work, made_s, visit);
         }
       }
     }
@@ -300,16 +301,55 @@ class ProgramWork final : public Work {
     }
     return static_cast<std::uint64_t>(std::ranges::count_if(tiles, goes_through_them));
   }
-  void visit_messages_of(const plan::Role& role, const plan::StageWork& work,
+  // Stages wait for the collectives of their tensor groups, whose messages go over no faster link
+  // than the fastest.
+  double made_s_of(std::uint32_t stage, const plan::StageWork& work) const {
+    double made_s = job_.ideal_time.seconds();
+    std::uint64_t fastest = 1;
+    for (const machine::LinkClass& link_class : platform_.machine.topology->link_classes()) {
+      fastest = std::max(fastest, link_class.bandwidth.bytes_per_second());
+    }
+    const std::uint32_t number = plan_.placement.number({stage, 0, 0});
+    for (const auto& [key, count] : work.collectives) {
+      const auto [group, kind, bytes] = key;
+      const std::uint32_t steps = plan_.steps(group, kind);
+      if (group == plan::Group::tensor && steps > 0) {
+        const collective::Step step =
+            plan_.step(group, kind, plan_.member_of(group, number), Bytes(bytes), 0);
+        made_s += static_cast<double>(step.send_bytes.count()) * steps *
+                  static_cast<double>(count) / static_cast<double>(fastest);
+      }
+    }
+    return made_s;
+  }
+  // A micro-batch is at one place of its pipeline at a time.
+  std::uint64_t most_in_flight() const {
+    std::uint32_t most = 1;
+    for (const plan::Stage& stage : plan_.stages) {
+      most = std::max(most, stage.memory.in_flight);
+    }
+    return most;
+  }
+  void visit_messages_of(const plan::Role& role, const plan::StageWork& work, double made_s,
                          const MessageVisit& visit) const {
     constexpr std::uint32_t looked_at = 4;  // steps of a collective, and some more
     const std::uint32_t number = plan_.placement.number(role);
     const EntityId tile = plan_.placement.tile(role);
+    MessageKind sent{.from = tile, .made_s = made_s};
+    sent.stage = role.stage;
+    sent.chain = plan_.placement.tile({0, role.replica, role.shard}).value();
+    sent.in_chain = most_in_flight();
     for (const auto& [key, count] : work.sends) {
       if (plan_.leads(std::get<plan::Group>(key), number)) {
         plan::Role peer = role;
         peer.stage = plan_.peer_stage(role.stage, std::get<plan::Peer>(key));
-        visit(tile, plan_.placement.tile(peer), Bytes(std::get<std::uint64_t>(key)), count);
+        sent.to = plan_.placement.tile(peer);
+        sent.bytes = Bytes(std::get<std::uint64_t>(key));
+        sent.count = count;
+        sent.of = count < plan_.strategy.micro_batches ? MessageKind::Of::work
+                                                       : MessageKind::Of::pipeline;
+        sent.at_once = sent.of == MessageKind::Of::work ? count : 1;
+        visit(sent);
       }
     }
     for (const auto& [key, count] : work.collectives) {
@@ -320,9 +360,35 @@ class ProgramWork final : public Work {
         const collective::Step step = plan_.step(group, kind, member, Bytes(bytes), at);
         if (step.send_to != collective::nobody) {
           const std::uint32_t peer = plan_.role_of(group, step.send_to, number);
-          visit(tile, plan_.placement.tile(peer), step.send_bytes, 1);
+          visit({.from = tile, .to = plan_.placement.tile(peer), .bytes = step.send_bytes});
         }
       }
+    }
+    visit_accesses_of(tile, work, visit);
+  }
+  void visit_accesses_of(EntityId tile, const plan::StageWork& work,
+                         const MessageVisit& visit) const {
+    const machine::Machine& machine = platform_.machine;
+    if (machine.channels.empty() || machine.channel_of[tile.value()] >= machine.channels.size()) {
+      return;
+    }
+    const machine::MemoryChannel& channel = machine.channels[machine.channel_of[tile.value()]];
+    for (const auto& [key, count] : work.accesses) {
+      const auto [is_write, bytes] = key;
+      const double served_s =
+          static_cast<double>(bytes) / static_cast<double>(channel.bandwidth.bytes_per_second());
+      platform_.memory->predict_events(
+          machine, tile, Bytes(bytes), is_write, [](EntityId, std::uint64_t) {},
+          [&](EntityId from, EntityId to, Bytes of_message, std::uint64_t messages) {
+            visit({.from = from,
+                   .to = to,
+                   .bytes = of_message,
+                   .at_once = messages,
+                   .of = MessageKind::Of::memory,
+                   .node = tile,
+                   .made_s = served_s,
+                   .chain = channel.node.value()});
+          });
     }
   }
 

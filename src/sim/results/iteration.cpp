@@ -8,6 +8,7 @@
 #include <string>
 
 #include "jobs/joint_work.hpp"
+#include "tessera/core/range_error.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/executor/program/executor.hpp"
 #include "tessera/sim/work.hpp"
@@ -68,6 +69,12 @@ std::optional<double> peak_of_memories(const Experiment& experiment) {
   return sum;
 }
 
+bool shares_coherent_memory(const Experiment& experiment) {
+  return std::any_of(experiment.jobs.begin(), experiment.jobs.end(), [](const PlacedJob& placed) {
+    return placed.job->coherent_group().has_value();
+  });
+}
+
 // What memories moved, as a share of what they would at their peak in all the time; none: not
 // known. More than 1 where each access has the memory for itself, or caches keep a part.
 std::optional<double> memory_use(const Experiment& experiment, const trace::Summary& summary) {
@@ -116,6 +123,33 @@ void note_energy(const Experiment& experiment, trace::Summary& summary) {
 }
 
 }  // namespace
+
+void refuse_endless_accesses(const Experiment& experiment) {
+  const machine::MemoryChannels& channels = experiment.machine.channels;
+  if (channels.empty() || experiment.memory == nullptr || !experiment.memory->shares_channels() ||
+      shares_coherent_memory(experiment)) {
+    return;
+  }
+  const std::optional<Work::Accessed> accessed = work_of(experiment)->accessed();
+  const double bytes =
+      accessed ? static_cast<double>(accessed->read) + static_cast<double>(accessed->written) : 0;
+  std::uint64_t slowest = channels.front().bandwidth.bytes_per_second();
+  for (const auto& [channel, count] : channels.kinds()) {
+    slowest = std::min(slowest, channel.bandwidth.bytes_per_second());
+  }
+  const double most_s = SimTime::never().seconds();
+  // By the slowest alone first, which needs no look at all tiles.
+  if (bytes < most_s * static_cast<double>(slowest)) {
+    return;
+  }
+  const std::optional<double> peak = peak_of_memories(experiment);
+  if (peak && bytes > most_s * *peak) {
+    throw DurationTooLong(
+        std::string("accesses to memory alone take longer than simulated time goes, ") +
+            range_of_time,
+        static_cast<std::uint64_t>(bytes / *peak * static_cast<double>(slowest)), slowest);
+  }
+}
 
 void note_iteration(const Experiment& experiment, trace::Summary& summary) {
   const std::int64_t iterations = summary.iterations;

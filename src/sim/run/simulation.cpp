@@ -10,6 +10,7 @@
 #include "experiment/description.hpp"
 #include "experiment/settle_traces.hpp"
 #include "memory/memory_check.hpp"
+#include "results/iteration.hpp"
 #include "results/rank_sums.hpp"
 #include "results/results.hpp"
 #include "results/trace_attributes.hpp"
@@ -455,6 +456,7 @@ void refuse_endless(const Experiment& experiment) {
     throw TimeTooLong(std::string("arithmetic alone takes longer than simulated time goes, ") +
                       range_of_time);
   }
+  refuse_endless_accesses(experiment);
 }
 
 trace::Summary run(const Experiment& experiment, comm::Communicator& communicator,

@@ -145,7 +145,8 @@ SparseTable ServingJob::cut(const Platform& platform, int ranks,
       load += weights.of(core.value());
     }
   }
-  const auto cuts = machine::even_cuts(loads, static_cast<std::uint32_t>(ranks));
+  const auto cuts =
+      machine::even_cuts(machine::RunOfLoads(loads), static_cast<std::uint32_t>(ranks));
   SparseTable owner(platform.machine.topology->nodes(), no_owner);
   for (std::uint32_t rank = 0; rank + 1 < cuts.size(); ++rank) {
     for (std::uint32_t npu = cuts[rank]; npu < cuts[rank + 1]; ++npu) {

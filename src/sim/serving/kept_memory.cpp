@@ -56,15 +56,23 @@ std::size_t bytes_of_known_steps(const executor::ServingWork& work) {
   constexpr std::size_t of_operator = 320;
   constexpr std::uint64_t most_steps = 20'000;
   constexpr std::size_t of_step = 400;
+  constexpr std::uint64_t most_accesses = 20'000;
+  constexpr std::size_t of_access = 80;
   std::uint64_t steps = 0;
+  bool streams = false;
   for (const executor::ServiceSettings& tenant : work.tenants) {
+    streams = streams || tenant.streams();
     for (const TypicalSteps& some : typical_steps(tenant)) {
       steps += some.count;
     }
   }
   const std::size_t operators = std::min(steps, most_operators) * of_operator;
   // Operators of whole steps are kept where their times depend on tokens alone.
-  return work.whole_steps ? operators / 4 + std::min(steps, most_steps) * of_step : operators;
+  if (!work.whole_steps) {
+    return operators;
+  }
+  return operators / 4 + std::min(steps, most_steps) * of_step +
+         (streams ? std::min(steps, most_accesses) * of_access : 0);
 }
 
 }  // namespace

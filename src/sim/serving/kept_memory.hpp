@@ -9,8 +9,9 @@
 namespace tessera::sim {
 
 // Times of which percentiles are asked for, of requests and tokens, of all together, of classes and
-// of windows, as executor::TimeDistribution keeps them; and on tiles times of operators and steps
-// that come again (executor/serving/times.hpp, whole_steps.hpp), up to the most that are kept.
+// of windows, as executor::TimeDistribution keeps them; and on tiles times of operators, steps
+// and accesses that come again (executor/serving/times.hpp, whole_steps.hpp), up to the most that
+// are kept.
 std::size_t kept_memory(const executor::ServingWork& work);
 
 }  // namespace tessera::sim

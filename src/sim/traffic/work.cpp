@@ -84,8 +84,9 @@ class TrafficsWork final : public Work {
     return traffic_bytes_a_tile() + static_cast<std::size_t>(std::ceil(of_tile * bytes));
   }
   void visit_messages(const MessageVisit& visit) const override {
+    const double made_s = traffic_.time_of(traffic_.cycles).seconds();
     draw(most_kinds, 1, [&](EntityId from, EntityId to, std::uint64_t) {
-      visit(from, to, traffic_.message(), 1);
+      visit({.from = from, .to = to, .bytes = traffic_.message(), .made_s = made_s});
     });
   }
   std::size_t compute_bytes(std::uint64_t nodes) const override {

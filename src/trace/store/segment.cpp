@@ -106,9 +106,22 @@ void write_segments(const std::string& folder, const std::vector<Segment>& segme
 
 std::vector<Segment> read_segments(const std::string& folder) {
   const std::string path = folder + "/" + segments_name;
-  return std::filesystem::exists(path)
-             ? segments_from(read_signed(path, segments_file_type).at("segments"))
-             : std::vector<Segment>();
+  if (!std::filesystem::exists(path)) {
+    return {};
+  }
+  constexpr int most_ranks = 1 << 20;
+  std::vector<Segment> segments;
+  try {
+    segments = segments_from(read_signed(path, segments_file_type).at("segments"));
+  } catch (const JsonError&) {
+    throw IoError(path + ": error: damaged (not the JSON it should be)");
+  }
+  for (const Segment& segment : segments) {
+    if (segment.cost.ranks < 1 || segment.cost.ranks > most_ranks) {
+      throw IoError(path + ": error: damaged (not what it should be)");
+    }
+  }
+  return segments;
 }
 
 namespace {

@@ -8,6 +8,8 @@
 #include <set>
 #include <vector>
 
+#include "tessera/collective/stacked/stacked_run.hpp"
+
 namespace tessera::collective::exchange_order_test {
 namespace {
 
@@ -72,6 +74,29 @@ TEST(Direct, InBlocksItsPartnersAreThoseOfTheOrderInEachPhase) {
       EXPECT_EQ(step.send_to, order.to(5, number % 7 + 1));
       EXPECT_EQ(step.receive_from, order.from(5, number % 7 + 1));
       EXPECT_EQ(step.send_step, number);
+    }
+  }
+}
+
+// Two servers of six members: four channels divide the members, but not those of a server.
+TEST(Direct, TurnsWithinItsBlocksInEveryChannel) {
+  const auto direct = algorithms().at("direct")({})->in_blocks(6);
+  StackedDimension twelve;
+  twelve.size = 12;
+  const auto no_time = [](std::uint32_t, Member, Member, Bytes) { return SimTime::zero(); };
+  for (const std::uint32_t channels : {2U, 4U, 6U, 12U}) {
+    const StackedCollective collective = plan_channels(
+        Kind::all_to_all, Bytes(4800), {twelve, direct.get(), {}}, channels, {}, {}, no_time);
+    for (std::uint32_t number = 0; number < channels; ++number) {
+      const Channel channel = collective.channel_of(number);
+      for (std::uint32_t turn = 0; turn < 5; ++turn) {
+        for (Member member = 0; member < 12; ++member) {
+          const Step step =
+              direct->step(Kind::all_to_all, 12, channel.turned(member), Bytes(1200), turn);
+          EXPECT_EQ(channel.turned_back(step.send_to) / 6, member / 6)
+              << channels << " channels, " << number << ", turn " << turn;
+        }
+      }
     }
   }
 }

@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "tessera/core/range_error.hpp"
+
 namespace tessera::error_test {
 namespace {
 
@@ -59,6 +61,20 @@ TEST(ModelError, NamesWhatIsKnown) {
                "error: deadlock (entity 0)");
   EXPECT_TRUE(ModelError("deadlock").time().is_never());
   EXPECT_FALSE(ModelError("deadlock").entity().valid());
+}
+
+TEST(ModelError, KeepsItsKindWhereItGetsAPlace) {
+  const DurationTooLong duration("too long", 7, 3);
+  const ModelError& error = duration;
+  try {
+    error.throw_placed(SimTime::from_ps(5), EntityId(1));
+  } catch (const DurationTooLong& placed) {
+    EXPECT_STREQ(placed.what(), "error: too long (at 5 ps, entity 1)");
+    EXPECT_EQ(placed.amount(), 7U);
+    EXPECT_EQ(placed.rate(), 3U);
+  }
+  const TimeTooLong sum("too long");
+  EXPECT_THROW(sum.throw_placed(SimTime::from_ps(5), EntityId(1)), TimeTooLong);
 }
 
 TEST(InternalError, NamesThePlaceInTheSource) {

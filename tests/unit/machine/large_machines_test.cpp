@@ -290,7 +290,7 @@ TEST(LargeMachines, AreCutInRunsAsByNodes) {
                                 : place);
             loads.push_back(weights[nodes.back()]);
           }
-          const auto cuts = even_cuts(loads, ranks);
+          const auto cuts = even_cuts(RunOfLoads(loads), ranks);
           std::vector<std::uint32_t> owner(topology->nodes());
           for (std::uint32_t rank = 0; rank < ranks; ++rank) {
             for (std::uint32_t place = cuts[rank]; place < cuts[rank + 1]; ++place) {

@@ -4,9 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <new>
 #include <set>
 
 #include "reading.hpp"
+#include "tessera/core/error.hpp"
+#include "tessera/core/random.hpp"
+#include "tessera/machine/graph/parts.hpp"
+#include "tessera/machine/partition/partition_tools.hpp"
 
 namespace tessera::machine::partition_test {
 namespace {
@@ -196,6 +201,53 @@ TEST(Partitioners, RefuseWhatCannotBeCut) {
   EXPECT_THAT(message("blocks", *star_of(4), 2),
               HasSubstr("partitioner 'blocks' needs a grid (mesh, torus, wafer); use 'metis'"));
   EXPECT_THROW(cut("stripes", *star_of(4), 2, {1, 2}), InternalError);
+}
+
+TEST(EvenCuts, AreWhereTheSumsReachEvenParts) {
+  const auto by_hand = [](const std::vector<std::uint64_t>& loads, std::uint64_t parts) {
+    std::uint64_t total = 0;
+    for (const std::uint64_t load : loads) {
+      total += load;
+    }
+    std::vector<std::uint32_t> cuts{0};
+    for (std::uint64_t part = 1; part < parts; ++part) {
+      std::uint32_t item = 0;
+      for (std::uint64_t before = 0; before * parts < part * total; ++item) {
+        before += loads[item];
+      }
+      item = std::max(item, cuts.back() + 1);
+      cuts.push_back(std::min(item, static_cast<std::uint32_t>(loads.size() - (parts - part))));
+    }
+    cuts.push_back(static_cast<std::uint32_t>(loads.size()));
+    return cuts;
+  };
+  RandomStream random(7, EntityId(0), 0);
+  for (int trial = 0; trial < 300; ++trial) {
+    std::vector<std::uint64_t> loads(1 + random.next_below(12));
+    for (std::uint64_t& load : loads) {
+      load = random.next_below(3) == 0 ? 0 : random.next_below(50);
+    }
+    for (std::uint32_t parts = 1; parts <= loads.size(); ++parts) {
+      ASSERT_EQ(even_cuts(RunOfLoads(loads), parts), by_hand(loads, parts)) << trial;
+    }
+  }
+}
+
+// It takes signals while it is at work, and answers with METIS_ERROR or METIS_ERROR_MEMORY.
+TEST(Metis, SaysWhatEndedIt) {
+  constexpr int input = -2;
+  constexpr int memory = -3;
+  constexpr int other = -4;
+  EXPECT_NO_THROW(require_metis_result(1, 7));
+  EXPECT_THROW(require_metis_result(input, 7), InternalError);
+  EXPECT_THROW(require_metis_result(memory, 7), std::bad_alloc);
+  try {
+    require_metis_result(other, 7);
+    FAIL() << "nothing was thrown";
+  } catch (const ModelError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("METIS was ended by a signal (SIGTERM) while it cut a "
+                                        "graph of 7 vertices"));
+  }
 }
 
 }  // namespace

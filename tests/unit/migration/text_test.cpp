@@ -19,12 +19,13 @@ const std::string array =
 const std::string products = "Layer, M, N, K,\na, 4, 4, 4,\n";
 
 // By format scale-sim, of these files.
-Migrated migrated(const std::map<std::string, std::string>& files) {
+Migrated migrated(const std::map<std::string, std::string>& files,
+                  const std::string& source = "a.cfg") {
   config::Diagnostics diagnostics;
   const config::Value given = config::parse("--with", "{topology: l.csv}", diagnostics);
   const auto load = [&](const std::string& path) { return files.at(path); };
   Request request{
-      "a.cfg",    config::Section(given, "", diagnostics), load, "imported.yaml", "imported", "",
+      source,     config::Section(given, "", diagnostics), load, "imported.yaml", "imported", "",
       diagnostics};
   return migrate("scale-sim", request);
 }
@@ -63,6 +64,17 @@ TEST(Sources, AreShownInWholeCharacters) {
     config::parse("imported.yaml", result.files[0].text, diagnostics);
     EXPECT_TRUE(diagnostics.empty()) << before;
   }
+}
+
+// A file may be named in any bytes.
+TEST(Sources, NamesThatAreNotUtf8AreShownWithoutTheirBytes) {
+  const std::string name = "caf\xE9\n.cfg";
+  const Migrated result = migrated({{name, array}, {"l.csv", products}}, name);
+  ASSERT_FALSE(result.files.empty());
+  EXPECT_THAT(result.files[0].text, HasSubstr("of caf??.cfg, l.csv"));
+  config::Diagnostics diagnostics;
+  config::parse("imported.yaml", result.files[0].text, diagnostics);
+  EXPECT_TRUE(diagnostics.empty());
 }
 
 }  // namespace

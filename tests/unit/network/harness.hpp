@@ -80,6 +80,7 @@ struct Traffic {
   std::vector<Use> bins;
   std::uint64_t hops = 0;
   std::uint64_t messages = 0;
+  Rounded rounded;
   std::uint64_t events = 0;
   std::int64_t end_ps = 0;
 };
@@ -224,6 +225,8 @@ inline Traffic carry(const Described& described, const std::vector<Send>& sends,
     traffic.arrivals.insert(traffic.arrivals.end(), driver.arrivals.begin(), driver.arrivals.end());
     traffic.hops += network->packet_hops();
     traffic.messages += network->messages();
+    traffic.rounded.asked += network->rounded().asked;
+    traffic.rounded.carried += network->rounded().carried;
     traffic.events += engine.statistics().events;
     traffic.end_ps = end.ps();
   });

@@ -89,5 +89,90 @@ TEST(InnerLinks, AddUpOverRanksAndCheckpoints) {
   }
 }
 
+// Marks of the parts of the run in which something is under way, the first and the last included;
+// there are 64, of 1024 ps at first.
+TEST(InnerLinks, MarkPartsOfTheRun) {
+  const auto line = network_of(mesh(1, 5));
+  const auto marks_of = [&](std::int64_t begin, std::int64_t end, std::int64_t part) {
+    InnerLinks links(*line.machine.topology);
+    links.carry(eastward(0, 3), EntityId(3), 1, ps(begin * 1024), ps(end * 1024));
+    EXPECT_EQ(links.part(), ps(part * 1024));
+    EXPECT_EQ(use_of(links, 0).marks, 0U);
+    EXPECT_EQ(use_of(links, 2).marks, 0U);
+    return use_of(links, 1).marks;
+  };
+  EXPECT_EQ(marks_of(0, 0, 1), 1U);
+  EXPECT_EQ(marks_of(1, 3, 1), 0b1110U);
+  EXPECT_EQ(marks_of(5, 3, 1), std::uint64_t{1} << 5) << "over before it began";
+  EXPECT_EQ(marks_of(63, 63, 1), std::uint64_t{1} << 63);
+  EXPECT_EQ(marks_of(62, 64, 2), std::uint64_t{3} << 31);
+  EXPECT_EQ(marks_of(0, 127, 2), ~std::uint64_t{0});
+  EXPECT_EQ(marks_of(0, 1 << 20, 1 << 15), (std::uint64_t{1} << 33) - 1);
+  EXPECT_EQ(marks_of(1, 2, 1), 0b110U);
+}
+
+// What was marked before is so in the longer parts of later on.
+TEST(InnerLinks, LengthenParts) {
+  const auto line = network_of(mesh(1, 5));
+  const auto marks_after = [&](std::int64_t end) {
+    InnerLinks links(*line.machine.topology);
+    for (const std::int64_t at : {0, 1, 7, 63}) {
+      links.carry(eastward(0, 3), EntityId(3), 1, ps(at * 1024), ps(at * 1024));
+    }
+    links.carry(eastward(1, 4), EntityId(4), 1, ps(end * 1024), ps(end * 1024));
+    return use_of(links, 1).marks;
+  };
+  EXPECT_EQ(marks_after(63), std::uint64_t{1} << 63 | 0b1000'0011U);
+  EXPECT_EQ(marks_after(64), std::uint64_t{1} << 31 | 0b1001U);
+  EXPECT_EQ(marks_after(2047), 0b11U) << "32 of them in one";
+  EXPECT_EQ(marks_after(4095), 0b1U);
+  EXPECT_EQ(marks_after(1 << 20), 0b1U);
+}
+
+TEST(InnerLinks, KnowByWhichLinkMessagesComeAndGo) {
+  const auto line = network_of(mesh(1, 5));
+  InnerLinks links(*line.machine.topology);
+  EXPECT_EQ(InnerLinks::Use{}.from, InnerLinks::nobody);
+  EXPECT_EQ(InnerLinks::Use{}.to, InnerLinks::nobody);
+  EXPECT_EQ(InnerLinks::Use{}.bytes, 0U);
+  for (int twice = 0; twice < 2; ++twice) {
+    links.carry(eastward(0, 3), EntityId(3), 1, ps(0), ps(1));
+    EXPECT_EQ(use_of(links, 1).from, 0U << 4 | machine::east);
+    EXPECT_EQ(use_of(links, 1).to, 3U << 4 | (2U ^ machine::east));
+  }
+  links.carry(eastward(1, 4), EntityId(4), 1, ps(0), ps(1));
+  EXPECT_EQ(use_of(links, 2).from, 1U << 4 | machine::east);
+  links.carry(eastward(0, 4), EntityId(4), 1, ps(0), ps(1));
+  EXPECT_EQ(use_of(links, 2).from, InnerLinks::several);
+  EXPECT_EQ(use_of(links, 2).to, 4U << 4 | (3U ^ machine::east));
+}
+
+// Of large machines every third node, or fewer.
+TEST(InnerLinks, LookAtSomeNodesOfLargeMachines) {
+  const auto large = network_of(mesh(2, 400'000));
+  const machine::Topology& topology = *large.machine.topology;
+  InnerLinks links(topology);  // 2.4 million links
+  constexpr std::uint32_t every = 5;
+  std::size_t looked_at = 0;
+  for (std::uint32_t node = 0; node < topology.nodes(); node += every) {
+    looked_at += topology.ports(EntityId(node));
+  }
+  EXPECT_EQ(links.size(), looked_at);
+  EXPECT_EQ(links.link_at(0).node, EntityId(0));
+  EXPECT_EQ(links.link_at(topology.ports(EntityId(0))).node, EntityId(every));
+  EXPECT_EQ(links.link_at(looked_at - 1).node, EntityId((topology.nodes() - 1) / every * every));
+  links.carry(eastward(1000, 1020), EntityId(1020), 3, ps(0), ps(1));
+  std::uint64_t bytes = 0;
+  for (const InnerLinks::Use& use : links.uses()) {
+    bytes += use.bytes;
+  }
+  EXPECT_EQ(bytes, 3U * 3) << "1005, 1010 and 1015";
+  EXPECT_EQ(use_of(links, 1005).bytes, 3U);
+  EXPECT_EQ(InnerLinks::predicted_bytes(topology),
+            topology.nodes() / every * 4 + topology.links() / every * sizeof(InnerLinks::Use));
+  EXPECT_GE(links.resident_bytes(), looked_at * sizeof(InnerLinks::Use) + looked_at / 4 * 4);
+  EXPECT_LT(links.resident_bytes(), looked_at * sizeof(InnerLinks::Use) + 2 * 4 * 200'000);
+}
+
 }  // namespace
 }  // namespace tessera::network::inner_links_test

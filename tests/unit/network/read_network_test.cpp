@@ -73,6 +73,32 @@ TEST(ReadNetwork, TellsOfAnotherRoutingBecauseOfDeadLinks) {
   }
 }
 
+// Of the library's keys, where it is none or its switches cannot add up.
+TEST(ReadNetwork, TellsWhatOfTheLibraryIsWithoutEffect) {
+  const auto notes_of = [](const std::string& keys) {
+    config::Diagnostics diagnostics;
+    config::Section section(
+        config::parse("m.yaml",
+                      "topology: " + mesh(2, 2) + "\nnetwork: {model: analytical" + keys + "}\n",
+                      diagnostics),
+        "", diagnostics);
+    const auto machine = machine::read_machine(section);
+    read_network(section.section("network"), *machine);
+    return ::testing::PrintToString(diagnostics.notes());
+  };
+  for (const std::string keys : {"", ", library: nccl", ", nvswitch_generation: 2",
+                                 ", library: nccl, nvswitch_generation: 3",
+                                 ", library: nccl, nvswitch_generation: 2, nvls: true",
+                                 ", library: nccl, nvswitch_generation: 3, nvls: false"}) {
+    EXPECT_EQ(notes_of(keys), "{}") << keys;
+  }
+  EXPECT_THAT(notes_of(", nvls: false"), HasSubstr("nvls has no effect with library: none"));
+  EXPECT_THAT(notes_of(", nvswitch_generation: 3"),
+              HasSubstr("nvswitch_generation has no effect with library: none"));
+  EXPECT_THAT(notes_of(", library: nccl, nvls: false"),
+              HasSubstr("nvls has no effect with nvswitch_generation below 3"));
+}
+
 TEST(ReadNetwork, RefusesPacketsOfNoBytesAndMessagesOfNoPackets) {
   EXPECT_THAT(complaint_of(mesh(2, 2), "packet_size: 0 B"), HasSubstr("m.yaml:2:"));
   EXPECT_THAT(complaint_of(mesh(2, 2), "max_packets: 0"), HasSubstr("m.yaml:2:"));

@@ -50,6 +50,8 @@ void expect_same(const Traffic& traffic, const Traffic& expected, const std::str
   EXPECT_EQ(traffic.bins, expected.bins) << where;
   EXPECT_EQ(traffic.hops, expected.hops) << where;
   EXPECT_EQ(traffic.messages, expected.messages) << where;
+  EXPECT_EQ(traffic.rounded.asked, expected.rounded.asked) << where;
+  EXPECT_EQ(traffic.rounded.carried, expected.rounded.carried) << where;
   EXPECT_EQ(traffic.end_ps, expected.end_ps) << where;
 }
 
@@ -101,6 +103,19 @@ TEST(ResumedNetworks, WithoutPackets) {
   expect_goes_on(mesh(3, 4), "model: analytical");
   expect_goes_on(mesh(3, 4), "model: analytical, ports: shared, message_overhead: 70 ns");
   expect_goes_on(mesh(1, 6), "model: crossbar, port_bandwidth: 1 GB/s, port_latency: 500 ns");
+}
+
+// A hub of more links than are searched one by one.
+TEST(ResumedNetworks, WithManyLinksIntoANode) {
+  const Described network = network_of(
+      "{kind: graph, nodes: [{name: gpu, count: 40}, {name: hub}], links: [{from: gpu, to: hub, "
+      "bandwidth: 1 GB/s, latency: 3 ns}]}",
+      "model: analytical, ports: shared");
+  std::vector<Send> sends = random_traffic(41, 4'000);
+  for (Send& send : sends) {
+    send.to = send.tag % 4 == 0 ? send.to : 40;
+  }
+  expect_goes_on(network, sends, "a hub");
 }
 
 TEST(ResumedNetworks, OfFlits) {

@@ -355,6 +355,16 @@ TEST(LumpedRings, GoOnByThemselvesWhereTheyAreDisturbed) {
   EXPECT_GT(saved, cases / 4);
 }
 
+// Whatever is disturbed: a change is one of what lumping spares.
+TEST(LumpedRings, TakeSoManyEvents) {
+  std::vector<std::uint64_t> events(4);
+  for (std::uint32_t seed = 0; seed < 48; ++seed) {
+    const std::string topology = seed % 8 < 4 ? same_links() : unequal_links();
+    events[seed % 4] += run(random_case(seed), topology, pair_modes()[seed % 4], true).events;
+  }
+  EXPECT_EQ(events, (std::vector<std::uint64_t>{8826, 15'718, 11'186, 12'021}));
+}
+
 TEST(LumpedRings, AreTheSameOnAnyNumberOfRanks) {
   for (std::uint32_t seed = 0; seed < 8; ++seed) {
     const Case one = random_case(seed);

@@ -45,5 +45,50 @@ TEST(WireClass, DurationsAreExactAtRandom) {
   }
 }
 
+// 3 ps and a third a byte.
+WireClass thirds() {
+  machine::LinkClass link_class;
+  link_class.bandwidth = Bandwidth::bytes_per_second(300'000'000'000);
+  return WireClass(link_class);
+}
+
+TEST(WireClass, KnowsTheLongestWait) {
+  const WireClass wire = thirds();
+  LinkState state;
+  wire.book(state, 3, SimTime::from_ps(100), SimTime::from_ps(100));
+  EXPECT_EQ(state.longest_wait_ps, 0.0F) << "nobody waited";
+  EXPECT_EQ(wire.book(state, 3, SimTime::from_ps(104), SimTime::from_ps(104)).start.ps(), 110);
+  EXPECT_EQ(state.longest_wait_ps, 6.0F);
+  wire.book(state, 3, SimTime::from_ps(119), SimTime::from_ps(119));
+  EXPECT_EQ(state.longest_wait_ps, 6.0F);
+  EXPECT_EQ(state.bytes, 9U);
+  EXPECT_EQ(state.busy_ps, 30);
+}
+
+// Fractions go from packet to packet while the wire is busy, and are forgotten when it is not.
+TEST(WireClass, CarriesFractionsOverABusyWire) {
+  const WireClass wire = thirds();
+  LinkState state;
+  const auto end_of = [&](std::int64_t now, std::int64_t tail) {
+    return wire.book(state, 1, SimTime::from_ps(now), SimTime::from_ps(tail)).end.ps();
+  };
+  EXPECT_EQ(end_of(0, 0), 4);
+  EXPECT_EQ(end_of(0, 0), 7);
+  EXPECT_EQ(end_of(0, 0), 10) << "three bytes take 10 ps";
+  EXPECT_EQ(end_of(0, 0), 14);
+  EXPECT_EQ(end_of(14, 14), 17) << "it goes on without a gap";
+  EXPECT_EQ(end_of(18, 18), 22) << "it was idle";
+  EXPECT_EQ(end_of(22, 26), 26) << "its tail comes later";
+  EXPECT_EQ(end_of(22, 22), 30) << "and nothing is left over";
+  EXPECT_EQ(state.busy_ps, 29);
+}
+
+TEST(FloorTime, IsNoMoreThanWhatAWireBooks) {
+  const Bandwidth rate = Bandwidth::bytes_per_second(300'000'000'000);
+  EXPECT_EQ(floor_time(Bytes(0), rate), SimTime::zero());
+  EXPECT_EQ(floor_time(Bytes(1), rate).ps(), 3);
+  EXPECT_EQ(floor_time(Bytes(3), rate).ps(), 9);
+}
+
 }  // namespace
 }  // namespace tessera::network::wire_test

@@ -15,6 +15,7 @@
 
 #include "regions.hpp"
 #include "tessera/core/random.hpp"
+#include "tessera/core/range_error.hpp"
 
 namespace tessera::pdes::engine_test {
 namespace {
@@ -437,6 +438,24 @@ TEST(Engine, SumsTheModelsProgressOverTheRanks) {
       2, [](Scripted& component) { call_hourly(component, 4); }, [](Engine&, Scripted&, bool) {},
       hooks);
   EXPECT_THAT(sums, ElementsAre(14, 14));
+}
+
+// So that the program can say which key of the input made it so long.
+TEST(Engine, KeepsTheKindOfATimeThatIsTooLong) {
+  Single run(1);
+  run.component.on_start = [](Context& context) {
+    context.send_self(SimTime::from_ps(2500), Port(0, 0), 0);
+  };
+  run.component.on_event = [](Context& context, const Event&) {
+    context.send_self(SimTime::never() - SimTime::from_ps(1000), Port(0, 0), 0);
+  };
+  try {
+    run.engine.run();
+    FAIL() << "nothing was thrown";
+  } catch (const TimeTooLong& error) {
+    EXPECT_EQ(error.time().ps(), 2500);
+    EXPECT_EQ(error.entity(), EntityId(0));
+  }
 }
 
 TEST(Engine, AnErrorOfOneRankEndsTheOthers) {

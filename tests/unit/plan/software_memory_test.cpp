@@ -152,6 +152,43 @@ TEST(SoftwareMemory, CopiesOfLogitsFindNoBlockThatFits) {
   EXPECT_EQ(working("fitting").first, any + logits + layer);
 }
 
+// Four heads of 16 share keys and values of two: their copies take as much again, for 32 tokens.
+TEST(SoftwareMemory, KeysAndValuesAreCopiedForEachHead) {
+  const std::string text = workload_text() + "attention: flash\nkv_heads: 2\n";
+  const Bytes more(2 * 32 * 2 * 16 * 2);
+  const auto of = [&](const std::string& heads, const std::string& strategy) {
+    return of_layer(
+        planned(strategy + "software: {kv_heads: " + heads + "}\n", machine_text(), text), 1);
+  };
+  EXPECT_EQ(of("repeated", "").stored - of("once", "").stored, more);
+  EXPECT_EQ(of("repeated", "").recomputed, Bytes(0));
+  for (const std::string again : {"recompute: full\n", "recompute: alternate\n"}) {
+    const LayerMemory once = of("once", again);
+    const LayerMemory repeated = of("repeated", again);
+    EXPECT_EQ(repeated.recomputed - once.recomputed, more) << again;
+    EXPECT_EQ(repeated.stored, once.stored) << again;
+  }
+}
+
+// Of 32 tokens each of four tiles has 8, with 64 numbers of 2 B. A part's gradients of keys and
+// values are in fp32 three times, those of queries once, and its keys and values twice more.
+TEST(SoftwareMemory, RingsPassGradientsOfKeysAndValuesOn) {
+  const auto backward = [](const std::string& sums, const std::string& heads,
+                           const std::string& more) {
+    const Planned work =
+        planned("context: 4\nsoftware: {context_sums: " + sums + ", kv_heads: " + heads + "}\n",
+                machine_text(), workload_text() + "attention: flash\n" + more);
+    return of_layer(work, 1).working_backward;
+  };
+  const std::uint64_t share = 8 * 64 * 2;
+  const std::uint64_t gathered = 4 * 2 * share;
+  const std::uint64_t sums = 3 * 2 * (2 * share) + 2 * (2 * share) + 2 * share;
+  EXPECT_EQ(backward("whole", "once", ""), Bytes(4 * share + 2 * gathered));
+  EXPECT_EQ(backward("passed", "once", ""), Bytes(4 * share + gathered + sums));
+  // Copied for each head, keys and values of two are as many as those of four.
+  EXPECT_EQ(backward("passed", "repeated", "kv_heads: 2\n"), backward("passed", "once", ""));
+}
+
 TEST(SoftwareMemory, CompiledLayersKeepNoResultThatNothingReads) {
   const auto kept = [](const std::string& compiled) {
     const Planned work = planned("recompute: alternate\nsoftware: {compiled: " + compiled + "}\n",

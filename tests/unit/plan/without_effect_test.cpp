@@ -238,13 +238,28 @@ TEST(WithoutEffect, OfTrainingAlone) {
                           "strategy.overlap_gradients has no effect with inference",
                           "strategy.overlap_tensor has no effect with inference"));
   EXPECT_THAT(notes_of("pipeline: 2\nsoftware: {sharding: fsdp2, compiled: true, "
-                       "narrow_inputs: narrow, boundary_buffers: all, freed_blocks: fitting}\n"
+                       "narrow_inputs: narrow, boundary_buffers: all, freed_blocks: fitting, "
+                       "context_sums: passed}\n"
                        "data: 2\nzero: 3\n",
                        inference),
               ElementsAre("strategy.software.compiled has no effect with inference",
                           "strategy.software.narrow_inputs has no effect with inference",
                           "strategy.software.boundary_buffers has no effect with inference",
+                          "strategy.software.context_sums has no effect with inference",
                           "strategy.software.freed_blocks has no effect with inference"));
+}
+
+TEST(WithoutEffect, OfKeysAndValuesThatAreNotSharedOrGathered) {
+  const std::string software = "software: {kv_heads: repeated, context_sums: passed}\n";
+  EXPECT_THAT(notes_of(software),
+              ElementsAre("strategy.software.kv_heads has no effect with as many heads of keys and "
+                          "values as of queries",
+                          "strategy.software.context_sums has no effect with context: 1"));
+  const std::string shared = workload_text() + "kv_heads: 2\n";
+  EXPECT_THAT(notes_of("context: 2\n" + software, shared),
+              ElementsAre("strategy.software.context_sums has no effect with attention by single "
+                          "operations"));
+  EXPECT_THAT(notes_of("context: 2\n" + software, shared + "attention: flash\n"), IsEmpty());
 }
 
 TEST(WithoutEffect, InferenceSharesOutWeightsAlone) {

@@ -67,7 +67,9 @@ TEST(Column, HoldsFewInMemory) {
 
 TEST(Column, HoldsNoMoreOfMany) {
   Numbers column = multiples_of_three(many);
+  const std::size_t before = column.resident_bytes();
   expect_multiples_of_three(column, many);
+  EXPECT_EQ(column.resident_bytes(), before) << "predicted as long as nothing has been asked for";
   EXPECT_LE(column.resident_bytes(), (few + Numbers::of_block) * sizeof(std::uint64_t));
   const Numbers moved = std::move(column);
   expect_multiples_of_three(moved, many);

@@ -220,7 +220,7 @@ TEST(Forecast, CountsPacketsUnderWay) {
         .largest_bytes;
   };
   EXPECT_EQ(predicted("64 B"),
-            predicted("64 KiB") + std::size_t{64} * 64 + std::size_t{1023 - 64} * 512);
+            predicted("64 KiB") + std::size_t{64} * 64 + std::size_t{1023 - 64} * 192);
 }
 
 // Small traffic is not a short time: with these, what the annealing alone found was up to 5.8 %

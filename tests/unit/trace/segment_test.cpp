@@ -4,10 +4,12 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 
 #include "tessera/trace/run_folder.hpp"
 #include "tessera/trace/store/segment.hpp"
+#include "tessera/trace/store/signed_json.hpp"
 #include "tessera/trace/trace_file.hpp"
 #include "trace_test_support.hpp"
 
@@ -42,6 +44,30 @@ void write_rows(const std::string& path, std::uint64_t first, std::uint64_t coun
 TEST(Segments, NameTheirFiles) {
   EXPECT_EQ(trace_name(3, 4, 2), "trace.s2.00003.h5");
   EXPECT_EQ(trace_name(3141, 4000, 1), "traces/003/trace.s1.03141.h5");
+}
+
+// As another program may write it, whose sum is right.
+TEST(Segments, ThatLackSomethingAreDamaged) {
+  const TempFolder folder;
+  const std::string path = folder.file("segments.json");
+  write_segments(folder.path(), two_segments());
+  const Json whole = read_signed(path, "tessera-segments").at("segments");
+  EXPECT_EQ(read_segments(folder.path()).size(), 2U);
+  const auto complaint_without = [&](const std::function<void(Json&)>& change) {
+    Json segments = whole;
+    change(segments[0]);
+    write_signed(path, "tessera-segments", {{"segments", segments}});
+    try {
+      read_segments(folder.path());
+    } catch (const IoError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_THAT(complaint_without([](Json& first) { first.erase("number"); }),
+              HasSubstr("damaged (not the JSON it should be)"));
+  EXPECT_THAT(complaint_without([](Json& first) { first["ranks"] = 2'000'000'000; }),
+              HasSubstr("damaged (not what it should be)"));
 }
 
 TEST(Segments, TheManifestAndTheIndexCountGoodRows) {

@@ -28,6 +28,10 @@ struct StackedCollective {
   // Of the only dimension: chunk i goes in channel i % channels.
   std::uint32_t channels = 1;
   Turns turns;
+
+  // Of a chunk. Members do not turn from one block of the algorithm into another: of blocks whose
+  // size the channels do not divide, they turn among as many as divide both.
+  Channel channel_of(std::uint32_t chunk) const;
 };
 
 // Makes the turns too; `message` gives times on an idle machine, for member numbers of a dimension.

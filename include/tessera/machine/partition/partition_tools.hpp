@@ -12,14 +12,11 @@ namespace tessera::machine {
 // Throws ConfigError when there are fewer nodes than ranks or less than one rank.
 void check_request(const Topology& topology, int ranks, const Weights& weights);
 
-// Cuts a run of items into `parts` runs of nearly equal load, each with at least one item: the
-// first item of every part, and the number of items at the end. Equal loads give lengths that
-// differ by one at most. Requires 1 <= parts <= loads.size().
-std::vector<std::uint32_t> even_cuts(const std::vector<std::uint64_t>& loads, std::uint32_t parts);
-
-// Loads of a run of items of which most are alike: takes memory for the others alone.
+// Loads of a run of items.
 class RunOfLoads {
  public:
+  explicit RunOfLoads(const std::vector<std::uint64_t>& loads);
+  // Of items most of which are alike: takes memory for the others alone.
   // `others`: items whose load is not `usual`, with their loads, in any order.
   RunOfLoads(std::uint32_t items, std::uint64_t usual,
              std::vector<std::pair<std::uint32_t, std::uint64_t>> others);
@@ -35,7 +32,9 @@ class RunOfLoads {
   std::vector<std::uint64_t> more_;    // [others + 1] of those in front, beyond the usual load
 };
 
-// The same cuts in O(parts · log² items).
+// Cuts a run of items into `parts` runs of nearly equal load, each with at least one item: the
+// first item of every part, and the number of items at the end. Equal loads give lengths that
+// differ by one at most. O(parts · log² items). Requires 1 <= parts <= loads.size().
 std::vector<std::uint32_t> even_cuts(const RunOfLoads& loads, std::uint32_t parts);
 
 // How the nodes of a run follow each other.

@@ -128,5 +128,8 @@ void walk_route(const Topology& topology, const Routing& routing, EntityId from,
 // Walks the route. O(hops). Throws ModelError when the route leads off the machine or visits more
 // links than there are nodes, which makes it a loop.
 Path path_between(const Topology& topology, const Routing& routing, EntityId from, EntityId to);
+// The same, with its links in `hops`.
+Path path_between(const Topology& topology, const Routing& routing, EntityId from, EntityId to,
+                  std::vector<Hop>& hops);
 
 }  // namespace tessera::machine

@@ -96,7 +96,7 @@ std::vector<std::uint32_t> ServingHost::begin_layers(pdes::Context& context, std
     carries_[carry].to = to;
     carries_[carry].from = from;
     carries_[carry].what.request = request;
-    layered_[carry].from = from;
+    layered_.try_emplace(carry);
     tenants_[to].prompt_tokens += whole.prompt;
     expect(context, to);
     const std::uint16_t place = take_slot({carry, carry_part});
@@ -118,7 +118,7 @@ std::vector<std::uint32_t> ServingHost::begin_layers(pdes::Context& context, std
 void ServingHost::know_computed(std::uint32_t from, const serving::Carried& carried) {
   for (auto& [number, layered] : layered_) {
     Carry& carry = carries_.at(number);
-    if (layered.from == from && carry.what.request == carried.request) {
+    if (carry.from == from && carry.what.request == carried.request) {
       carry.what = carried;
       layered.is_computed = true;
       return;
@@ -130,7 +130,7 @@ void ServingHost::know_computed(std::uint32_t from, const serving::Carried& carr
 void ServingHost::end_layers(pdes::Context& context, std::uint32_t from) {
   std::vector<std::uint32_t> over;
   for (const auto& [number, layered] : layered_) {
-    if (layered.from == from && layered.is_computed && layered.has_come) {
+    if (carries_.at(number).from == from && layered.is_computed && layered.has_come) {
       over.push_back(number);
     }
   }

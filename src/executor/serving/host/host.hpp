@@ -102,11 +102,10 @@ class ServingHost {
   struct Carry {
     serving::Carried what;
     std::uint32_t to = 0;
-    std::uint32_t from = 0;  // that computed the prompt
+    std::uint32_t from = 0;  // that computes the prompt
   };
-  // Of one that goes layer by layer: the replica that computes it, and what of it is over.
+  // Of one that goes layer by layer: what of it is over.
   struct LayerCarry {
-    std::uint32_t from = 0;
     bool has_come = false;
     bool is_computed = false;
   };
