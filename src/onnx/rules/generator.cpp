@@ -156,6 +156,29 @@ Work grid(const Operands& node, std::uint64_t) {
   return ElementWise{false, elements_of(node.output_shape(0)), each};
 }
 
+// Matrices [n, axes, axes + 1] and the shape of an image [n, c, sides ...] to a grid [n, sides ...,
+// axes].
+void shape_affine_grid(Operands& node) {
+  const Shape& matrices = node.shape(0);
+  const auto& image = node.numbers(1);
+  const std::size_t axes = image.size() < 2 ? 0 : image.size() - 2;
+  if (axes < 2 || axes > 3 || matrices.size() != 3 || matrices[0] != image[0] ||
+      count(matrices[1]) != axes || count(matrices[2]) != axes + 1) {
+    node.fail("matrices of the shape " + to_string(matrices) + " and an image of " +
+              to_string(Shape(image.begin(), image.end())));
+  }
+  Shape shape{image[0]};
+  shape.insert(shape.end(), image.begin() + 2, image.end());
+  shape.push_back(matrices[1]);
+  node.set(0, node.type(0), shape);
+}
+
+// A product with each axis, and the last column.
+Work affine_grid(const Operands& node, std::uint64_t) {
+  const Shape& output = node.output_shape(0);
+  return Other{node.times({2, elements_of(output), count(output.back())})};
+}
+
 // [..., n, n] to [...]
 void shape_determinant(Operands& node) {
   const Shape& shape = node.shape(0);
@@ -174,6 +197,22 @@ Work determinant(const Operands& node, std::uint64_t) {
 void shape_strings(Operands& node) {
   node.note("the size of its output depends on data: the largest was taken");
   node.set(0, ElementType::text, node.shape(0));
+}
+
+void shape_matches(Operands& node) {
+  node.set(0, ElementType::boolean, node.shape(0));
+}
+
+void shape_joined_strings(Operands& node) {
+  node.set(0, ElementType::text, node.broadcast(node.shape(0), node.shape(1)));
+}
+
+void shape_split_strings(Operands& /*node*/) {
+  throw NotKnown{"how many parts its texts have is in the texts themselves"};
+}
+
+void shape_decoded_image(Operands& /*node*/) {
+  throw NotKnown{"the sides of its image are in the image's own data"};
 }
 
 // One column for each n-gram of the pool.
@@ -196,6 +235,7 @@ Work generated(const Operands& node, std::uint64_t flops) {
 }
 
 constexpr std::array generator_list{
+    OperatorRule{"AffineGrid", shape_affine_grid, affine_grid, 0},
     OperatorRule{"BlackmanWindow", shape_signal_window, generated, 7},
     OperatorRule{"ConstantOfShape", shape_constant_of_shape, movement, 0},
     OperatorRule{"DFT", shape_dft, dft, 0},
@@ -204,6 +244,7 @@ constexpr std::array generator_list{
     OperatorRule{"GridSample", shape_grid, grid, 0},
     OperatorRule{"HammingWindow", shape_signal_window, generated, 4},
     OperatorRule{"HannWindow", shape_signal_window, generated, 4},
+    OperatorRule{"ImageDecoder", shape_decoded_image, traffic, 0},
     OperatorRule{"MelWeightMatrix", shape_mel, generated, 4},
     OperatorRule{"Multinomial", shape_multinomial, generated, 2},
     // A generator of a few operations, and a logarithm, a root and a cosine.
@@ -212,8 +253,11 @@ constexpr std::array generator_list{
     OperatorRule{"RandomUniform", shape_random, generated, 5},
     OperatorRule{"RandomUniformLike", shape_random_like, generated, 5},
     OperatorRule{"Range", shape_range_of, generated, 1},
+    OperatorRule{"RegexFullMatch", shape_matches, traffic, 0},
     OperatorRule{"STFT", shape_stft, stft, 0},
+    OperatorRule{"StringConcat", shape_joined_strings, traffic, 0},
     OperatorRule{"StringNormalizer", shape_strings, traffic, 0},
+    OperatorRule{"StringSplit", shape_split_strings, traffic, 0},
     OperatorRule{"TfIdfVectorizer", shape_tf_idf, traffic, 0},
 };
 

@@ -119,6 +119,28 @@ Work quantized_conv(const Operands& node, std::uint64_t) {
   return convolution_of(node, 0, 3);
 }
 
+// Windows whose elements each lie where an offset says, between elements of the image.
+void shape_deformed_conv(Operands& node) {
+  const ConvolutionSides sides = convolution_sides(node, 0, 1);
+  const Shape& offsets = node.shape(2);
+  const std::int64_t groups = node.integer("offset_group", 1);
+  Shape expected{sides.output[0], 0};
+  expected.insert(expected.end(), sides.output.begin() + 2, sides.output.end());
+  const auto axes = static_cast<std::int64_t>(expected.size()) - 2;
+  const std::uint64_t elements = elements_of(sides.window.kernel);
+  if (groups < 1 || node.shape(0)[1] % groups != 0) {
+    node.fail("an image of the shape " + to_string(node.shape(0)) + " and " +
+              std::to_string(groups) + " groups of offsets");
+  }
+  expected[1] = static_cast<std::int64_t>(node.times({count(groups), count(axes), elements}));
+  if (offsets != expected) {
+    node.fail("offsets of the shape " + to_string(offsets) + "; it should be " +
+              to_string(expected));
+  }
+  node.note("what it does to read between elements of its image is left out");
+  node.set(0, node.type(0), sides.output);
+}
+
 // Weights [input channels, output channels of a group, kernel ...].
 void shape_transposed(Operands& node) {
   const Shape& image = node.shape(0);
@@ -337,6 +359,7 @@ constexpr std::array window_list{
     OperatorRule{"Conv", shape_conv, conv, 0},
     OperatorRule{"ConvInteger", shape_conv_integer, conv, 0},
     OperatorRule{"ConvTranspose", shape_transposed, transposed, 0},
+    OperatorRule{"DeformConv", shape_deformed_conv, conv, 0},
     OperatorRule{"GlobalAveragePool", shape_global_pool, global_pool, 1},
     // |x|^p, added up
     OperatorRule{"GlobalLpPool", shape_global_pool, global_pool, 3},

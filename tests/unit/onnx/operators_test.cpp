@@ -50,7 +50,13 @@ TEST(Operators, OfTheStandardSetAllHaveRules) {
                               "RotaryEmbedding",
                               "RMSNormalization",
                               "LinearAttention",
-                              "CausalConvWithState"};
+                              "CausalConvWithState",
+                              "AffineGrid",
+                              "DeformConv",
+                              "ImageDecoder",
+                              "RegexFullMatch",
+                              "StringConcat",
+                              "StringSplit"};
   for (const auto& schema : ::onnx::OpSchemaRegistry::get_all_schemas_with_history()) {
     if (schema.domain().empty() && !schema.Deprecated()) {
       names.insert(schema.Name());
@@ -98,6 +104,29 @@ TEST(Operators, ConvolutionsCountTheirWindow) {
   EXPECT_EQ(work.groups, 2U);
   EXPECT_EQ(work.kernel, (Shape{3, 3}));
   EXPECT_EQ(cost_of_one(model).matrix, Flops(2ULL * 2 * 12 * 7 * 8 * 4 * 9));
+}
+
+TEST(Operators, DeformedConvolutionsCountTheirWindow) {
+  ModelMaker model;
+  model.input("x", {2, 8, 14, 15});
+  model.weight("w", {12, 4, 3, 3});
+  model.input("offsets", {2, 2 * 2 * 9, 12, 13});
+  auto* const node = model.node("DeformConv", {"x", "w", "offsets"}, {"y"});
+  set(node, "group", 2);
+  set(node, "offset_group", 2);
+  const Import import = model.read();
+  EXPECT_EQ(shape_of(import.graph, "y"), (Shape{2, 12, 12, 13}));
+  EXPECT_EQ(cost_of_one(model).matrix, Flops(2ULL * 2 * 12 * 12 * 13 * 4 * 9));
+}
+
+TEST(Operators, AffineGridsAreAsLargeAsTheirImage) {
+  ModelMaker model;
+  model.input("theta", {5, 2, 3});
+  model.numbers("size", {5, 7, 11, 13});
+  model.node("AffineGrid", {"theta", "size"}, {"y"});
+  const Import import = model.read();
+  EXPECT_EQ(shape_of(import.graph, "y"), (Shape{5, 11, 13, 2}));
+  EXPECT_EQ(cost_of(import.graph, import.graph.nodes[0]).vector, Flops(2ULL * 5 * 11 * 13 * 2 * 2));
 }
 
 TEST(Operators, PaddingByRule) {
