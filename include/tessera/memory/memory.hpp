@@ -16,7 +16,6 @@
 #include "tessera/core/units.hpp"
 #include "tessera/machine/arbitration.hpp"
 #include "tessera/machine/machine.hpp"
-#include "tessera/memory/idle_access.hpp"
 #include "tessera/memory/messages.hpp"
 #include "tessera/network/messages.hpp"
 #include "tessera/pdes/component.hpp"

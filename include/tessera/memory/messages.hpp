@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "tessera/core/ids.hpp"
 #include "tessera/core/time.hpp"
@@ -62,5 +63,16 @@ inline void access_for(pdes::Context& context, unsigned slot, EntityId of, Bytes
   context.send_self(SimTime::zero(), pdes::Port(slot, access_kind),
                     AccessRequest{bytes.count(), Address::next(), done, write, of}, tag);
 }
+
+// What a tile asks for at once, of a channel that does nothing else; `sharers` tiles ask it for as
+// much at the same time, and each has an even part of what it moves.
+struct IdleAccess {
+  EntityId tile;
+  Bytes read;
+  Bytes written;
+  std::uint64_t sharers = 1;
+};
+// When a message arrives that is sent at `now`, where nobody else sends.
+using IdleSend = std::function<SimTime(EntityId from, EntityId to, Bytes bytes, SimTime now)>;
 
 }  // namespace tessera::memory

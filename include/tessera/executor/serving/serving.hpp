@@ -30,7 +30,7 @@
 
 #include "tessera/collective/algorithm.hpp"
 #include "tessera/executor/program/executor.hpp"
-#include "tessera/memory/idle_access.hpp"
+#include "tessera/memory/messages.hpp"
 #include "tessera/npu/core/core.hpp"
 #include "tessera/serving/batcher.hpp"
 #include "tessera/serving/policy.hpp"
