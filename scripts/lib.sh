@@ -29,10 +29,10 @@ package_test_packages=(dpkg-dev file environment-modules)
 # shellcheck disable=SC2034  # what the package for Python needs, and what its tests need beside it
 python_packages=(python3 python3-h5py python3-matplotlib python3-numpy python3-pandas python3-xarray
   python3-yaml)
-# shellcheck disable=SC2034  # other compilers and another MPI, and what fuzzes
-toolchain_packages=(clang mpich libmpich-dev)
 # shellcheck disable=SC2034
 fuzz_packages=(clang libclang-rt-dev)
+# shellcheck disable=SC2034  # other compilers and another MPI, and what fuzzes
+toolchain_packages=("${fuzz_packages[@]}" mpich libmpich-dev)
 # shellcheck disable=SC2034  # what is in a Debian of another suite, to build and test there
 suite_packages=("${build_packages[@]}" "${bench_packages[@]}" "${report_packages[@]}" python3-networkx python3-onnx
   python3-jsonschema python3-yaml procps xz-utils)

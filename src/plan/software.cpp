@@ -48,8 +48,8 @@ const ChoiceKey<bool> context_sums{
     {{"whole", false}, {"passed", true}},
     "whole",
     "of memory, with context and fused attention: gradients of gathered keys and values are whole "
-    "until they are "
-    "scattered, or sums of a part of them go around in fp32 (PyTorch's ring attention)"};
+    "until they are scattered, or sums of a part of them go around in fp32 (PyTorch's ring "
+    "attention)"};
 const ChoiceKey<bool> freed_blocks{
     "software.freed_blocks",
     {{"any", false}, {"fitting", true}},

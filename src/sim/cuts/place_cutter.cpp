@@ -4,11 +4,12 @@
 #include <bit>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 namespace tessera::sim {
 namespace {
 
-// How much more than its share a part has at most, after all bisections.
+// How much more than its share a part has at most, all bisections that it goes through added up.
 constexpr double most_uneven = 1.0 / 3;
 
 class PlaceCutter {
@@ -32,13 +33,20 @@ class PlaceCutter {
  private:
   enum class Side : std::uint8_t { none, first, second };
   struct Found {
+    bool is_too_uneven = true;
     std::uint64_t messages = std::numeric_limits<std::uint64_t>::max();
-    double uneven = 0;  // of the larger part over its share, less one
+    double uneven =
+        std::numeric_limits<double>::max();  // of the larger part over its share, less one
     bool by_columns = true;
     std::size_t groups = 0;  // of the first part
 
+    // Where all are too uneven, the most even one is best.
     bool is_better_than(const Found& other) const {
-      return std::tie(messages, uneven) < std::tie(other.messages, other.uneven);
+      if (is_too_uneven != other.is_too_uneven) {
+        return other.is_too_uneven;
+      }
+      return is_too_uneven ? std::tie(uneven, messages) < std::tie(other.uneven, other.messages)
+                           : std::tie(messages, uneven) < std::tie(other.messages, other.uneven);
     }
   };
   // Messages between a vertex that is no group and the groups of either side.
@@ -87,8 +95,6 @@ class PlaceCutter {
     }
     const double share = load * first_ranks / ranks;
     Found best;
-    Found most_even;
-    most_even.uneven = std::numeric_limits<double>::max();
     std::uint64_t crossing = 0;
     double before = 0;
     for (std::size_t done = 1; done + (ranks - first_ranks) <= groups.size(); ++done) {
@@ -100,19 +106,14 @@ class PlaceCutter {
       }
       const double uneven =
           load > 0 ? std::max(before / share, (load - before) / (load - share)) - 1 : 0;
-      const Found found{crossing, uneven, by_columns, done};
-      if (uneven <= slack_ && found.is_better_than(best)) {
-        best = found;
-      }
-      if (uneven < most_even.uneven) {
-        most_even = found;
-      }
+      const Found found{uneven > slack_, crossing, uneven, by_columns, done};
+      best = found.is_better_than(best) ? found : best;
     }
     for (const std::uint32_t group : groups) {
       side_[group] = Side::none;
       visit_others(group, [](Talk& talk, std::uint64_t) { talk = {}; });
     }
-    return best.groups > 0 ? best : most_even;
+    return best;
   }
 
   // What crosses when the group goes over.

@@ -254,7 +254,8 @@ class UnusedKeys {
         library_of_groups(library_, platform_.machine,
                           machine::make_routing(platform_.network->routing(), topology_));
     return std::ranges::all_of(survey.collective_sizes, [&](const auto& sized) {
-      const auto& [kind, bytes] = sized;
+      const collective::Kind kind = sized.first;
+      const std::uint64_t bytes = sized.second;
       return std::ranges::all_of(work_.groups, [&](const executor::GraphGroup& group) {
         const std::size_t members = group.members.size();
         std::vector<EntityId> nodes;

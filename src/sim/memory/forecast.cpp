@@ -48,8 +48,9 @@ std::size_t bytes_of_packets(std::uint64_t packets) {
 // Bytes of memory that messages under way take, where they are of many packets. Each node has one
 // of its work under way, that with most packets, and one access to memory; all that it may send at
 // once, where links are too slow for them. Of messages from stage to stage of a pipeline so many
-// are under way as their time is part of the time in which they are made (Little's law), a stage's
-// all at once at the most; where links are too slow, all of a chain.
+// are under way as their time is part of that in which they are made (Little's law), times what
+// makes it whole where they begin to pile up; all of one stage at the least. Where links are too
+// slow, as many of a chain as it has in flight.
 class UnderWay {
  public:
   UnderWay(const Experiment& experiment, const machine::Partition& partition)

@@ -144,10 +144,13 @@ void refuse_endless_accesses(const Experiment& experiment) {
   }
   const std::optional<double> peak = peak_of_memories(experiment);
   if (peak && bytes > most_s * *peak) {
+    constexpr double most_bytes = 1.8e19;  // that 64 bits hold
     throw DurationTooLong(
         std::string("accesses to memory alone take longer than simulated time goes, ") +
             range_of_time,
-        static_cast<std::uint64_t>(bytes / *peak * static_cast<double>(slowest)), slowest);
+        static_cast<std::uint64_t>(
+            std::min(most_bytes, bytes / *peak * static_cast<double>(slowest))),
+        slowest);
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -85,19 +86,21 @@ TEST(EngineLists, AreSortedByKeysWhereTheyAreSparse) {
 // Pages of state between such that must not be touched.
 class GuardedState {
  public:
-  explicit GuardedState(std::size_t pages) : bytes_((pages + 2) * page) {
+  explicit GuardedState(std::size_t bytes) : bytes_(bytes + 2 * page()) {
+    ensure(bytes % page() == 0, "whole pages");
     all_ = static_cast<unsigned char*>(
         mmap(nullptr, bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     ensure(all_ != MAP_FAILED, "memory for a test");
-    ensure(mprotect(all_ + page, pages * page, PROT_READ | PROT_WRITE) == 0, "pages for a test");
+    ensure(mprotect(all_ + page(), bytes, PROT_READ | PROT_WRITE) == 0, "pages for a test");
   }
   ~GuardedState() { munmap(all_, bytes_); }
   GuardedState(const GuardedState&) = delete;
   GuardedState& operator=(const GuardedState&) = delete;
-  const void* first() const { return all_ + page; }
-  static constexpr std::size_t page = 4096;
+  const void* first() const { return all_ + page(); }
 
  private:
+  static std::size_t page() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
+
   std::size_t bytes_;
   unsigned char* all_;
 };
@@ -118,8 +121,8 @@ TEST(EngineLists, LookAheadAtStateAlone) {
     for (const auto& [entities, events] :
          {std::pair(1024U, 3000U), std::pair(1024U, 1024U), std::pair(1024U, 40U),
           std::pair(1024U, 100U), std::pair(32'768U, 1000U), std::pair(32'768U, 3000U)}) {
-      const GuardedState first(entities * bytes / GuardedState::page);
-      const GuardedState second(entities * 64 / GuardedState::page);
+      const GuardedState first(entities * bytes);
+      const GuardedState second(std::size_t{entities} * 64);
       const auto communicator = comm::make_in_process();
       Engine engine(*communicator, regions_of(*communicator, entities, blocks(entities), lookahead),
                     lookahead);

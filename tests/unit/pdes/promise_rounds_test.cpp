@@ -115,7 +115,7 @@ TEST(PromiseRounds, BoundWhatComesAfterThem) {
     pair.site.next_at = ps(8000);
     pair.step();
     EXPECT_EQ(pair.policy->counts().waits, 1U);
-    EXPECT_EQ(pair.read(pair.posted().back()).towards.at, ps(8500)) << "no less than was found";
+    EXPECT_EQ(pair.read(pair.last_posted()).towards.at, ps(8500)) << "no less than was found";
     pair.hear(0, {.at = ps(8000), .posted = 1, .events = {ps(8499)}});
     EXPECT_THROW(pair.step(), InternalError);
   });
@@ -300,7 +300,7 @@ TEST(PromiseRounds, RefuseTheFirstEventOfABatch) {
     pair.hear(0, {.at = ps(10'000)});
     pair.site.send(0, ps(90'000));
     EXPECT_EQ(refused(pair), "nothing");
-    EXPECT_EQ(pair.read(pair.posted().back()).events, 1U);
+    EXPECT_EQ(pair.read(pair.last_posted()).events, 1U);
     pair.site.send(0, ps(89'999));
     EXPECT_THAT(refused(pair), HasSubstr("before 90 ns"));
   });

@@ -11,6 +11,7 @@
 #include "other_rank.hpp"
 #include "scripted_rank.hpp"
 #include "statements.hpp"
+#include "tessera/core/error.hpp"
 
 namespace tessera::pdes::testing {
 
@@ -99,6 +100,11 @@ class PromiseScript {
 
   // What was posted since this was asked last.
   std::vector<Batch> posted() { return std::exchange(communicator.posted, {}); }
+  Batch last_posted() {
+    const std::vector<Batch> batches = posted();
+    ensure(!batches.empty(), "a batch is posted");
+    return batches.back();
+  }
   // What a batch says of this rank towards the one that it goes to, which reads it.
   struct Told {
     SimTime wanted;
@@ -106,7 +112,7 @@ class PromiseScript {
     std::size_t events = 0;
   };
   Told read(const Batch& batch) {
-    EXPECT_EQ(batch.events.back().flags, states);
+    ensure(batch.events.back().flags == states, "a batch that ends with statements");
     Statements& other = of(static_cast<std::uint32_t>(batch.rank));
     const std::size_t place = other.place_of(self_);
     Told told;

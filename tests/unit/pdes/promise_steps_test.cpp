@@ -113,7 +113,7 @@ TEST(PromiseSteps, RunUpToWhatTheOtherMakesOfThem) {
     pair.site.next_at = ps(49'001);
     pair.step();
     EXPECT_EQ(pair.communicator.awaited, 1);
-    EXPECT_EQ(pair.read(pair.posted().back()).wanted, ps(50'001));
+    EXPECT_EQ(pair.read(pair.last_posted()).wanted, ps(50'001));
     EXPECT_EQ(pair.policy->counts().waits, 1U);
   });
 }
@@ -214,7 +214,7 @@ TEST(PromiseSteps, SendEventsAtOnceAndCountThemUntilTheyAreKnown) {
     pair.site.send(0, ps(25'000));
     pair.site.send(0, ps(26'000));
     pair.step();
-    told = pair.read(pair.posted().back());
+    told = pair.read(pair.last_posted());
     EXPECT_EQ(told.events, 2U);
     EXPECT_EQ(told.towards.posted, 2U);
     EXPECT_EQ(told.towards.sent, ps(25'000));
@@ -222,18 +222,18 @@ TEST(PromiseSteps, SendEventsAtOnceAndCountThemUntilTheyAreKnown) {
     pair.hear(0, {.at = ps(50'000), .received = 1});
     pair.site.send(0, ps(40'000));
     pair.step();
-    EXPECT_EQ(pair.read(pair.posted().back()).towards.sent, ps(25'000));
+    EXPECT_EQ(pair.read(pair.last_posted()).towards.sent, ps(25'000));
     pair.hear(0, {.at = ps(50'000), .received = 2});
     pair.site.send(0, ps(41'000));
     pair.step();
-    told = pair.read(pair.posted().back());
+    told = pair.read(pair.last_posted());
     EXPECT_EQ(told.towards.sent, ps(40'000));
     EXPECT_EQ(told.towards.posted, 4U);
     pair.hear(0, {.at = ps(50'000), .received = 4});
     for (int look = 0; look < 4; ++look) {
       pair.step();
     }
-    told = pair.read(pair.posted().back());
+    told = pair.read(pair.last_posted());
     EXPECT_EQ(told.events, 0U);
     EXPECT_TRUE(told.towards.sent.is_never());
     EXPECT_EQ(told.towards.posted, 4U);
@@ -265,7 +265,7 @@ TEST(PromiseSteps, CountWhatComesIn) {
     }
     ASSERT_EQ(pair.site.arrived.size(), 3U);
     EXPECT_EQ(pair.site.arrived[1].time, ps(30'000));
-    EXPECT_EQ(pair.read(pair.posted().back()).towards.received, 2U);
+    EXPECT_EQ(pair.read(pair.last_posted()).towards.received, 2U);
   });
 }
 

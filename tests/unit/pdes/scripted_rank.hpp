@@ -5,10 +5,12 @@
 #include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <exception>
 #include <functional>
 #include <map>
 #include <memory>
@@ -139,15 +141,18 @@ class ScriptedSite final : public Site {
 };
 
 // Policies act on wall time, too: where the machine was busy and a script took longer than they
-// wait, it begins anew.
+// wait, it begins anew, also where it threw.
 inline void in_time(std::chrono::milliseconds limit, const std::function<void()>& script) {
   for (int tries_left = 20;; --tries_left) {
     ::testing::TestPartResultArray results;
+    std::exception_ptr thrown;
     const auto began = std::chrono::steady_clock::now();
-    {
+    try {
       const ::testing::ScopedFakeTestPartResultReporter reporter(
           ::testing::ScopedFakeTestPartResultReporter::INTERCEPT_ONLY_CURRENT_THREAD, &results);
       script();
+    } catch (...) {
+      thrown = std::current_exception();
     }
     if (std::chrono::steady_clock::now() - began < limit || tries_left == 0) {
       for (int i = 0; i < results.size(); ++i) {
@@ -155,6 +160,9 @@ inline void in_time(std::chrono::milliseconds limit, const std::function<void()>
         if (result.failed()) {
           ADD_FAILURE_AT(result.file_name(), result.line_number()) << result.message();
         }
+      }
+      if (thrown) {
+        std::rethrow_exception(thrown);
       }
       return;
     }

@@ -69,6 +69,17 @@ TEST(PlaceCutter, CutsAcrossRowsToo) {
               ElementsAre(0, 0, 1, 1));
 }
 
+// Column by column the third group of twice the load is the other half. Row by row it is in the
+// middle: fewer messages cross there, and a half would have half as much again as its share.
+TEST(PlaceCutter, TakesNoUnevenCutWhereTheOtherOrderHasAnEvenOne) {
+  const auto graph = graph_of(3, {{1, 2, 10}, {0, 1, 1}, {0, 2, 1}});
+  const std::vector<std::uint64_t> load{1, 1, 2};
+  EXPECT_THAT(cut_where_few_cross(graph, load, std::vector<Place>{{0, 0}, {1, 2}, {2, 1}}, 2),
+              ElementsAre(0, 0, 1));
+  EXPECT_THAT(cut_where_few_cross(graph, load, std::vector<Place>{{0, 0}, {2, 1}, {1, 2}}, 2),
+              ElementsAre(0, 0, 1));
+}
+
 TEST(PlaceCutter, GivesEachRankAGroup) {
   std::mt19937 random(1);
   const auto below = [&](std::uint32_t end) {

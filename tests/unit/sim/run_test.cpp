@@ -223,6 +223,59 @@ TEST(Forecast, CountsPacketsUnderWay) {
             predicted("64 KiB") + std::size_t{64} * 64 + std::size_t{1023 - 64} * 192);
 }
 
+// Of the largest rank, on a row of eight, with `dram` of the machine if it is not empty.
+std::size_t predicted_on_a_row(const std::string& bandwidth, const std::string& dram,
+                               const std::string& batch, const std::string& strategy) {
+  return forecast(testing::read(
+                      {{"lab/experiment.yaml",
+                        "machine:\n"
+                        "  topology: {kind: mesh, rows: 1, columns: 8, bandwidth: " +
+                            bandwidth +
+                            ", latency: 1 ns}\n"
+                            "  tile: {peak: {fp16: 1 TFLOP/s}, sram: 64 KiB}\n" +
+                            (dram.empty() ? "" : "  dram: " + dram + "\n") +
+                            "  network: {model: packet, max_packets: 4096, packet_size: 64 B}\n"
+                            "workload: {kind: transformer, layers: 2, hidden: 64, heads: 4, "
+                            "sequence: 32, batch: " +
+                            batch +
+                            ", vocabulary: 64}\n"
+                            "strategy: {capacity: ignore, aggregation: none, " +
+                            strategy +
+                            "}\n"
+                            "run: {trace: none}\n"}}),
+                  1)
+      .largest_bytes;
+}
+
+// Over seven links the 4 KiB of a micro-batch are 63 packets that are events. One is under way
+// where links are quick, and no more than are in flight where they are not, of however many.
+TEST(Forecast, CountsMicroBatchesInFlight) {
+  const std::string far =
+      "pipeline: 2, micro_batch: 1, placement: {layout: given, tiles: [[0], [7]]}";
+  for (const std::string micro_batches : {"8", "64"}) {
+    EXPECT_EQ(predicted_on_a_row("1 MB/s", "", micro_batches, far),
+              predicted_on_a_row("1 TB/s", "", micro_batches, far) + std::size_t{63} * 64)
+        << "two in flight";
+  }
+}
+
+// Of a channel's largest access as much is under way as the channel's rate is part of the links';
+// where links are slower than the channel, three quarters of each tile's.
+TEST(Forecast, CountsAccessesToMemoryUnderWay) {
+  const auto predicted = [](const std::string& link, const std::string& channel) {
+    return static_cast<double>(predicted_on_a_row(
+        link,
+        "{at: edge, edges: [west], bandwidth: " + channel + ", latency: 1 ns, capacity: 1 GB}", "8",
+        "pipeline: 1, placement: {layout: given, tiles: [[7]]}"));
+  };
+  const double none = predicted("1000 TB/s", "1 GB/s");
+  const double all = predicted("1 GB/s", "1 GB/s") - none;
+  EXPECT_GT(all, 1e6);
+  EXPECT_NEAR(predicted("10 GB/s", "1 GB/s") - none, all / 10, 8);
+  EXPECT_NEAR(predicted("1 GB/s", "8 GB/s") - none, all * 3 / 4, 8);
+  EXPECT_NEAR(predicted("1 GB/s", "1 TB/s") - none, all * 3 / 4, 8);
+}
+
 // Small traffic is not a short time: with these, what the annealing alone found was up to 5.8 %
 // slower than a layout by name.
 TEST(Run, OptimizedPlacementsAreNoSlowerThanNamedOnes) {
