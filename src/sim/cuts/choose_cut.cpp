@@ -94,6 +94,14 @@ class Judge {
     std::stable_sort(judged.begin(), judged.end(), [](const Judged& a, const Judged& b) {
       return a.replay.wall_s < b.replay.wall_s;
     });
+    if (!judged.empty()) {
+      std::vector<Replay> replays;
+      for (const Judged& one : judged) {
+        replays.push_back(one.replay);
+      }
+      const auto best = judged.begin() + static_cast<std::ptrdiff_t>(best_of(replays));
+      std::rotate(judged.begin(), best, best + 1);
+    }
     const auto whole = std::find_if(judged.begin(), judged.end(),
                                     [](const Judged& one) { return one.cut.name == "replicas"; });
     if (whole != judged.end() &&

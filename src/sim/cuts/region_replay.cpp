@@ -15,6 +15,18 @@ constexpr double most_followed = 100'000;
 
 }  // namespace
 
+std::size_t best_of(std::span<const Replay> replays) {
+  constexpr double as_fast = 1.02;
+  const auto fastest = std::ranges::min_element(replays, {}, &Replay::wall_s);
+  std::size_t best = static_cast<std::size_t>(fastest - replays.begin());
+  for (std::size_t i = 0; i < replays.size(); ++i) {
+    if (replays[i].wall_s <= fastest->wall_s * as_fast && replays[i].waits < replays[best].waits) {
+      best = i;
+    }
+  }
+  return best;
+}
+
 std::uint32_t replay_thinning(double messages, double events) {
   return static_cast<std::uint32_t>(
       messages / std::clamp(events / events_a_message, least_followed, most_followed) + 1);

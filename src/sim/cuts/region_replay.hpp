@@ -12,7 +12,9 @@
 // midst comes later by `burst` of the work between two such messages.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace tessera::sim {
@@ -35,6 +37,11 @@ struct Replay {
   double imbalance = 1;        // most events of a region over the mean
   double speed_up() const { return wall_s > 0 ? one_rank_s / wall_s : 1; }
 };
+
+// Which to take: of those that are as fast as the fastest but for 2 %, less than predictions are
+// good for, the one that waits least often, as a run waits up to twice as often as predicted.
+// Requires one at least.
+std::size_t best_of(std::span<const Replay> replays);
 
 // So few messages are followed that a prediction takes a small part of the run's time: of several
 // alike, one of so many is given for all.
