@@ -80,7 +80,7 @@ class Judge {
     Replay replay;
   };
 
-  // The one to take, then the fastest first; of equal ones the first found.
+  // The one to take, then the fastest first.
   std::vector<Judged> all(int ranks) const {
     std::vector<PlanCuts::Cut> cuts = cuts_.all(ranks);
     if (auto usual = usual_cut(ranks)) {
