@@ -2,7 +2,7 @@
 
 What a commit has made stands in the footers of the pages and nowhere else, so it may take several
 sittings: parts that the commit of the tree has made are left as they are. A commit that changes
-nothing but documents and pages is not another one (cmake/git_hash.cmake).
+nothing but documents, pages and unit tests is not another one (cmake/git_hash.cmake).
 """
 
 import argparse

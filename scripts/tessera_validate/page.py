@@ -180,6 +180,12 @@ def version(program):
     return call([str(program), "--version"]).stdout.strip()
 
 
+def unit_tests():
+    """Which unit tests these are: they are not part of the commit that a program names."""
+    tests = ["git", "-C", str(ROOT), "rev-parse", "--short=12", "HEAD:tests/unit"]
+    return subprocess.run(tests, check=True, capture_output=True, text=True).stdout.strip()
+
+
 def text_of(path):
     try:
         return Path(path).read_text(encoding="utf-8").strip()

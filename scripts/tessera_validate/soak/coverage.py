@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import made
 from catalogue import PAGES
-from page import ROOT, text_of, version
+from page import ROOT, text_of, unit_tests, version
 
 BOUND = 90  # % of the lines of these rooms
 HELD = ("pdes", "network", "memory", "executor", "trace")
@@ -58,7 +58,7 @@ def main():
     options = parser.parse_args()
     files = summary(options.folder)
     rooms = by_room(files)
-    lines = [f"Reached by {options.what}, without optimisation. Bound: {BOUND} % of the lines of "
+    lines = [f"Reached by {options.what}, without optimisation; unit tests: git's tree {unit_tests()}. Bound: {BOUND} % of the lines of "
              f"{', '.join(HELD)}.", "", "| room | lines | reached | branches | reached | least reached files |",
              "|---|---|---|---|---|---|"]
     missed = [f"{line.partition(':')[2]} failed" for line in text_of(options.failed).splitlines()] if options.failed else []

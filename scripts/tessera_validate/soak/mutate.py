@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import made
 from catalogue import PAGES
-from page import ROOT, version
+from page import ROOT, unit_tests, version
 from soak.mutants import faults_of
 
 BOUND = 85  # % of the faults of a room
@@ -278,8 +278,8 @@ def part_of_page(ledger, root, seed, program):
         survivors += [f"`{fault.file}:{fault.line}` ({fault.operator})" for fault in survived]
         entries += of_room
     commits = ", ".join(sorted({entry["commit"] for entry in entries}))
-    return [*lines, "", f"Not noticed: {', '.join(survivors) or 'none'}.", "", f"Tried with the programs of {commits}.",
-            "", made.footer(sum(entry["seconds"] for entry in entries), program, missed), ""]
+    return [*lines, "", f"Not noticed: {', '.join(survivors) or 'none'}.", "", f"Tried with the programs of {commits}; "
+            f"unit tests: git's tree {unit_tests()}.", "", made.footer(sum(entry["seconds"] for entry in entries), program, missed), ""]
 
 
 def options():
