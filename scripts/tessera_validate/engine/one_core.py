@@ -99,8 +99,8 @@ def speed(report, bench, setting):
                "case from the table. Millions of events (for a mesh: packet hops) per processor "
                "second, best and median of N = 3 or 5 runs, and the best of the reference engine "
                "built into the benchmark: one `std::priority_queue` over the same model code, in the "
-               "same process; both must give the same digest. *Quoted* figures are those of issue 3, "
-               "measured by others and elsewhere (a 2.5 GHz core of the same kind), not here.")
+               "same process; both must give the same digest. *Quoted* figures were measured by "
+               "others and elsewhere (a 2.5 GHz core of the same kind), not here.")
     report.say()
     rows = [row for row in ROWS if row.reduced or not setting.reduced]
     measured = [measure(report, bench, row, setting) for row in rows]

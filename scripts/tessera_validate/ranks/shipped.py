@@ -22,9 +22,8 @@ def sections(report, program, folder, setting):
     report.say("## Equal results on 1, 2, 3 and 4 ranks")
     report.say()
     report.say("Command: `mpirun -n N build/release/tessera run configs/experiments/NAME.yaml`, "
-               "`result_digest` of summary.json. Sparse machines gain nothing from more ranks: a "
-               "window holds an event or two, and each costs a reduction; the full wafer does. With "
-               "more ranks than processors, ranks take turns.")
+               "`result_digest` of summary.json. Ranks for which no cut pays stay idle, so that small "
+               "experiments take as long as on one. With more ranks than processors, ranks take turns.")
     report.say()
     rows = []
     for name, settings in experiments:
