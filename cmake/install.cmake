@@ -37,7 +37,8 @@ install(DIRECTORY tests/validation/reference/gpt_222 DESTINATION ${data}/tests/v
 # Documents, whose links lead to each other.
 install(FILES README.md CHANGELOG.md CONTRIBUTING.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR}
   COMPONENT program)
-install(DIRECTORY docs results DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
+install(DIRECTORY docs results DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program
+  PATTERN ledgers EXCLUDE)
 
 # What the program is made of, and the licences of that, where there is a Python to find out.
 find_program(TESSERA_PYTHON NAMES python3)

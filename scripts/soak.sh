@@ -5,17 +5,17 @@ scripts=$(cd -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")" && pwd)
 source "$scripts/lib.sh"
 
 usage="usage: scripts/soak.sh [--minutes N] [--quick] [--seed S] [--ledger FILE] [--program FILE]
-Builds Tessera and disturbs its runs under mpirun: ranks that are late, killed, stopped or out of
-memory, signals, interrupted and resumed runs, kills while a checkpoint is written, runs of ten times
-the length. Trials and times are random; the seed is printed. Writes counts and worst times to
-results/soak.md. Ends with 1 at the first failure, says why, and keeps the folder of the run.
+Builds Tessera and disturbs its runs under mpirun: ranks that are delayed, killed, stopped or out of
+memory, signals, interrupted and resumed runs, kills while a checkpoint is written, runs ten times as
+long. Trials and times are random; the seed is printed. Writes counts and worst-case times to
+results/soak.md. Exits with 1 at the first failure, gives the reason and keeps the folder of the run.
 
-  --minutes N     go on until N minutes have passed (default: each kind of trial as often as
+  --minutes N     repeat trials until N minutes have passed (default: each kind of trial as often as
                   results/soak.md says, about an hour on two processors)
-  --quick         as few trials as the test suite makes
-  --seed S        the trials of an earlier call again
-  --ledger FILE   keep in FILE what has been done, and go on from there: a soak in several sittings
-  --program FILE  another program than build/release/tessera; nothing is built
+  --quick         only as many trials as the test suite runs
+  --seed S        repeat the trials of an earlier call
+  --ledger FILE   record progress in FILE and continue from it, for a soak over several calls
+  --program FILE  use FILE instead of build/release/tessera; nothing is built
   -h, --help      this text
 
 scripts/soak.sh onnx [--count N] [--seed S]
@@ -23,13 +23,13 @@ Builds with AddressSanitizer and UndefinedBehaviorSanitizer, reads N (100000) da
 Chakra traces, and writes the part damaged-files of results/soak.md.
 
 scripts/soak.sh ranks [COUNT [SEED]]
-Builds, draws COUNT (1000) experiments and runs each on one rank and on several, cut at random: equal
-digests, and no promise between ranks broken.
+Builds, draws COUNT (1000) random experiments and runs each on one rank and on several, cut at random:
+digests must be equal, and no promise between ranks may be broken.
 
 scripts/soak.sh works [--count N] [--minutes N] [--jobs N] [--ledger FILE] [--again] [--program FILE]
-Random experiments over all kinds of work, networks, memories and compute models, on several ranks, a share
-of them killed or stopped and resumed: N (5000) in all, over as many sittings as it takes (build/works.json
-remembers), and writes the part works of results/trust.md. --again runs those that failed."
+Runs random experiments over all kinds of work, networks, memories and compute models on several ranks, a
+share of them killed or stopped and resumed: N (5000) in all, over as many calls as it takes (progress is
+kept in results/ledgers/works.json). Writes the part works of results/trust.md. --again reruns those that failed."
 
 if [[ ${1:-} == ranks ]]; then
   configure_and_build release tessera

@@ -22,34 +22,34 @@ ListList = TypedDict("ListList", {"at": str, "prompt": int, "generate": int, "pr
 PoissonPrefix = TypedDict("PoissonPrefix", {"tokens": int, "count": int}, total=False)
 
 class Requests(Section):
-    """kind of arrivals, with its keys beside"""
+    """kind of arrivals; its keys are given beside it"""
 
 class Closed(Requests):
-    """Clients that each ask again when they have been served."""
+    """Clients that each send their next request when the last one has been served."""
 
     count: int | None
-    """requests; none for a tenant in the background; integer, 1 to 10000000"""
+    """number of requests; none for a background tenant; integer, 1 to 10000000"""
     clients: int | None
-    """requests under way at a time; integer, 1 to 1048576; default: 1"""
+    """clients, each with one request at a time; integer, 1 to 1048576; default: 1"""
     think: str | None
-    """between an answer and the client's next request, on average; time, 0 ps to 1000000 s; default: 0 ps"""
+    """mean time between an answer and the client's next request; time, 0 ps to 1000000 s; default: 0 ps"""
     think_times: Literal["exponential", "fixed"] | None
-    """whether they are all the same; name, one of exponential, fixed; default: exponential"""
+    """distribution of think times: exponential, or fixed: all the same; name, one of exponential, fixed; default: exponential"""
     prompt: Any | None
     """tokens of a prompt: a number, or [LEAST, MOST]; integer or range"""
     generate: Any | None
     """tokens to generate: a number, or [LEAST, MOST]; integer or range"""
     file: str | PathLike[str] | None
-    """of requests whose lengths are taken, in place of prompt and generate; file; default: none"""
+    """file of requests whose lengths are used instead of prompt and generate; file; default: none"""
     format: Literal["auto", "azure", "burstgpt", "mooncake", "sharegpt", "vllm", "vllm-bench", "vllm-log", "tessera"] | None
-    """of the file; auto: as its head or first object says; name, one of auto, azure, burstgpt, mooncake, sharegpt, vllm, vllm-bench, vllm-log, tessera; default: auto"""
+    """format of the file; auto: recognised by its header or first object; name, one of auto, azure, burstgpt, mooncake, sharegpt, vllm, vllm-bench, vllm-log, tessera; default: auto"""
     characters_per_token: float | None
-    """of texts of a file without numbers of tokens: characters (Unicode) of a token in the mean; number, 0.1 to 100; default: none"""
+    """for texts in a file without token counts: mean number of characters (Unicode) per token; number, 0.1 to 100; default: none"""
     too_long: Literal["refuse", "skip", "clip"] | None
-    """requests of a file or list with more tokens than the model takes: an error, left out, or cut, the answer first; name, one of refuse, skip, clip; default: refuse"""
+    """requests of a file or list with more tokens than the model accepts: refuse: an error; skip: left out; clip: cut, the answer first; name, one of refuse, skip, clip; default: refuse"""
     prefix: ClosedPrefix | None
     samples: Any | None
-    """of models that are no language models; integer or range; default: 1"""
+    """samples of a request to a model other than a language model; integer or range; default: 1"""
     def __init__(
         self,
         *,
@@ -68,31 +68,31 @@ class Closed(Requests):
     ) -> None: ...
 
 class Diurnal(Requests):
-    """Requests that arrive independently of each other, more of them at one time of day."""
+    """Requests that arrive independently of each other, at a rate that varies with the time of day."""
 
     count: int
-    """requests; integer, 1 to 10000000"""
+    """number of requests; integer, 1 to 10000000"""
     rate: float
-    """requests a second, on average; number, 0.001 to 1e+09"""
+    """mean number of requests per second; number, 0.001 to 1e+09"""
     period: str | None
-    """after which it is the same time of day again; time, 1 us to 9000000 s; default: 86400 s"""
+    """length of a day, after which the rate repeats; time, 1 us to 9000000 s; default: 86400 s"""
     swing: float | None
-    """of the rate around its mean, as a share: least at the beginning, most half a period later; number, 0 to 1; default: 0.5"""
+    """amplitude of the rate, as a fraction of its mean: lowest at the beginning, highest half a period later; number, 0 to 1; default: 0.5"""
     prompt: Any | None
     """tokens of a prompt: a number, or [LEAST, MOST]; integer or range"""
     generate: Any | None
     """tokens to generate: a number, or [LEAST, MOST]; integer or range"""
     file: str | PathLike[str] | None
-    """of requests whose lengths are taken, in place of prompt and generate; file; default: none"""
+    """file of requests whose lengths are used instead of prompt and generate; file; default: none"""
     format: Literal["auto", "azure", "burstgpt", "mooncake", "sharegpt", "vllm", "vllm-bench", "vllm-log", "tessera"] | None
-    """of the file; auto: as its head or first object says; name, one of auto, azure, burstgpt, mooncake, sharegpt, vllm, vllm-bench, vllm-log, tessera; default: auto"""
+    """format of the file; auto: recognised by its header or first object; name, one of auto, azure, burstgpt, mooncake, sharegpt, vllm, vllm-bench, vllm-log, tessera; default: auto"""
     characters_per_token: float | None
-    """of texts of a file without numbers of tokens: characters (Unicode) of a token in the mean; number, 0.1 to 100; default: none"""
+    """for texts in a file without token counts: mean number of characters (Unicode) per token; number, 0.1 to 100; default: none"""
     too_long: Literal["refuse", "skip", "clip"] | None
-    """requests of a file or list with more tokens than the model takes: an error, left out, or cut, the answer first; name, one of refuse, skip, clip; default: refuse"""
+    """requests of a file or list with more tokens than the model accepts: refuse: an error; skip: left out; clip: cut, the answer first; name, one of refuse, skip, clip; default: refuse"""
     prefix: DiurnalPrefix | None
     samples: Any | None
-    """of models that are no language models; integer or range; default: 1"""
+    """samples of a request to a model other than a language model; integer or range; default: 1"""
     def __init__(
         self,
         *,
@@ -111,29 +111,29 @@ class Diurnal(Requests):
     ) -> None: ...
 
 class Fixed(Requests):
-    """One request after the other at even times."""
+    """Requests at regular intervals."""
 
     count: int
-    """requests; integer, 1 to 10000000"""
+    """number of requests; integer, 1 to 10000000"""
     interval: str | None
-    """between two of them; time; default: 0 ps"""
+    """time between two requests; time; default: 0 ps"""
     begin: str | None
-    """arrival of the first; time; default: 0 ps"""
+    """arrival of the first request; time; default: 0 ps"""
     prompt: Any | None
     """tokens of a prompt: a number, or [LEAST, MOST]; integer or range"""
     generate: Any | None
     """tokens to generate: a number, or [LEAST, MOST]; integer or range"""
     file: str | PathLike[str] | None
-    """of requests whose lengths are taken, in place of prompt and generate; file; default: none"""
+    """file of requests whose lengths are used instead of prompt and generate; file; default: none"""
     format: Literal["auto", "azure", "burstgpt", "mooncake", "sharegpt", "vllm", "vllm-bench", "vllm-log", "tessera"] | None
-    """of the file; auto: as its head or first object says; name, one of auto, azure, burstgpt, mooncake, sharegpt, vllm, vllm-bench, vllm-log, tessera; default: auto"""
+    """format of the file; auto: recognised by its header or first object; name, one of auto, azure, burstgpt, mooncake, sharegpt, vllm, vllm-bench, vllm-log, tessera; default: auto"""
     characters_per_token: float | None
-    """of texts of a file without numbers of tokens: characters (Unicode) of a token in the mean; number, 0.1 to 100; default: none"""
+    """for texts in a file without token counts: mean number of characters (Unicode) per token; number, 0.1 to 100; default: none"""
     too_long: Literal["refuse", "skip", "clip"] | None
-    """requests of a file or list with more tokens than the model takes: an error, left out, or cut, the answer first; name, one of refuse, skip, clip; default: refuse"""
+    """requests of a file or list with more tokens than the model accepts: refuse: an error; skip: left out; clip: cut, the answer first; name, one of refuse, skip, clip; default: refuse"""
     prefix: FixedPrefix | None
     samples: Any | None
-    """of models that are no language models; integer or range; default: 1"""
+    """samples of a request to a model other than a language model; integer or range; default: 1"""
     def __init__(
         self,
         *,
@@ -154,26 +154,26 @@ class Gamma(Requests):
     """Requests that arrive in bursts."""
 
     count: int
-    """requests; integer, 1 to 10000000"""
+    """number of requests; integer, 1 to 10000000"""
     rate: float
-    """requests a second, on average; number, 0.001 to 1e+09"""
+    """mean number of requests per second; number, 0.001 to 1e+09"""
     variation: float | None
-    """standard deviation of the gaps between requests, to their mean; 1: as poisson, more: bursts; number, 0.05 to 20; default: 2"""
+    """standard deviation of the gaps between requests, relative to their mean; 1: as poisson; more: bursts; number, 0.05 to 20; default: 2"""
     prompt: Any | None
     """tokens of a prompt: a number, or [LEAST, MOST]; integer or range"""
     generate: Any | None
     """tokens to generate: a number, or [LEAST, MOST]; integer or range"""
     file: str | PathLike[str] | None
-    """of requests whose lengths are taken, in place of prompt and generate; file; default: none"""
+    """file of requests whose lengths are used instead of prompt and generate; file; default: none"""
     format: Literal["auto", "azure", "burstgpt", "mooncake", "sharegpt", "vllm", "vllm-bench", "vllm-log", "tessera"] | None
-    """of the file; auto: as its head or first object says; name, one of auto, azure, burstgpt, mooncake, sharegpt, vllm, vllm-bench, vllm-log, tessera; default: auto"""
+    """format of the file; auto: recognised by its header or first object; name, one of auto, azure, burstgpt, mooncake, sharegpt, vllm, vllm-bench, vllm-log, tessera; default: auto"""
     characters_per_token: float | None
-    """of texts of a file without numbers of tokens: characters (Unicode) of a token in the mean; number, 0.1 to 100; default: none"""
+    """for texts in a file without token counts: mean number of characters (Unicode) per token; number, 0.1 to 100; default: none"""
     too_long: Literal["refuse", "skip", "clip"] | None
-    """requests of a file or list with more tokens than the model takes: an error, left out, or cut, the answer first; name, one of refuse, skip, clip; default: refuse"""
+    """requests of a file or list with more tokens than the model accepts: refuse: an error; skip: left out; clip: cut, the answer first; name, one of refuse, skip, clip; default: refuse"""
     prefix: GammaPrefix | None
     samples: Any | None
-    """of models that are no language models; integer or range; default: 1"""
+    """samples of a request to a model other than a language model; integer or range; default: 1"""
     def __init__(
         self,
         *,
@@ -191,12 +191,12 @@ class Gamma(Requests):
     ) -> None: ...
 
 class List(Requests):
-    """Each request as given."""
+    """Requests listed one by one."""
 
     list: Sequence[ListList] | str | PathLike[str]
-    """requests, or a CSV, YAML or JSON file of them; list"""
+    """the requests, or a CSV, YAML or JSON file that lists them; list"""
     too_long: Literal["refuse", "skip", "clip"] | None
-    """requests of a file or list with more tokens than the model takes: an error, left out, or cut, the answer first; name, one of refuse, skip, clip; default: refuse"""
+    """requests of a file or list with more tokens than the model accepts: refuse: an error; skip: left out; clip: cut, the answer first; name, one of refuse, skip, clip; default: refuse"""
     def __init__(
         self,
         *,
@@ -208,24 +208,24 @@ class Poisson(Requests):
     """Requests that arrive independently of each other."""
 
     count: int
-    """requests; integer, 1 to 10000000"""
+    """number of requests; integer, 1 to 10000000"""
     rate: float
-    """requests a second, on average; number, 0.001 to 1e+09"""
+    """mean number of requests per second; number, 0.001 to 1e+09"""
     prompt: Any | None
     """tokens of a prompt: a number, or [LEAST, MOST]; integer or range"""
     generate: Any | None
     """tokens to generate: a number, or [LEAST, MOST]; integer or range"""
     file: str | PathLike[str] | None
-    """of requests whose lengths are taken, in place of prompt and generate; file; default: none"""
+    """file of requests whose lengths are used instead of prompt and generate; file; default: none"""
     format: Literal["auto", "azure", "burstgpt", "mooncake", "sharegpt", "vllm", "vllm-bench", "vllm-log", "tessera"] | None
-    """of the file; auto: as its head or first object says; name, one of auto, azure, burstgpt, mooncake, sharegpt, vllm, vllm-bench, vllm-log, tessera; default: auto"""
+    """format of the file; auto: recognised by its header or first object; name, one of auto, azure, burstgpt, mooncake, sharegpt, vllm, vllm-bench, vllm-log, tessera; default: auto"""
     characters_per_token: float | None
-    """of texts of a file without numbers of tokens: characters (Unicode) of a token in the mean; number, 0.1 to 100; default: none"""
+    """for texts in a file without token counts: mean number of characters (Unicode) per token; number, 0.1 to 100; default: none"""
     too_long: Literal["refuse", "skip", "clip"] | None
-    """requests of a file or list with more tokens than the model takes: an error, left out, or cut, the answer first; name, one of refuse, skip, clip; default: refuse"""
+    """requests of a file or list with more tokens than the model accepts: refuse: an error; skip: left out; clip: cut, the answer first; name, one of refuse, skip, clip; default: refuse"""
     prefix: PoissonPrefix | None
     samples: Any | None
-    """of models that are no language models; integer or range; default: 1"""
+    """samples of a request to a model other than a language model; integer or range; default: 1"""
     def __init__(
         self,
         *,
@@ -242,20 +242,20 @@ class Poisson(Requests):
     ) -> None: ...
 
 class Trace(Requests):
-    """Requests of a file, as services and benchmarks write them."""
+    """Requests from a file, as services and benchmarks write it."""
 
     file: str | PathLike[str]
-    """of requests with their times, as services and benchmarks write them; file"""
+    """file of requests with their times, as services and benchmarks write it; file"""
     format: Literal["auto", "azure", "burstgpt", "mooncake", "sharegpt", "vllm", "vllm-bench", "vllm-log", "tessera"] | None
-    """of the file; auto: as its head or first object says; name, one of auto, azure, burstgpt, mooncake, sharegpt, vllm, vllm-bench, vllm-log, tessera; default: auto"""
+    """format of the file; auto: recognised by its header or first object; name, one of auto, azure, burstgpt, mooncake, sharegpt, vllm, vllm-bench, vllm-log, tessera; default: auto"""
     characters_per_token: float | None
-    """of texts of a file without numbers of tokens: characters (Unicode) of a token in the mean; number, 0.1 to 100; default: none"""
+    """for texts in a file without token counts: mean number of characters (Unicode) per token; number, 0.1 to 100; default: none"""
     count: int | None
-    """requests, the first ones of the file; integer, 1 to 1000000000; default: all"""
+    """number of requests, the first ones in the file; integer, 1 to 1000000000; default: all"""
     speed: float | None
-    """times of the file are divided by it: 2 gives twice the rate; number, 1e-06 to 1e+06; default: 1"""
+    """factor by which times in the file are divided: 2 gives twice the rate; number, 1e-06 to 1e+06; default: 1"""
     too_long: Literal["refuse", "skip", "clip"] | None
-    """requests of a file or list with more tokens than the model takes: an error, left out, or cut, the answer first; name, one of refuse, skip, clip; default: refuse"""
+    """requests of a file or list with more tokens than the model accepts: refuse: an error; skip: left out; clip: cut, the answer first; name, one of refuse, skip, clip; default: refuse"""
     def __init__(
         self,
         *,

@@ -20,137 +20,137 @@ class Gemm(Compute):
     """Matrix products by their shape (waves of output tiles, or folds of a systolic array), vector work by its bytes, and a launch overhead."""
 
     units: int | None
-    """that work side by side and share the peak: SMs of a GPU; integer, 1 to 1048576; default: 1"""
+    """units that work in parallel and share the peak: SMs of a GPU; integer, 1 to 1048576; default: 1"""
     tiles: Sequence[str | int | float] | None
     """output tiles of one unit, e.g. [256x128, 128x128]; the fastest is taken; list of text; default: none"""
     tile_depth: int | None
-    """tiles: the depth is rounded up to steps of so many elements; integer, 1 to 1048576; default: 1"""
+    """tiles: the depth is rounded up to a multiple of this many elements; integer, 1 to 1048576; default: 1"""
     fill: int | None
-    """tiles: start of a tile, as long as so many elements of depth; integer, 0 to 1048576; default: 0"""
+    """tiles: start-up time of a tile, in elements of depth; integer, 0 to 1048576; default: 0"""
     max_split: int | None
-    """tiles: parts that the depth may be cut in where tiles are few; integer, 1 to 1048576; default: 1"""
+    """tiles: maximum number of parts that the depth is split into where tiles are few (split-K); integer, 1 to 1048576; default: 1"""
     cache_bandwidth: str | None
-    """tiles: of the cache they read from, all units together; 0 B/s: never the limit; bandwidth; default: 0 B/s"""
+    """tiles: bandwidth of the cache that tiles read from, for all units together; 0 B/s: never the limit; bandwidth; default: 0 B/s"""
     array: Any | None
     """instead of tiles: [rows, columns] of a weight-stationary systolic array; shape; default: none"""
     macs_per_pe: Mapping[str, Any] | None
-    """multiply-accumulates of a processing element a cycle by data type, e.g. {int8: 2}; mapping; default: 1 each"""
+    """multiply-accumulates per cycle of a processing element, by data type, e.g. {int8: 2}; mapping; default: 1 each"""
     matrix_efficiency: float | str | None
     """share of the peak that a full wave of products reaches; fraction, at least 1e-06; default: 1"""
     eight_bit_efficiency: float | str | None
-    """the same of products of fp8 and int8; fraction, at least 1e-06; default: matrix_efficiency"""
+    """the same for products of fp8 and int8; fraction, at least 1e-06; default: matrix_efficiency"""
     unaligned_efficiency: float | str | None
-    """tiles: of that, what is left where rows of the operands are no multiple of 16 bytes; fraction, at least 1e-06; default: 1"""
+    """tiles: factor on matrix_efficiency or eight_bit_efficiency where rows of the operands are not multiples of 16 bytes; fraction, at least 1e-06; default: 1"""
     memory_efficiency: float | str | None
-    """share of the operands' memory bandwidth that is reached; fraction, at least 1e-06; default: 1"""
+    """share of the operands' memory bandwidth that operations reach; fraction, at least 1e-06; default: 1"""
     attention_efficiency: float | str | None
-    """share of the peak that fused (flash) attention reaches with long sequences; it has no tiles then; fraction, at least 1e-06; default: as any product, by its tiles"""
+    """share of the peak that fused (flash) attention reaches with long sequences; its time is then computed without tiles; fraction, at least 1e-06; default: as any product, by its tiles"""
     attention_fill: int | None
-    """attention_efficiency: start of a block of queries, as long as so many keys; integer, 0 to 1048576; default: 0"""
+    """attention_efficiency: start-up time of a block of queries, in keys; integer, 0 to 1048576; default: 0"""
     attention_rows: int | None
-    """attention_efficiency: queries of a block; blocks of all sequences of a batch go in waves over the units then, in one kernel (FlashAttention-2); 0: as if blocks were any number; integer, 0 to 1048576; default: 0"""
+    """attention_efficiency: queries per block; the blocks of all sequences of a batch then run in waves over the units, in one kernel (FlashAttention-2); 0: no waves; integer, 0 to 1048576; default: 0"""
     attention_skip: int | None
-    """attention_rows: a block of the kernel's grid behind a sequence's last query, as long as so many keys; integer, 0 to 1048576; default: 0"""
+    """attention_rows: time of a block of the kernel's grid that lies beyond a sequence's last query, in keys; integer, 0 to 1048576; default: 0"""
     attention_memory_efficiency: float | str | None
-    """attention_efficiency: the share of the operands' memory bandwidth that it reaches; fraction, at least 1e-06; default: memory_efficiency"""
+    """attention_efficiency: share of the operands' memory bandwidth that fused attention reaches; fraction, at least 1e-06; default: memory_efficiency"""
     attention_launch_overhead: str | None
-    """attention_efficiency: time before each of its kernels; time, at least 0 ps; default: launch_overhead"""
+    """attention_efficiency: time before each kernel of fused attention; time, at least 0 ps; default: launch_overhead"""
     sustained_clock: float | str | None
-    """share of the clock that is left under the power limit where products follow one another; fraction, at least 1e-06; default: 1"""
+    """share of the clock that remains under the power limit during consecutive products; fraction, at least 1e-06; default: 1"""
     collective_units: int | None
-    """units that a collective in the background takes from what is computed beside it; integer, 0 to 1048576; default: 0"""
+    """units that a background collective takes from the operations that run concurrently; integer, 0 to 1048576; default: 0"""
     collective_accesses: int | None
-    """times that the memory moves each byte which a collective in the background brings, so far as its time is a closed form; that much less of the memory is left for what is computed beside it; integer, 0 to 16; default: 0"""
+    """memory accesses per byte that a background collective brings, where its time is a closed form; operations that run concurrently have that much less memory bandwidth; integer, 0 to 16; default: 0"""
     persistent_products: bool | None
-    """a product shares its tiles out to all units when it begins: what falls to units that a collective in the background has then begins when that is over, or when the others are through (persistent kernels); boolean; default: false"""
+    """a product assigns its tiles to all units when it begins: tiles of units that a background collective occupies begin when the collective ends, or when the other units are done (persistent kernels); boolean; default: false"""
     vector_peak: str | None
     """rate of vector work; 0 FLOP/s: the tile's peak of the data type; rate of operations; default: 0 FLOP/s"""
     launch_overhead: str | None
     """time before each operation; time, at least 0 ps; default: 0 ps"""
     kernel_gap: str | None
-    """time of a stream from the end of an operation to the beginning of the next; time, at least 0 ps; default: 0 ps"""
+    """time of a stream between the end of an operation and the beginning of the next; time, at least 0 ps; default: 0 ps"""
     issue: str | None
-    """time of the host to issue an operation or a collective, while the device is at those before; time, at least 0 ps; default: 0 ps"""
+    """host time to issue an operation or a collective, while the device executes earlier ones; time, at least 0 ps; default: 0 ps"""
     issue_pass: str | None
-    """time of the host for each pass of a micro-batch through its stage beside issuing: the schedule, batches, losses and timers of a framework; time, at least 0 ps; default: 0 ps"""
+    """host time for each pass of a micro-batch through its stage, in addition to issuing: a framework's schedule, batches, losses and timers; time, at least 0 ps; default: 0 ps"""
     unit_threads: int | None
-    """threads that a unit has room for, in blocks of `vector_block_threads` and so on; 0: rows of work without a product go side by side, however many; integer, 0 to 1048576; default: 0"""
+    """threads that a unit can hold, in blocks of `vector_block_threads` and so on; 0: kernels without a product process all their rows concurrently; integer, 0 to 1048576; default: 0"""
     vector_memory_efficiency: float | str | None
-    """share of that bandwidth which work without a product reaches: norms, activations, softmax; fraction, at least 1e-06; default: memory_efficiency"""
+    """share of the operands' memory bandwidth that kernels without a product reach: norms, activations, softmax; fraction, at least 1e-06; default: memory_efficiency"""
     vector_cache_bandwidth: str | None
-    """rate at which work without a product goes through what the cache (tile.sram, with operands in dram) holds, which is half of its size at most; 0 B/s: as the memory; bandwidth; default: 0 B/s"""
+    """rate of kernels without a product for data held in the cache (tile.sram, with operands in dram), at most half of its size; 0 B/s: that of the memory; bandwidth; default: 0 B/s"""
     vector_launch_overhead: str | None
-    """time before each of them; time, at least 0 ps; default: launch_overhead"""
+    """time before each kernel without a product; time, at least 0 ps; default: launch_overhead"""
     vector_row_bandwidth: str | None
-    """rate at which one block of threads goes through a row (token) of them, so far as rows are known (served models); 0 B/s: never the limit; bandwidth; default: 0 B/s"""
+    """rate at which one block of threads of these kernels processes a row (token), where rows are known (served models); 0 B/s: never the limit; bandwidth; default: 0 B/s"""
     vector_block_threads: int | None
-    """threads of such a block, at most: of so many blocks as unit_threads hold are waves; 0: all rows go side by side; integer, 0 to 1048576; default: 0"""
+    """maximum number of threads per block; blocks run in waves of as many as unit_threads can hold; 0: all rows are processed concurrently; integer, 0 to 1048576; default: 0"""
     vector_thread_bytes: str | None
-    """bytes of a row that each of them moves at least, so that short rows have smaller blocks; 0 B: blocks are all alike; size; default: 0 B"""
+    """minimum number of bytes of a row that each thread moves, so that short rows have smaller blocks; 0 B: all blocks are alike; size; default: 0 B"""
     norm_memory_efficiency: float | str | None
-    """the same of norms; fraction, at least 1e-06; default: vector_memory_efficiency"""
+    """share of the operands' memory bandwidth that norms reach; fraction, at least 1e-06; default: vector_memory_efficiency"""
     norm_cache_bandwidth: str | None
-    """rate at which they go through what the cache holds, where that is more than the memory's; bandwidth; default: vector_cache_bandwidth"""
+    """rate of these kernels for data held in the cache, where it exceeds that of the memory; bandwidth; default: vector_cache_bandwidth"""
     norm_launch_overhead: str | None
-    """time before each of them; time, at least 0 ps; default: vector_launch_overhead"""
+    """time before each of these kernels; time, at least 0 ps; default: vector_launch_overhead"""
     norm_row_bandwidth: str | None
-    """rate at which one block of threads goes through a row (token); bandwidth; default: vector_row_bandwidth"""
+    """rate at which one block of threads of these kernels processes a row (token); bandwidth; default: vector_row_bandwidth"""
     norm_block_threads: int | None
-    """threads of such a block, at most; integer, 0 to 1048576; default: vector_block_threads"""
+    """maximum number of threads per block of these kernels; integer, 0 to 1048576; default: vector_block_threads"""
     norm_thread_bytes: str | None
-    """bytes of a row that each of them moves at least; size; default: vector_thread_bytes"""
+    """minimum number of bytes of a row that each thread of these kernels moves; size; default: vector_thread_bytes"""
     activation_memory_efficiency: float | str | None
-    """the same of activations; fraction, at least 1e-06; default: vector_memory_efficiency"""
+    """share of the operands' memory bandwidth that activations reach; fraction, at least 1e-06; default: vector_memory_efficiency"""
     activation_cache_bandwidth: str | None
-    """rate at which they go through what the cache holds, where that is more than the memory's; bandwidth; default: vector_cache_bandwidth"""
+    """rate of these kernels for data held in the cache, where it exceeds that of the memory; bandwidth; default: vector_cache_bandwidth"""
     activation_launch_overhead: str | None
-    """time before each of them; time, at least 0 ps; default: vector_launch_overhead"""
+    """time before each of these kernels; time, at least 0 ps; default: vector_launch_overhead"""
     activation_row_bandwidth: str | None
-    """rate at which one block of threads goes through a row (token); bandwidth; default: vector_row_bandwidth"""
+    """rate at which one block of threads of these kernels processes a row (token); bandwidth; default: vector_row_bandwidth"""
     activation_block_threads: int | None
-    """threads of such a block, at most; integer, 0 to 1048576; default: vector_block_threads"""
+    """maximum number of threads per block of these kernels; integer, 0 to 1048576; default: vector_block_threads"""
     activation_thread_bytes: str | None
-    """bytes of a row that each of them moves at least; size; default: vector_thread_bytes"""
+    """minimum number of bytes of a row that each thread of these kernels moves; size; default: vector_thread_bytes"""
     rotary_memory_efficiency: float | str | None
-    """the same of rotary positions; fraction, at least 1e-06; default: activation_memory_efficiency"""
+    """share of the operands' memory bandwidth that rotary positions reach; fraction, at least 1e-06; default: activation_memory_efficiency"""
     rotary_cache_bandwidth: str | None
-    """rate at which they go through what the cache holds, where that is more than the memory's; bandwidth; default: activation_cache_bandwidth"""
+    """rate of these kernels for data held in the cache, where it exceeds that of the memory; bandwidth; default: activation_cache_bandwidth"""
     rotary_launch_overhead: str | None
-    """time before each of them; time, at least 0 ps; default: activation_launch_overhead"""
+    """time before each of these kernels; time, at least 0 ps; default: activation_launch_overhead"""
     rotary_row_bandwidth: str | None
-    """rate at which one block of threads goes through a row (token); bandwidth; default: activation_row_bandwidth"""
+    """rate at which one block of threads of these kernels processes a row (token); bandwidth; default: activation_row_bandwidth"""
     rotary_block_threads: int | None
-    """threads of such a block, at most; integer, 0 to 1048576; default: activation_block_threads"""
+    """maximum number of threads per block of these kernels; integer, 0 to 1048576; default: activation_block_threads"""
     rotary_thread_bytes: str | None
-    """bytes of a row that each of them moves at least; size; default: activation_thread_bytes"""
+    """minimum number of bytes of a row that each thread of these kernels moves; size; default: activation_thread_bytes"""
     sum_memory_efficiency: float | str | None
-    """the same of skip connections, dropout and the optimizer, which stream; fraction, at least 1e-06; default: vector_memory_efficiency"""
+    """share of the operands' memory bandwidth that skip connections, dropout and the optimizer reach, which stream; fraction, at least 1e-06; default: vector_memory_efficiency"""
     sum_cache_bandwidth: str | None
-    """rate at which they go through what the cache holds, where that is more than the memory's; bandwidth; default: vector_cache_bandwidth"""
+    """rate of these kernels for data held in the cache, where it exceeds that of the memory; bandwidth; default: vector_cache_bandwidth"""
     sum_launch_overhead: str | None
-    """time before each of them; time, at least 0 ps; default: vector_launch_overhead"""
+    """time before each of these kernels; time, at least 0 ps; default: vector_launch_overhead"""
     sum_row_bandwidth: str | None
-    """rate at which one block of threads goes through a row (token); bandwidth; default: vector_row_bandwidth"""
+    """rate at which one block of threads of these kernels processes a row (token); bandwidth; default: vector_row_bandwidth"""
     sum_block_threads: int | None
-    """threads of such a block, at most; integer, 0 to 1048576; default: vector_block_threads"""
+    """maximum number of threads per block of these kernels; integer, 0 to 1048576; default: vector_block_threads"""
     sum_thread_bytes: str | None
-    """bytes of a row that each of them moves at least; size; default: vector_thread_bytes"""
+    """minimum number of bytes of a row that each thread of these kernels moves; size; default: vector_thread_bytes"""
     lookup_memory_efficiency: float | str | None
-    """the same of look-ups: rows of words and positions; fraction, at least 1e-06; default: vector_memory_efficiency"""
+    """share of the operands' memory bandwidth that table look-ups reach: rows of words and positions; fraction, at least 1e-06; default: vector_memory_efficiency"""
     lookup_cache_bandwidth: str | None
-    """rate at which they go through what the cache holds, where that is more than the memory's; bandwidth; default: vector_cache_bandwidth"""
+    """rate of these kernels for data held in the cache, where it exceeds that of the memory; bandwidth; default: vector_cache_bandwidth"""
     lookup_launch_overhead: str | None
-    """time before each of them; time, at least 0 ps; default: vector_launch_overhead"""
+    """time before each of these kernels; time, at least 0 ps; default: vector_launch_overhead"""
     lookup_row_bandwidth: str | None
-    """rate at which one block of threads goes through a row (token); bandwidth; default: vector_row_bandwidth"""
+    """rate at which one block of threads of these kernels processes a row (token); bandwidth; default: vector_row_bandwidth"""
     lookup_block_threads: int | None
-    """threads of such a block, at most; integer, 0 to 1048576; default: vector_block_threads"""
+    """maximum number of threads per block of these kernels; integer, 0 to 1048576; default: vector_block_threads"""
     lookup_thread_bytes: str | None
-    """bytes of a row that each of them moves at least; size; default: vector_thread_bytes"""
+    """minimum number of bytes of a row that each thread of these kernels moves; size; default: vector_thread_bytes"""
     lookup_serial_rows: int | None
-    """look-ups of no more rows than so many (of served models) take one after the other; 0: never; integer, 0 to 1048576; default: 0"""
+    """look-ups of up to this many rows (in served models) process them one after the other; 0: never; integer, 0 to 1048576; default: 0"""
     lookup_row_time: str | None
-    """lookup_serial_rows: time of each of them; time, at least 0 ps; default: 0 ps"""
+    """lookup_serial_rows: time per row; time, at least 0 ps; default: 0 ps"""
     def __init__(
         self,
         *,
@@ -223,33 +223,33 @@ class Gemm(Compute):
     ) -> None: ...
 
 class Npu(Compute):
-    """Cores with a systolic array, a vector unit, a scratchpad and DMA, two tiles at a time."""
+    """Cores with a systolic array, a vector unit, a scratchpad and DMA, with double-buffered tiles."""
 
     clock: str | None
-    """of the core; frequency, 1 Hz to 1 THz; default: 1 GHz"""
+    """clock of the core; frequency, 1 Hz to 1 THz; default: 1 GHz"""
     array: Sequence[int] | None
     """[rows, columns] of the systolic array; list of integer; default: [128, 128]"""
     macs_per_pe: Mapping[str, Any] | None
-    """multiply-accumulates of a processing element a cycle by data type, e.g. {int8: 2}; mapping; default: 1 each"""
+    """multiply-accumulates per cycle of a processing element, by data type, e.g. {int8: 2}; mapping; default: 1 each"""
     vector_width: int | None
-    """elements of the vector unit a cycle: lanes times ALUs; integer, 1 to 16777216; default: 2048"""
+    """elements that the vector unit processes per cycle: lanes * ALUs; integer, 1 to 16777216; default: 2048"""
     latencies: NpuLatencies | None
     scratchpad: str | None
     """capacity, in two halves; size; default: 32 MiB"""
     accumulator: str | None
     """capacity, in two halves; size; default: 4 MiB"""
     scratchpad_word: str | None
-    """that a bank gives in a cycle; 0 B: never the limit; size; default: 0 B"""
+    """bytes that a bank delivers per cycle; 0 B: never the limit; size; default: 0 B"""
     banks: int | None
-    """of the scratchpad; with one, DMA takes its cycles from the array; integer, 1 to 4096; default: 2"""
+    """banks of the scratchpad; with one, DMA takes cycles from the array; integer, 1 to 4096; default: 2"""
     queue: int | None
-    """blocks issued to the array that are not through; integer, 1 to 65536; default: 16"""
+    """maximum number of blocks that are issued to the array and not completed; integer, 1 to 65536; default: 16"""
     timing: Literal["deterministic", "onnxim"] | None
-    """of the array: deterministic or onnxim; name, one of deterministic, onnxim; default: deterministic"""
+    """timing rules of the array: deterministic or onnxim; name, one of deterministic, onnxim; default: deterministic"""
     tiling: Literal["fitted", "onnxim"] | None
-    """sizes of tiles: fitted or onnxim; name, one of fitted, onnxim; default: fitted"""
+    """rules for tile sizes: fitted or onnxim; name, one of fitted, onnxim; default: fitted"""
     operands: Literal["memory", "sram"] | None
-    """of programs: memory, or sram of the tile; name, one of memory, sram; default: memory"""
+    """location of the operands of programs: memory, or sram of the tile; name, one of memory, sram; default: memory"""
     dma: NpuDma | None
     def __init__(
         self,
@@ -283,11 +283,11 @@ class Systolic(Compute):
     array: Any
     """[rows, columns] of multiply-accumulate units; shape"""
     macs_per_pe: Mapping[str, Any] | None
-    """multiply-accumulates of a processing element a cycle by data type, e.g. {int8: 2}; mapping; default: 1 each"""
+    """multiply-accumulates per cycle of a processing element, by data type, e.g. {int8: 2}; mapping; default: 1 each"""
     dataflow: str | None
-    """how operands go through the array: tessera list dataflows; name; default: tpu"""
+    """how operands move through the array, see `tessera list dataflows`; name; default: tpu"""
     clock: str | None
-    """of the array; 0 Hz: the one at which it has the tile's peak; frequency, 0 Hz to 1 THz; default: 0 Hz"""
+    """clock of the array; 0 Hz: the clock at which the array has the tile's peak; frequency, 0 Hz to 1 THz; default: 0 Hz"""
     vector_peak: str | None
     """rate of vector work; 0 FLOP/s: the tile's peak of the data type; rate of operations; default: 0 FLOP/s"""
     variant: Literal["exact", "paper"] | None
@@ -304,20 +304,20 @@ class Systolic(Compute):
     ) -> None: ...
 
 class SystolicCycle(Compute):
-    """The same, every unit of the array stepped cycle by cycle with data, once for each shape."""
+    """As `systolic`, but with every unit of the array stepped cycle by cycle on data, once per shape."""
 
     array: Any
     """[rows, columns] of multiply-accumulate units; shape"""
     macs_per_pe: Mapping[str, Any] | None
-    """multiply-accumulates of a processing element a cycle by data type, e.g. {int8: 2}; mapping; default: 1 each"""
+    """multiply-accumulates per cycle of a processing element, by data type, e.g. {int8: 2}; mapping; default: 1 each"""
     dataflow: str | None
-    """how operands go through the array: tessera list dataflows; name; default: tpu"""
+    """how operands move through the array, see `tessera list dataflows`; name; default: tpu"""
     clock: str | None
-    """of the array; 0 Hz: the one at which it has the tile's peak; frequency, 0 Hz to 1 THz; default: 0 Hz"""
+    """clock of the array; 0 Hz: the clock at which the array has the tile's peak; frequency, 0 Hz to 1 THz; default: 0 Hz"""
     vector_peak: str | None
     """rate of vector work; 0 FLOP/s: the tile's peak of the data type; rate of operations; default: 0 FLOP/s"""
     seed: int | None
-    """of the data; integer, at least 0; default: 1"""
+    """seed of the data; integer, at least 0; default: 1"""
     def __init__(
         self,
         *,

@@ -139,7 +139,7 @@ class Experiment:
         folder: where results go; out/NAME without it. ranks: processes, started by mpiexec; the
         results do not depend on them. progress: True for a line on stderr, or a function that is
         called with a Progress each second. trace: "none", "summary" or "full", in place of
-        options.trace. weights, partition: how the machine is cut over ranks.
+        options.trace. weights, partition: how the machine is partitioned over ranks.
 
         Raises ConfigError for bad input, ModelError where the simulation cannot go on, Stopped
         where it was interrupted.

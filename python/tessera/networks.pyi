@@ -16,25 +16,25 @@ class Analytical(Network):
     """Hops * latency + size / bandwidth for each message, no contention."""
 
     routing: str | None
-    """xy, yx (dimension order, grids only), cluster (clusters only), stack (stacks only), hierarchy (graphs of templates), given (graphs with routes), ecmp (shortest, spread) or shortest (smallest latency); name; default: as the topology says"""
+    """xy, yx (dimension order, grids only), cluster (clusters only), stack (stacks only), hierarchy (graphs of templates), given (graphs with routes), ecmp (traffic spread over shortest paths) or shortest (smallest latency); name; default: as the topology says"""
     message_overhead: str | None
-    """time that a message takes at its ends beyond that on the links, which it does not hold; time, at least 0 ps; default: 0 ps"""
+    """time that a message spends at its endpoints in addition to its time on the links; it occupies no link meanwhile; time, at least 0 ps; default: 0 ps"""
     collective_overhead: str | None
-    """time that every member of a collective takes before its first message; time, at least 0 ps; default: 0 ps"""
+    """time that each member of a collective spends before its first message; time, at least 0 ps; default: 0 ps"""
     collective_member_overhead: str | None
-    """the same for each member of the group: what a framework does to lists with an entry a member; time, at least 0 ps; default: 0 ps"""
+    """additional time per member of the group: a framework's work on lists with one entry per member; time, at least 0 ps; default: 0 ps"""
     collective_fill: str | None
-    """at which the part of a member (the vector over the group's size) goes once more in each all-reduce, reduce-scatter and all-gather: a step of a library's loops that no other is beside; 0 B/s: none; bandwidth; default: 0 B/s"""
+    """every all-reduce, reduce-scatter and all-gather takes an additional (vector / members) / collective_fill: a step at the ends of a library's loops that overlaps no other; 0 B/s: no additional time; bandwidth; default: 0 B/s"""
     library: Literal["none", "nccl"] | None
-    """none: collectives are the algorithms that are named, step by step; nccl: all-reduces, all-gathers and reduce-scatters as NCCL chooses them by size, ranks and servers: of plans with aggregation with its algorithm, protocol and latency, of graphs rings or trees, simulated, or where switches add up with its time; name, one of none, nccl; default: none"""
+    """none: the configured algorithms, step by step; nccl: all-reduces, all-gathers and reduce-scatters as NCCL selects them by size, ranks and servers (plans with aggregation: with NCCL's algorithm, protocol and latency; graphs: as simulated rings or trees, or with NCCL's time where switches perform the reduction); name, one of none, nccl; default: none"""
     nvswitch_generation: int | None
-    """of the servers' switches, for library: nccl: with the third (H100) or a later one accelerators are taken for Hopper and the switches add up what they send (NVLink SHARP); before it, for Ampere; integer, 1 to 16; default: 2"""
+    """generation of the servers' NVSwitches, for library: nccl; from 3 (H100) on, accelerators are modelled as Hopper, with reductions in the switches (NVLink SHARP), below 3 as Ampere; integer, 1 to 16; default: 2"""
     nvls: bool | None
-    """with library: nccl: whether it takes NVLS and NVLSTree, where switches in servers add up (nvswitch_generation); NCCL before 2.17, or with NCCL_NVLS_ENABLE=0, does not; boolean; default: true"""
+    """with library: nccl, whether it may use NVLS and NVLSTree, where the switches of servers perform the reduction (nvswitch_generation); false for NCCL before 2.17 or with NCCL_NVLS_ENABLE=0; boolean; default: true"""
     message_tick: str | None
-    """times of messages on links are cut to a multiple of it (1 ns: as ASTRA-sim 2.0); time, at least 1 ps; default: 1 ps"""
+    """times of messages on links are truncated to a multiple of it (1 ns: as in ASTRA-sim 2.0); time, at least 1 ps; default: 1 ps"""
     ports: Literal["free", "shared"] | None
-    """free: messages share nothing; shared: those that leave a node by one link go one after the other, and so do those that come in by one. By topology: shared on clusters, else free; name, one of free, shared; default: by topology"""
+    """free: no contention; shared: messages that leave a node by the same link are serialised, and so are those that enter it by the same link; by topology: shared on clusters, free elsewhere; name, one of free, shared; default: by topology"""
     def __init__(
         self,
         *,
@@ -51,30 +51,30 @@ class Analytical(Network):
     ) -> None: ...
 
 class Crossbar(Network):
-    """One ideal switch: latency, and a bandwidth of each node's port that its messages share."""
+    """One ideal switch: a latency, and a bandwidth of each node's port, shared by its messages."""
 
     routing: str | None
-    """xy, yx (dimension order, grids only), cluster (clusters only), stack (stacks only), hierarchy (graphs of templates), given (graphs with routes), ecmp (shortest, spread) or shortest (smallest latency); name; default: as the topology says"""
+    """xy, yx (dimension order, grids only), cluster (clusters only), stack (stacks only), hierarchy (graphs of templates), given (graphs with routes), ecmp (traffic spread over shortest paths) or shortest (smallest latency); name; default: as the topology says"""
     message_overhead: str | None
-    """time that a message takes at its ends beyond that on the links, which it does not hold; time, at least 0 ps; default: 0 ps"""
+    """time that a message spends at its endpoints in addition to its time on the links; it occupies no link meanwhile; time, at least 0 ps; default: 0 ps"""
     collective_overhead: str | None
-    """time that every member of a collective takes before its first message; time, at least 0 ps; default: 0 ps"""
+    """time that each member of a collective spends before its first message; time, at least 0 ps; default: 0 ps"""
     collective_member_overhead: str | None
-    """the same for each member of the group: what a framework does to lists with an entry a member; time, at least 0 ps; default: 0 ps"""
+    """additional time per member of the group: a framework's work on lists with one entry per member; time, at least 0 ps; default: 0 ps"""
     collective_fill: str | None
-    """at which the part of a member (the vector over the group's size) goes once more in each all-reduce, reduce-scatter and all-gather: a step of a library's loops that no other is beside; 0 B/s: none; bandwidth; default: 0 B/s"""
+    """every all-reduce, reduce-scatter and all-gather takes an additional (vector / members) / collective_fill: a step at the ends of a library's loops that overlaps no other; 0 B/s: no additional time; bandwidth; default: 0 B/s"""
     library: Literal["none", "nccl"] | None
-    """none: collectives are the algorithms that are named, step by step; nccl: all-reduces, all-gathers and reduce-scatters as NCCL chooses them by size, ranks and servers: of plans with aggregation with its algorithm, protocol and latency, of graphs rings or trees, simulated, or where switches add up with its time; name, one of none, nccl; default: none"""
+    """none: the configured algorithms, step by step; nccl: all-reduces, all-gathers and reduce-scatters as NCCL selects them by size, ranks and servers (plans with aggregation: with NCCL's algorithm, protocol and latency; graphs: as simulated rings or trees, or with NCCL's time where switches perform the reduction); name, one of none, nccl; default: none"""
     nvswitch_generation: int | None
-    """of the servers' switches, for library: nccl: with the third (H100) or a later one accelerators are taken for Hopper and the switches add up what they send (NVLink SHARP); before it, for Ampere; integer, 1 to 16; default: 2"""
+    """generation of the servers' NVSwitches, for library: nccl; from 3 (H100) on, accelerators are modelled as Hopper, with reductions in the switches (NVLink SHARP), below 3 as Ampere; integer, 1 to 16; default: 2"""
     nvls: bool | None
-    """with library: nccl: whether it takes NVLS and NVLSTree, where switches in servers add up (nvswitch_generation); NCCL before 2.17, or with NCCL_NVLS_ENABLE=0, does not; boolean; default: true"""
+    """with library: nccl, whether it may use NVLS and NVLSTree, where the switches of servers perform the reduction (nvswitch_generation); false for NCCL before 2.17 or with NCCL_NVLS_ENABLE=0; boolean; default: true"""
     port_bandwidth: str | None
-    """of a node's port, each way; bandwidth, at least 1 B/s; default: of the fastest link"""
+    """bandwidth of a node's port, in each direction; bandwidth, at least 1 B/s; default: that of the fastest link"""
     port_latency: str | None
-    """of the switch; it is the lookahead; time, at least 1 ps; default: of the fastest link"""
+    """latency of the switch, which is also the lookahead; time, at least 1 ps; default: that of the fastest link"""
     packet_size: str | None
-    """payload of a packet; smaller ones share ports more evenly; size, at least 1 B; default: 4 KiB"""
+    """payload of a packet; smaller packets share ports more evenly; size, at least 1 B; default: 4 KiB"""
     def __init__(
         self,
         *,
@@ -95,31 +95,31 @@ class Flit(Network):
     """Virtual-channel wormhole routers with credits, cycle by cycle."""
 
     routing: str | None
-    """as of `packet`, and on meshes west-first and odd-even (minimal, adaptive); name; default: as the topology says"""
+    """as for `packet`, and on meshes also west-first and odd-even (minimal, adaptive); name; default: as the topology says"""
     message_overhead: str | None
-    """time that a message takes at its ends beyond that on the links, which it does not hold; time, at least 0 ps; default: 0 ps"""
+    """time that a message spends at its endpoints in addition to its time on the links; it occupies no link meanwhile; time, at least 0 ps; default: 0 ps"""
     collective_overhead: str | None
-    """time that every member of a collective takes before its first message; time, at least 0 ps; default: 0 ps"""
+    """time that each member of a collective spends before its first message; time, at least 0 ps; default: 0 ps"""
     collective_member_overhead: str | None
-    """the same for each member of the group: what a framework does to lists with an entry a member; time, at least 0 ps; default: 0 ps"""
+    """additional time per member of the group: a framework's work on lists with one entry per member; time, at least 0 ps; default: 0 ps"""
     collective_fill: str | None
-    """at which the part of a member (the vector over the group's size) goes once more in each all-reduce, reduce-scatter and all-gather: a step of a library's loops that no other is beside; 0 B/s: none; bandwidth; default: 0 B/s"""
+    """every all-reduce, reduce-scatter and all-gather takes an additional (vector / members) / collective_fill: a step at the ends of a library's loops that overlaps no other; 0 B/s: no additional time; bandwidth; default: 0 B/s"""
     library: Literal["none", "nccl"] | None
-    """none: collectives are the algorithms that are named, step by step; nccl: all-reduces, all-gathers and reduce-scatters as NCCL chooses them by size, ranks and servers: of plans with aggregation with its algorithm, protocol and latency, of graphs rings or trees, simulated, or where switches add up with its time; name, one of none, nccl; default: none"""
+    """none: the configured algorithms, step by step; nccl: all-reduces, all-gathers and reduce-scatters as NCCL selects them by size, ranks and servers (plans with aggregation: with NCCL's algorithm, protocol and latency; graphs: as simulated rings or trees, or with NCCL's time where switches perform the reduction); name, one of none, nccl; default: none"""
     nvswitch_generation: int | None
-    """of the servers' switches, for library: nccl: with the third (H100) or a later one accelerators are taken for Hopper and the switches add up what they send (NVLink SHARP); before it, for Ampere; integer, 1 to 16; default: 2"""
+    """generation of the servers' NVSwitches, for library: nccl; from 3 (H100) on, accelerators are modelled as Hopper, with reductions in the switches (NVLink SHARP), below 3 as Ampere; integer, 1 to 16; default: 2"""
     nvls: bool | None
-    """with library: nccl: whether it takes NVLS and NVLSTree, where switches in servers add up (nvswitch_generation); NCCL before 2.17, or with NCCL_NVLS_ENABLE=0, does not; boolean; default: true"""
+    """with library: nccl, whether it may use NVLS and NVLSTree, where the switches of servers perform the reduction (nvswitch_generation); false for NCCL before 2.17 or with NCCL_NVLS_ENABLE=0; boolean; default: true"""
     flit_size: str | None
-    """what the fastest link carries in a cycle; size, at least 1 B; default: 32 B"""
+    """bytes that the fastest link carries per cycle; size, at least 1 B; default: 32 B"""
     packet_size: str | None
-    """packets that messages are cut into; two flits at least; size, at least 1 B; default: 512 B"""
+    """size of the packets that messages are split into; at least two flits; size, at least 1 B; default: 512 B"""
     virtual_channels: int | None
-    """of each port; integer, 1 to 32; default: 4"""
+    """virtual channels per port; integer, 1 to 32; default: 4"""
     buffer: int | None
-    """flits that a virtual channel holds; integer, 1 to 255; default: 8"""
+    """flits that the buffer of a virtual channel holds; integer, 1 to 255; default: 8"""
     routing_delay: int | None
-    """cycles; 0: the router before looks ahead; integer, 0 to 64; default: 1"""
+    """cycles; 0: look-ahead routing in the previous router; integer, 0 to 64; default: 1"""
     vc_allocation_delay: int | None
     """cycles; integer, 1 to 64; default: 1"""
     switch_allocation_delay: int | None
@@ -127,23 +127,23 @@ class Flit(Network):
     traversal_delay: int | None
     """cycles through the switch; integer, 1 to 64; default: 1"""
     credit_delay: int | None
-    """cycles that a credit takes beyond its way back; integer, 0 to 64; default: 0"""
+    """cycles that a credit takes in addition to its time on the link; integer, 0 to 64; default: 0"""
     interface_delay: int | None
     """cycles between a node and its router; integer, 1 to 64; default: 1"""
     allocator: Literal["islip", "round-robin"] | None
-    """islip, or round-robin: inputs choose before outputs; name, one of islip, round-robin; default: islip"""
+    """islip, or round-robin: input-first separable allocation; name, one of islip, round-robin; default: islip"""
     allocator_iterations: int | None
-    """rounds of an allocator in a cycle; integer, 1 to 64; default: 1"""
+    """iterations of an allocator per cycle; integer, 1 to 64; default: 1"""
     input_speedup: int | None
-    """flits that may leave the buffers of an input in a cycle; integer, 1 to 32; default: 1"""
+    """flits that may leave the buffers of an input per cycle; integer, 1 to 32; default: 1"""
     output_speedup: int | None
-    """flits that may come to an output in a cycle; integer, 1 to 32; default: 1"""
+    """flits that may arrive at an output per cycle; integer, 1 to 32; default: 1"""
     speculative: bool | None
-    """ask for the switch together with the virtual channel; boolean; default: false"""
+    """request the switch together with the virtual channel; boolean; default: false"""
     tail_credit: bool | None
-    """a virtual channel is free when its buffer is empty again; boolean; default: false"""
+    """a virtual channel is free again only when its buffer is empty; boolean; default: false"""
     loopback: bool | None
-    """messages to the own node go through its router; boolean; default: false"""
+    """messages from a node to itself go through its router; boolean; default: false"""
     def __init__(
         self,
         *,
@@ -175,34 +175,34 @@ class Flit(Network):
     ) -> None: ...
 
 class Flow(Network):
-    """Messages as flows that share links max-min fairly, latency paid first."""
+    """Messages as flows that share links max-min fairly, each after its latency."""
 
     routing: str | None
-    """xy, yx (dimension order, grids only), cluster (clusters only), stack (stacks only), hierarchy (graphs of templates), given (graphs with routes), ecmp (shortest, spread) or shortest (smallest latency); name; default: as the topology says"""
+    """xy, yx (dimension order, grids only), cluster (clusters only), stack (stacks only), hierarchy (graphs of templates), given (graphs with routes), ecmp (traffic spread over shortest paths) or shortest (smallest latency); name; default: as the topology says"""
     message_overhead: str | None
-    """time that a message takes at its ends beyond that on the links, which it does not hold; time, at least 0 ps; default: 0 ps"""
+    """time that a message spends at its endpoints in addition to its time on the links; it occupies no link meanwhile; time, at least 0 ps; default: 0 ps"""
     collective_overhead: str | None
-    """time that every member of a collective takes before its first message; time, at least 0 ps; default: 0 ps"""
+    """time that each member of a collective spends before its first message; time, at least 0 ps; default: 0 ps"""
     collective_member_overhead: str | None
-    """the same for each member of the group: what a framework does to lists with an entry a member; time, at least 0 ps; default: 0 ps"""
+    """additional time per member of the group: a framework's work on lists with one entry per member; time, at least 0 ps; default: 0 ps"""
     collective_fill: str | None
-    """at which the part of a member (the vector over the group's size) goes once more in each all-reduce, reduce-scatter and all-gather: a step of a library's loops that no other is beside; 0 B/s: none; bandwidth; default: 0 B/s"""
+    """every all-reduce, reduce-scatter and all-gather takes an additional (vector / members) / collective_fill: a step at the ends of a library's loops that overlaps no other; 0 B/s: no additional time; bandwidth; default: 0 B/s"""
     library: Literal["none", "nccl"] | None
-    """none: collectives are the algorithms that are named, step by step; nccl: all-reduces, all-gathers and reduce-scatters as NCCL chooses them by size, ranks and servers: of plans with aggregation with its algorithm, protocol and latency, of graphs rings or trees, simulated, or where switches add up with its time; name, one of none, nccl; default: none"""
+    """none: the configured algorithms, step by step; nccl: all-reduces, all-gathers and reduce-scatters as NCCL selects them by size, ranks and servers (plans with aggregation: with NCCL's algorithm, protocol and latency; graphs: as simulated rings or trees, or with NCCL's time where switches perform the reduction); name, one of none, nccl; default: none"""
     nvswitch_generation: int | None
-    """of the servers' switches, for library: nccl: with the third (H100) or a later one accelerators are taken for Hopper and the switches add up what they send (NVLink SHARP); before it, for Ampere; integer, 1 to 16; default: 2"""
+    """generation of the servers' NVSwitches, for library: nccl; from 3 (H100) on, accelerators are modelled as Hopper, with reductions in the switches (NVLink SHARP), below 3 as Ampere; integer, 1 to 16; default: 2"""
     nvls: bool | None
-    """with library: nccl: whether it takes NVLS and NVLSTree, where switches in servers add up (nvswitch_generation); NCCL before 2.17, or with NCCL_NVLS_ENABLE=0, does not; boolean; default: true"""
+    """with library: nccl, whether it may use NVLS and NVLSTree, where the switches of servers perform the reduction (nvswitch_generation); false for NCCL before 2.17 or with NCCL_NVLS_ENABLE=0; boolean; default: true"""
     weights: Literal["equal", "latency"] | None
-    """of flows that share a link: equal, or latency: 1 / latency of the route (SimGrid's CM02); name, one of equal, latency; default: equal"""
+    """weights of flows that share a link: equal, or latency: 1 / latency of the route (SimGrid's CM02); name, one of equal, latency; default: equal"""
     flow_limit: str | None
-    """of the rate of each flow; bandwidth; default: none"""
+    """upper limit of the rate of each flow; bandwidth; default: none"""
     window: str | None
-    """bytes of a flow under way at once: limits its rate to window / (2 latency of the route); size, at least 1 B; default: none"""
+    """bytes of a flow in flight at once, which limits its rate to window / (2 * latency of the route); size, at least 1 B; default: none"""
     pairs: Literal["collectives-in-turn", "together", "in-turn"] | None
-    """messages from one node to another: together, in-turn, as through one connection, or those of collectives in turn and others together; name, one of collectives-in-turn, together, in-turn; default: collectives-in-turn"""
+    """messages from one node to another: together (concurrent), in-turn (serialised, as on one connection), or collectives-in-turn (those of collectives serialised, others concurrent); name, one of collectives-in-turn, together, in-turn; default: collectives-in-turn"""
     uncontended_steps: Literal["each", "lumped"] | None
-    """of rings (of graphs): each message is simulated, or those are lumped that nobody disturbs, with the same times but where messages end at the same picosecond; name, one of each, lumped; default: each"""
+    """steps of rings (in graphs): each (every message is simulated), or lumped (undisturbed ones are computed together, with the same times except where messages end at the same picosecond); name, one of each, lumped; default: each"""
     def __init__(
         self,
         *,
@@ -222,32 +222,32 @@ class Flow(Network):
     ) -> None: ...
 
 class Packet(Network):
-    """Packets over exclusive links in order of arrival, cut-through, unbounded buffers (the default)."""
+    """Packets, each of which occupies a link alone, in order of arrival; cut-through, unbounded buffers (the default)."""
 
     routing: str | None
-    """xy, yx (dimension order, grids only), cluster (clusters only), stack (stacks only), hierarchy (graphs of templates), given (graphs with routes), ecmp (shortest, spread) or shortest (smallest latency); name; default: as the topology says"""
+    """xy, yx (dimension order, grids only), cluster (clusters only), stack (stacks only), hierarchy (graphs of templates), given (graphs with routes), ecmp (traffic spread over shortest paths) or shortest (smallest latency); name; default: as the topology says"""
     message_overhead: str | None
-    """time that a message takes at its ends beyond that on the links, which it does not hold; time, at least 0 ps; default: 0 ps"""
+    """time that a message spends at its endpoints in addition to its time on the links; it occupies no link meanwhile; time, at least 0 ps; default: 0 ps"""
     collective_overhead: str | None
-    """time that every member of a collective takes before its first message; time, at least 0 ps; default: 0 ps"""
+    """time that each member of a collective spends before its first message; time, at least 0 ps; default: 0 ps"""
     collective_member_overhead: str | None
-    """the same for each member of the group: what a framework does to lists with an entry a member; time, at least 0 ps; default: 0 ps"""
+    """additional time per member of the group: a framework's work on lists with one entry per member; time, at least 0 ps; default: 0 ps"""
     collective_fill: str | None
-    """at which the part of a member (the vector over the group's size) goes once more in each all-reduce, reduce-scatter and all-gather: a step of a library's loops that no other is beside; 0 B/s: none; bandwidth; default: 0 B/s"""
+    """every all-reduce, reduce-scatter and all-gather takes an additional (vector / members) / collective_fill: a step at the ends of a library's loops that overlaps no other; 0 B/s: no additional time; bandwidth; default: 0 B/s"""
     library: Literal["none", "nccl"] | None
-    """none: collectives are the algorithms that are named, step by step; nccl: all-reduces, all-gathers and reduce-scatters as NCCL chooses them by size, ranks and servers: of plans with aggregation with its algorithm, protocol and latency, of graphs rings or trees, simulated, or where switches add up with its time; name, one of none, nccl; default: none"""
+    """none: the configured algorithms, step by step; nccl: all-reduces, all-gathers and reduce-scatters as NCCL selects them by size, ranks and servers (plans with aggregation: with NCCL's algorithm, protocol and latency; graphs: as simulated rings or trees, or with NCCL's time where switches perform the reduction); name, one of none, nccl; default: none"""
     nvswitch_generation: int | None
-    """of the servers' switches, for library: nccl: with the third (H100) or a later one accelerators are taken for Hopper and the switches add up what they send (NVLink SHARP); before it, for Ampere; integer, 1 to 16; default: 2"""
+    """generation of the servers' NVSwitches, for library: nccl; from 3 (H100) on, accelerators are modelled as Hopper, with reductions in the switches (NVLink SHARP), below 3 as Ampere; integer, 1 to 16; default: 2"""
     nvls: bool | None
-    """with library: nccl: whether it takes NVLS and NVLSTree, where switches in servers add up (nvswitch_generation); NCCL before 2.17, or with NCCL_NVLS_ENABLE=0, does not; boolean; default: true"""
+    """with library: nccl, whether it may use NVLS and NVLSTree, where the switches of servers perform the reduction (nvswitch_generation); false for NCCL before 2.17 or with NCCL_NVLS_ENABLE=0; boolean; default: true"""
     switching: Literal["cut-through", "store-and-forward"] | None
-    """cut-through, or store-and-forward: a packet goes on when all of it has come in; name, one of cut-through, store-and-forward; default: cut-through"""
+    """cut-through, or store-and-forward: a packet is forwarded after it has arrived in full; name, one of cut-through, store-and-forward; default: cut-through"""
     packet_size: str | None
-    """payload of a packet; larger packets, fewer events; size, at least 1 B; default: 4 KiB"""
+    """payload of a packet; larger packets cause fewer events; size, at least 1 B; default: 4 KiB"""
     max_packets: int | None
-    """packets a message is cut into at most; larger messages get larger packets; integer, 1 to 1000000; default: 64"""
+    """maximum number of packets per message; larger messages use larger packets; integer, 1 to 1000000; default: 64"""
     arbitration: Literal["first-come", "fair", "fair-tenants"] | None
-    """of the packets that wait for a link; fair: the tiles for which it is used get even parts of its bytes; fair-tenants: their tenants do; name, one of first-come, fair, fair-tenants; default: first-come"""
+    """order of the packets that wait for a link; fair: equal shares of its bytes for the tiles that use it; fair-tenants: equal shares for their tenants; name, one of first-come, fair, fair-tenants; default: first-come"""
     def __init__(
         self,
         *,

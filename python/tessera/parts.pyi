@@ -119,14 +119,14 @@ ExecutionCollectivesProtocols = TypedDict("ExecutionCollectivesProtocols", {"up_
 ExecutionCollectives = TypedDict("ExecutionCollectives", {"shape": Sequence[int], "algorithms": Sequence[str], "all_to_all": Sequence[str], "communicators": Literal["dimensions", "flat"], "other_algorithm": str | int | float, "algorithm_window": int, "programs": Sequence[str | PathLike[str]], "chunks": int, "active_chunks": int, "queues": Sequence[int], "queue": Literal["fifo", "lifo", "smallest-first"], "order": Literal["ascending", "round-robin", "themis"], "decomposition": Literal["bandwidth-aware", "baseline"], "bandwidths": Sequence[str], "endpoint_delay": str, "protocols": Sequence[ExecutionCollectivesProtocols], "local_memory": str, "compatible": Literal["none", "astra"]}, total=False)
 
 class Machine(Section):
-    """What is simulated."""
+    """The simulated machine."""
 
     topology: topologies.Topology | Mapping[str, Any]
     """nodes and links; mapping"""
     name: str | int | float | None
     """title; text; default: machine"""
     tile: Tile | Mapping[str, Any] | None
-    """what each computing node can do; mapping"""
+    """rates and memory of each computing node; mapping"""
     types: Mapping[str, TileType | Mapping[str, Any]] | None
     """tiles of several types, by name; mapping"""
     dram: Dram | Mapping[str, Any] | None
@@ -134,9 +134,9 @@ class Machine(Section):
     faults: Faults | Mapping[str, Any] | None
     """slow and dead links, slow nodes; mapping"""
     power: Power | Mapping[str, Any] | None
-    """what a device draws; mapping"""
+    """power that a device draws; mapping"""
     framework: Framework | Mapping[str, Any] | None
-    """what software takes of a device's memory; mapping"""
+    """device memory that software uses in addition to tensors; mapping"""
     host: Host | Mapping[str, Any] | None
     """memory of a device's host, and the link to it; mapping"""
     network: networks.Network | Mapping[str, Any] | None
@@ -148,7 +148,7 @@ class Machine(Section):
     remote_memory: remote_memories.RemoteMemory | Mapping[str, Any] | None
     """memory of servers and pools; mapping"""
     coherence: Coherence | Mapping[str, Any] | None
-    """access to nodes of kind memory, by lines; mapping"""
+    """cache-line access to nodes of kind memory; mapping"""
     def __init__(
         self,
         *,
@@ -169,18 +169,18 @@ class Machine(Section):
     ) -> None: ...
 
 class Tile(Section):
-    """What each computing node can do."""
+    """Rates and memory of each computing node."""
 
     peak: Mapping[str, Any]
     """a mapping from data types to dense rates; types: fp64, fp32, tf32, fp16, bf16, fp8, int8, mxfp8; mapping"""
     efficiency: float | str | None
-    """share of the peak that is reached, by all operators; fraction, at least 1e-06; default: 1"""
+    """share of the peak that operators reach, the same for all of them; fraction, at least 1e-06; default: 1"""
     sram: str | None
-    """capacity; 0: not stated, all fits; size; default: 0 B"""
+    """capacity; 0: not stated, everything fits; size; default: 0 B"""
     sram_bandwidth: str | None
-    """to the core; 0: never the limit; bandwidth; default: 0 B/s"""
+    """bandwidth to the core; 0: never the limit; bandwidth; default: 0 B/s"""
     operands: Literal["sram", "dram"] | None
-    """sram; or dram: in the tile's own DRAM channel while operations run; name, one of sram, dram; default: sram"""
+    """memory that holds the operands of running operations: sram, or dram: the tile's own DRAM channel; name, one of sram, dram; default: sram"""
     def __init__(
         self,
         *,
@@ -195,19 +195,19 @@ class TileType(Section):
     """Tiles of several types, by name."""
 
     peak: Mapping[str, Any] | None
-    """a mapping from data types to dense rates; types: fp64, fp32, tf32, fp16, bf16, fp8, int8, mxfp8; mapping; default: as of tile, without a peak"""
+    """a mapping from data types to dense rates; types: fp64, fp32, tf32, fp16, bf16, fp8, int8, mxfp8; mapping; default: that of 'tile' for a type without a peak"""
     efficiency: float | str | None
-    """share of the peak that is reached, by all operators; fraction, at least 1e-06; default: as of tile, without a peak"""
+    """share of the peak that operators reach, the same for all of them; fraction, at least 1e-06; default: that of 'tile' for a type without a peak"""
     sram: str | None
-    """capacity; 0: not stated, all fits; size; default: as of tile, without a peak"""
+    """capacity; 0: not stated, everything fits; size; default: that of 'tile' for a type without a peak"""
     sram_bandwidth: str | None
-    """to the core; 0: never the limit; bandwidth; default: as of tile, without a peak"""
+    """bandwidth to the core; 0: never the limit; bandwidth; default: that of 'tile' for a type without a peak"""
     operands: Literal["sram", "dram"] | None
-    """sram; or dram: in the tile's own DRAM channel while operations run; name, one of sram, dram; default: as of tile, without a peak"""
+    """memory that holds the operands of running operations: sram, or dram: the tile's own DRAM channel; name, one of sram, dram; default: that of 'tile' for a type without a peak"""
     nodes: Sequence[str | int | float] | None
-    """numbers or names of tiles that are of this type; list of text; default: none"""
+    """numbers or names of the tiles of this type; list of text; default: none"""
     dram: TileTypeDram | Mapping[str, Any] | None
-    """their own channels, with 'dram: {at: each}'; mapping"""
+    """DRAM channels of these tiles, with 'dram: {at: each}'; mapping"""
     compute: computes.Compute | Mapping[str, Any] | None
     """how long operators take; mapping"""
     def __init__(
@@ -227,19 +227,19 @@ class Dram(Section):
     """Memory channels."""
 
     at: Literal["edge", "each", "memories", "nodes", "none"]
-    """edge, each (computing node), memories (nodes of that kind), nodes (listed) or none; name, one of edge, each, memories, nodes, none"""
+    """location of channels: edge, each (computing node), memories (nodes of kind memory), nodes (those listed) or none; name, one of edge, each, memories, nodes, none"""
     edges: Sequence[str] | None
-    """for edge: some of west, east, north, south; list of name"""
+    """with edge: any of west, east, north, south; list of name"""
     nodes: Sequence[str | int | float] | None
-    """for nodes: numbers or names of nodes; list of text"""
+    """with nodes: numbers or names of nodes; list of text"""
     bandwidth: str | None
-    """of one channel, shared by reads and writes; bandwidth, at least 1 B/s"""
+    """bandwidth of one channel, shared by reads and writes; bandwidth, at least 1 B/s"""
     latency: str | None
-    """response of an idle channel; time, at least 0 ps"""
+    """access latency of an idle channel; time, at least 0 ps"""
     capacity: str | None
-    """of one channel; 0: not stated; size; default: 0 B"""
+    """capacity of one channel; 0: not stated; size; default: 0 B"""
     memories: DramMemories | Mapping[str, Any] | None
-    """for each: bandwidth and latency of a channel at each node of kind memory as well; mapping"""
+    """with each: bandwidth and latency of additional channels, one at each node of kind memory; mapping"""
     def __init__(
         self,
         *,
@@ -267,18 +267,18 @@ class Faults(Section):
     ) -> None: ...
 
 class Power(Section):
-    """What a device draws."""
+    """Power that a device draws."""
 
     idle: float | None
-    """of a device at rest; number, 0 to 1e+06; default: 0"""
+    """power of an idle device; number, 0 to 1e+06; default: 0"""
     compute: float | None
-    """beyond that, while it computes; number, 0 to 1e+06; default: 0"""
+    """additional power while the device computes; number, 0 to 1e+06; default: 0"""
     memory: float | None
-    """beyond that, at its memory's peak bandwidth; number, 0 to 1e+06; default: 0"""
+    """additional power at the memory's peak bandwidth; number, 0 to 1e+06; default: 0"""
     link: float | None
-    """beyond that, while it waits for messages; number, 0 to 1e+06; default: 0"""
+    """additional power while the device waits for messages; number, 0 to 1e+06; default: 0"""
     host: float | None
-    """of the server, the device's part; number, 0 to 1e+06; default: 0"""
+    """the device's share of the server's power; number, 0 to 1e+06; default: 0"""
     def __init__(
         self,
         *,
@@ -290,18 +290,18 @@ class Power(Section):
     ) -> None: ...
 
 class Framework(Section):
-    """What software takes of a device's memory."""
+    """Device memory that software uses in addition to tensors."""
 
     context: str | None
-    """of the driver and the framework, beside tensors; size; default: 0 B"""
+    """memory of the driver and the framework; size; default: 0 B"""
     communicator: str | None
-    """buffers of each group of devices that a device communicates in; size; default: 0 B"""
+    """communication buffers for each group that a device belongs to; size; default: 0 B"""
     block: str | None
-    """that the allocator rounds what it holds up to; 0: to nothing; size; default: 0 B"""
+    """unit to which the allocator rounds up its reserved memory; 0: no rounding; size; default: 0 B"""
     fragmentation: float | str | None
-    """of what the allocator holds, that no tensor can use; fraction; default: 0"""
+    """share of the allocator's reserved memory that no tensor can use; fraction; default: 0"""
     pools: Literal["shared", "by_stream"] | None
-    """of the allocator: shared; by_stream: what is gathered and scattered keeps what it once held; name, one of shared, by_stream; default: shared"""
+    """memory pools of the allocator: shared; by_stream: gathered and scattered tensors each have a pool of their own, which never shrinks; name, one of shared, by_stream; default: shared"""
     def __init__(
         self,
         *,
@@ -316,15 +316,15 @@ class Host(Section):
     """Memory of a device's host, and the link to it."""
 
     bandwidth: str
-    """of the link between a device and its host, each way; bandwidth, at least 1 B/s"""
+    """bandwidth of the link between a device and its host, in each direction; bandwidth, at least 1 B/s"""
     latency: str | None
-    """of a copy between them; time, at least 0 ps; default: 0 ps"""
+    """latency of a copy between device and host; time, at least 0 ps; default: 0 ps"""
     memory: str | None
-    """of the host, for all its devices; 0: any; size; default: 0 B"""
+    """memory of the host, for all its devices; 0: unlimited; size; default: 0 B"""
     devices: int | None
-    """that share the host; integer, 1 to 1048576; default: 1"""
+    """devices that share a host; integer, 1 to 1048576; default: 1"""
     memory_bandwidth: str | None
-    """of the host's memory, shared by what its devices copy both ways; 0: never the limit; bandwidth; default: 0 B/s"""
+    """bandwidth of the host's memory, shared by the copies of its devices in both directions; 0: never the limit; bandwidth; default: 0 B/s"""
     def __init__(
         self,
         *,
@@ -336,32 +336,32 @@ class Host(Section):
     ) -> None: ...
 
 class Coherence(Section):
-    """Access to nodes of kind memory, by lines."""
+    """Cache-line access to nodes of kind memory."""
 
     line: str | None
-    """of access and of coherence; size, 16 B to 1 MiB; default: 64 B"""
+    """size of a cache line, the unit of access and coherence; size, 16 B to 1 MiB; default: 64 B"""
     outstanding: int | None
-    """lines of an NPU under way at once, of all its accesses; integer, 1 to 1000000000; default: none"""
+    """outstanding lines of an NPU, over all its accesses; integer, 1 to 1000000000; default: none"""
     device_latency: str | None
-    """from request to data at the device; time, at least 0 ps; default: 0 ps"""
+    """time from request to data at the device; time, at least 0 ps; default: 0 ps"""
     flit: Literal["none", "68 B", "256 B"] | None
-    """none, 68 B or 256 B, as CXL's; name, one of none, 68 B, 256 B; default: none"""
+    """flits: none, or of 68 B or 256 B as in CXL; name, one of none, 68 B, 256 B; default: none"""
     headers: int | None
-    """of messages, in one slot of a flit; integer, 1 to 4; default: 1"""
+    """message headers per slot of a flit; integer, 1 to 4; default: 1"""
     reads: float | str | None
-    """share of the lines of a load; the others are written; fraction; default: 1"""
+    """share of the lines of a load that are read; the others are written; fraction; default: 1"""
     sharers: float | None
-    """other caches that have a line, in the mean; number, 0 to 1000; default: 0"""
+    """mean number of other caches that hold a line; number, 0 to 1000; default: 0"""
     dirty: float | str | None
-    """share of lines that another cache has changed; fraction; default: 0"""
+    """share of lines that another cache has modified; fraction; default: 0"""
     filter_miss: float | str | None
-    """share of lines that the snoop filter has lost; fraction; default: 0"""
+    """share of lines that miss in the snoop filter; fraction; default: 0"""
     hit_rate: float | str | None
-    """share of the bytes that local memory has; fraction; default: 0"""
+    """share of the bytes found in local memory; fraction; default: 0"""
     used_of_line: float | str | None
-    """share of a line that is used; fraction, 1e-06 to 1; default: 1"""
+    """share of the bytes of a line that are used; fraction, 1e-06 to 1; default: 1"""
     piece: str | None
-    """that one message asks for at most, of a device with a channel; size, 64 B to 4 MiB; default: 4 KiB, a line at least"""
+    """maximum size of one request to a device with a DRAM channel; size, 64 B to 4 MiB; default: 4 KiB, a line at least"""
     def __init__(
         self,
         *,
@@ -383,43 +383,43 @@ class ServedTenant(Section):
     """The served models, each with its requests."""
 
     requests: arrivals.Requests | Mapping[str, Any]
-    """kind of arrivals, with its keys beside; mapping"""
+    """kind of arrivals; its keys are given beside it; mapping"""
     name: str | int | float | None
-    """of the served model, without comma and slash; text; default: kind and place"""
+    """name of the served model, without commas and slashes; text; default: kind and place"""
     batching: ServedTenantBatching | None
     speculation: ServedTenantSpeculation | None
     tensor: int | None
     """NPUs that share each layer; integer, 1 to 4096; default: 1"""
     pipeline: int | None
-    """stages, each of that many NPUs; integer, 1 to 4096; default: 1"""
+    """pipeline stages, each of 'tensor' NPUs; integer, 1 to 4096; default: 1"""
     expert: int | None
-    """NPUs that experts are spread over, each with sequences of its own; integer, 1 to 4096; default: 1"""
+    """NPUs over which experts are spread, each with its own sequences; integer, 1 to 4096; default: 1"""
     replicas: int | None
-    """of the model, each on NPUs of its own, for the same requests; where steps are walked, 64 of all models; integer, 1 to 4096; default: 1"""
+    """replicas of the model, each on its own NPUs, for the same requests; where steps are walked, 64 of all models; integer, 1 to 4096; default: 1"""
     router: Literal["round-robin", "least-work", "prefix"] | None
-    """of requests to replicas; least-work: whose unfinished requests have the fewest tokens of prompts; prefix: the same with the request's own, but for the beginning that requests sent there before share with it; name, one of round-robin, least-work, prefix; default: round-robin"""
+    """how requests are sent to replicas: round-robin: in turn; least-work: to the one whose unfinished requests have the fewest prompt tokens; prefix: the same plus the request's own, less the prefix that it shares with requests sent there before; name, one of round-robin, least-work, prefix; default: round-robin"""
     prefill: int | None
-    """of the replicas, the first ones, which compute prompts alone; the others generate, with keys and values that come over the network; 0: all do both; integer, 0 to 4095; default: 0"""
+    """number of replicas, the first ones, that compute only prompts; the others generate, with keys and values sent over the network; 0: all do both; integer, 0 to 4095; default: 0"""
     handover: Literal["whole", "layers"] | None
-    """of keys and values with 'prefill'; whole: once a prompt is computed; layers: each layer's while later ones are computed, with steps that are walked; name, one of whole, layers; default: whole"""
+    """when keys and values are sent with 'prefill': whole: once a prompt is computed; layers: each layer's while later layers are computed, where steps are walked; name, one of whole, layers; default: whole"""
     npus: Sequence[int] | None
-    """NPUs that the model runs on, replica by replica, stage by stage; list of integer; default: from 0 on"""
+    """NPUs on which the model runs, replica by replica and stage by stage; list of integer; default: from 0 on"""
     cores: str | int | float | None
-    """FIRST-LAST of an NPU, for the policy spatial; text; default: an even part"""
+    """cores FIRST-LAST of an NPU, for the policy spatial; text; default: an equal share"""
     target: ServedTenantTarget | None
     background: bool | None
-    """asks as long as others are not served; boolean; default: false"""
+    """requests are sent until all other tenants are served; boolean; default: false"""
     price: float | None
-    """of an NPU for an hour, in any currency; number, 0 to 1e+09; default: 0"""
+    """price of an NPU per hour, in any currency; number, 0 to 1e+09; default: 0"""
     scaling: ServedTenantScaling | None
     classes: Sequence[ServedTenantClasses] | None
-    """of requests to a language model, which differ in priority and targets; list"""
+    """classes of requests to a language model, which differ in priority and targets; list"""
     adapters: ServedTenantAdapters | None
     weights: ServedTenantWeights | None
     language_model: LanguageModel | Mapping[str, Any] | str | PathLike[str] | None
     """keys of the workload transformer; mapping"""
     onnx: ServedOnnx | Mapping[str, Any] | None
-    """keys of a model of ONNX, and data_type; mapping"""
+    """keys of an ONNX model, and data_type; mapping"""
     def __init__(
         self,
         *,
@@ -451,11 +451,11 @@ class LanguageModel(Section):
     """Keys of the workload transformer."""
 
     layers: int
-    """of the decoder, or of an encoder alone; integer, 1 to 16384"""
+    """layers of the decoder, or of an encoder alone; integer, 1 to 16384"""
     hidden: int
-    """width of the residual stream, without head_width a multiple of heads; integer, 1 to 1048576"""
+    """width of the residual stream; without head_width, a multiple of heads; integer, 1 to 1048576"""
     sequence: int
-    """tokens a sample; integer, 1 to 16777216"""
+    """tokens of a sample; integer, 1 to 16777216"""
     vocabulary: int
     """rows of the word embedding; integer, 1 to 268435456"""
     architecture: Literal["decoder", "encoder", "encoder-decoder"] | None
@@ -463,7 +463,7 @@ class LanguageModel(Section):
     encoder_layers: int | None
     """encoder-decoder only; integer, 1 to 16384; default: layers"""
     heads: int | None
-    """attention heads; integer, 1 to 1048576; default: must be given where layers have attention"""
+    """attention heads; integer, 1 to 1048576; default: required if layers have attention"""
     kv_heads: int | None
     """heads of keys and values, a divisor of heads; integer, 1 to 1048576; default: heads"""
     head_width: int | None
@@ -473,70 +473,70 @@ class LanguageModel(Section):
     token_types: int | None
     """rows of a second embedding for segments; 0: none; integer, 0 to 1048576; default: 0"""
     positions: Literal["learned", "rotary", "none"] | None
-    """learned (a vector each), rotary or none; name, one of learned, rotary, none; default: learned"""
+    """learned (a vector for each position), rotary or none; name, one of learned, rotary, none; default: learned"""
     normalisation: Literal["layer_norm", "rms_norm"] | None
     """layer_norm or rms_norm; name, one of layer_norm, rms_norm; default: layer_norm"""
     normalise: Literal["before", "after"] | None
-    """before each part, with a last one in the head, or after it, with one after the embedding (as BERT); name, one of before, after; default: before"""
+    """before: a norm before each sublayer and one in the head; after: a norm after each sublayer and one after the embedding (BERT); name, one of before, after; default: before"""
     attention: Literal["plain", "eager", "flash"] | None
-    """plain: scale, mask and softmax in one kernel; eager: each on its own, in fp32; flash: attention weights are never in memory; name, one of plain, eager, flash; default: plain"""
+    """plain: scale, mask and softmax in one kernel; eager: a kernel for each, in fp32; flash: attention weights are never in memory; name, one of plain, eager, flash; default: plain"""
     causal: bool | None
     """flash attention of decoders skips the masked half; boolean; default: false"""
     mlp: Literal["gelu", "relu", "swiglu"] | None
     """gelu, relu or swiglu; name, one of gelu, relu, swiglu; default: gelu"""
     ffn: int | None
-    """width inside the MLP; integer, 1 to 16777216; default: 4 * hidden"""
+    """hidden width of the MLP; integer, 1 to 16777216; default: 4 * hidden"""
     head: Literal["language_model", "bert", "pooler", "none"] | None
-    """language_model, bert, pooler or none; name, one of language_model, bert, pooler, none; default: language_model; none of an encoder alone"""
+    """language_model, bert, pooler or none; name, one of language_model, bert, pooler, none; default: language_model; none for an encoder alone"""
     tie_embeddings: bool | None
     """the head uses the word embedding's weights; boolean; default: true"""
     biases: bool | None
     """the products of attention and MLP have biases; boolean; default: true"""
     query_key_norms: bool | None
-    """self-attention has norms of each head's queries and keys, before positions (Qwen 3, Gemma 3); boolean; default: false"""
+    """self-attention normalises each head's queries and keys, before positions (Qwen 3, Gemma 3); boolean; default: false"""
     dropout: bool | None
-    """in training, masks of dropout are computed and kept; boolean; default: true"""
+    """in training, dropout masks are computed and kept; boolean; default: true"""
     loss: Literal["plain", "fused", "eager"] | None
-    """plain: an operation at a time over logits in fp32; fused: one kernel each way; eager: in fp32 and nothing in place, as PyTorch's cross_entropy; name, one of plain, fused, eager; default: plain"""
+    """plain: one operation at a time over logits in fp32; fused: one kernel each forward and backward; eager: in fp32 and nothing in place, as PyTorch's cross_entropy; name, one of plain, fused, eager; default: plain"""
     loss_metrics: int | None
-    """losses over the same logits beside the loss, without gradients, in fp32 as PyTorch's cross_entropy: what a framework logs of each batch; integer, 0 to 4; default: 0"""
+    """additional losses over the same logits, without gradients, in fp32 as PyTorch's cross_entropy: metrics that a framework logs for each batch; integer, 0 to 4; default: 0"""
     join_gradients: bool | None
-    """gradients of queries, keys and values are made one by one, and put together for the product that made all three (PyTorch's split and chunk); boolean; default: false"""
+    """gradients of queries, keys and values are computed separately, then joined for the product that computed all three (PyTorch's split and chunk); boolean; default: false"""
     bias_gradients: Literal["fused", "apart"] | None
-    """in training, gradients of biases come with those of weights, or are kernels of their own that read gradients of outputs once more (PyTorch's sums): those of self-attention and of MLPs without experts; name, one of fused, apart; default: fused"""
+    """in training, gradients of the biases of self-attention and of MLPs without experts: fused: computed with those of weights; apart: by separate kernels that read the gradients of outputs again (PyTorch's sums); name, one of fused, apart; default: fused"""
     layout_copies: Literal["none", "context", "layers"] | None
-    """what is copied into another layout; context: what plain or eager attention gives, from heads to rows of tokens (Megatron-LM); layers: input and output of each layer too, between samples first and tokens first, and the gradient that comes (profiles of single layers); name, one of none, context, layers; default: none"""
+    """what is copied into another layout; context: the output of plain or eager attention, from heads to rows of tokens (Megatron-LM); layers: also the input and output of each layer, between samples first and tokens first, and the incoming gradient (profiles of single layers); name, one of none, context, layers; default: none"""
     product_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "mxfp8"] | None
-    """of the inputs of a layer's products with weights, cast to it before each; mxfp8: fp8 in blocks of 32 that share a scale of 1 B; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8, mxfp8; default: data_type"""
+    """type to which the inputs of a layer's products with weights are cast before each product; mxfp8: fp8 in blocks of 32 that share a scale of 1 B; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8, mxfp8; default: data_type"""
     product_group_size: int | None
-    """neighbours in product_type that share a scale, of weights the side of a square of them; none: no scales but those of mxfp8; integer, 1 to 65536; default: none"""
+    """adjacent elements in product_type that share a scale; for weights, the side of a square of elements; none: no scales except those of mxfp8; integer, 1 to 65536; default: none"""
     product_scale: str | None
-    """of a group, with product_group_size; size, 1 B to 8 B; default: 4 B"""
+    """size of the scale of a group, with product_group_size; size, 1 B to 8 B; default: 4 B"""
     pattern: Sequence[str | int | float] | None
-    """of a decoder: what its layers are, repeated over all of them: attention, local or ssm, each with an MLP or experts behind it; attention-alone, local-alone, ssm-alone or mlp-alone; empty: attention; list of text; default: []"""
+    """kinds of the layers of a decoder, repeated over all of them: attention, local or ssm, each followed by an MLP or experts; attention-alone, local-alone, ssm-alone or mlp-alone; empty: attention; list of text; default: []"""
     window: int | None
-    """tokens that a token of a local layer sees, itself too; integer, 0 to 16777216; default: 0"""
+    """tokens that a token of a local layer sees, including itself; integer, 0 to 16777216; default: 0"""
     latent: LanguageModelLatent | None
     ssm: LanguageModelSsm | None
     experts: LanguageModelExperts | None
     batch: int | None
-    """samples of one step over all replicas; integer, 1 to 4294967296"""
+    """samples of one step, over all replicas; integer, 1 to 4294967296"""
     mode: Literal["training", "inference"] | None
     """training or inference; name, one of training, inference; default: training"""
     data_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None
-    """of weights, activations and gradients; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8; default: fp16"""
+    """type of weights, activations and gradients; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8; default: fp16"""
     optimizer: Literal["adam", "sgd"] | None
-    """adam or sgd; of no effect in inference, as those below; name, one of adam, sgd; default: adam"""
+    """adam or sgd; has no effect in inference, nor have the keys below; name, one of adam, sgd; default: adam"""
     update: Literal["fused", "eager"] | None
-    """fused: one kernel reads and writes everything once; eager: an operation at a time in fp32, gradients clipped by their norm before; name, one of fused, eager; default: fused"""
+    """fused: one kernel reads and writes everything once; eager: one operation at a time in fp32, after gradient clipping by norm; name, one of fused, eager; default: fused"""
     gradient_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None
-    """of the gradients of weights as they are kept and added up; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8; default: data_type"""
+    """type in which weight gradients are kept and accumulated; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8; default: data_type"""
     master_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None
-    """of the weights that the optimizer updates; no wider than data_type: these themselves; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8; default: fp32; data_type where that is wider"""
+    """type of the weights that the optimizer updates; if no wider than data_type, weights are updated in place; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8; default: fp32; data_type if that is wider"""
     moment_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None
-    """of both moments of adam as they are kept; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8; default: fp32; data_type where that is wider"""
+    """type in which both moments of adam are kept; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8; default: fp32; data_type if that is wider"""
     kind: Literal["transformer"] | None
-    """as of a workload, so that its file can be named; name, one of transformer; default: transformer"""
+    """kind, as in a workload, so that the file of a workload can be named; name, one of transformer; default: transformer"""
     name: str | int | float | None
     """title; text; default: the kind"""
     def __init__(
@@ -591,28 +591,28 @@ class LanguageModel(Section):
     ) -> None: ...
 
 class ServedOnnx(Section):
-    """Keys of a model of ONNX, and data_type."""
+    """Keys of an ONNX model, and data_type."""
 
     model: str | PathLike[str]
     """ONNX file; file"""
     dimensions: Mapping[str, Any] | None
     """sizes of dynamic dimensions, by name or INPUT.AXIS; mapping; default: none"""
     shapes: Mapping[str, Any] | None
-    """whole shapes of inputs, by name; mapping; default: those in the file"""
+    """complete shapes of inputs, by name; mapping; default: those in the file"""
     values: Mapping[str, Any] | None
-    """values of inputs that decide about shapes or branches; mapping; default: none"""
+    """values of inputs that determine shapes or branches; mapping; default: none"""
     branches: Mapping[str, Any] | None
-    """then or else, by name of the If node or "*"; mapping; default: by the condition"""
+    """branch taken, then or else, by name of the If node or "*"; mapping; default: by the condition"""
     loops: Mapping[str, Any] | None
-    """iterations, by name of the Loop node or "*"; mapping; default: as the file says"""
+    """number of iterations, by name of the Loop node or "*"; mapping; default: as the file says"""
     optimize: Literal["none", "basic", "extended", "all"] | None
-    """none, basic, extended or all; name, one of none, basic, extended, all; default: none"""
+    """level of graph optimizations: none, basic, extended or all; name, one of none, basic, extended, all; default: none"""
     unknown: Literal["refuse", "traffic"] | None
-    """refuse operators that are not understood, or take them as memory traffic; name, one of refuse, traffic; default: refuse"""
+    """refuse: an unknown operator is an error; traffic: it counts as memory traffic only; name, one of refuse, traffic; default: refuse"""
     data_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "model"] | None
-    """of floating-point numbers; model: as the model has them; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8, model; default: model"""
+    """type of floating-point numbers; model: as in the model; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8, model; default: model"""
     batch: str | int | float | None
-    """dimension of the model that the samples of a batch are; text"""
+    """name of the model's dimension for the samples of a batch; text"""
     def __init__(
         self,
         *,
@@ -632,17 +632,17 @@ class Tenant(Section):
     """Each a mapping."""
 
     name: str | int | float
-    """title, without comma and slash; text"""
+    """title, without commas and slashes; text"""
     tiles: Any
-    """a list of tiles, ranges and rectangles, a type of tiles, or all; list or name"""
+    """tiles of the tenant: a list of tiles, ranges and rectangles, a type of tiles, or all; list or name"""
     workload: workloads.Workload | Mapping[str, Any] | str | PathLike[str]
     """what is computed; mapping"""
     start: str | None
-    """when it begins; time, at least 0 ps; default: 0 ps"""
+    """time at which the tenant begins; time, at least 0 ps; default: 0 ps"""
     iterations: int | None
-    """how often; requests are served once; integer, 1 to 1000000; default: run.iterations"""
+    """number of iterations; requests are served once; integer, 1 to 1000000; default: run.iterations"""
     strategy: Strategy | Mapping[str, Any] | str | PathLike[str] | None
-    """how the work is cut and laid out; mapping"""
+    """how the workload is cut and placed on the machine; mapping"""
     execution: Execution | Mapping[str, Any] | None
     """how graphs are executed; mapping"""
     def __init__(
@@ -658,7 +658,7 @@ class Tenant(Section):
     ) -> None: ...
 
 class Strategy(Section):
-    """How the work is cut and laid out."""
+    """How the workload is cut and placed on the machine."""
 
     pipeline: int | None
     """stages of the pipeline; integer, 1 to 2147483647; default: 1"""
@@ -667,65 +667,65 @@ class Strategy(Section):
     data: int | None
     """data-parallel degree; integer, 1 to 2147483647; default: 1"""
     context: int | None
-    """parts that the tokens of a sample are cut in; integer, 1 to 2147483647; default: 1"""
+    """context-parallel degree: parts into which the tokens of a sample are cut; integer, 1 to 2147483647; default: 1"""
     expert: int | None
-    """replicas (of data * context) that share out the experts; integer, 1 to 2147483647; default: 1"""
+    """expert-parallel degree: replicas (of data * context) over which experts are distributed; integer, 1 to 2147483647; default: 1"""
     sequence_parallel: bool | None
-    """cut what tensor parallelism leaves whole along the tokens; boolean; default: false"""
+    """cut along the tokens what tensor parallelism leaves whole; boolean; default: false"""
     micro_batch: int | None
     """size of a micro-batch in one replica; integer, 1 to 2147483647; default: 1"""
     chunks: int | None
-    """chunks of layers a stage holds; integer, 1 to 2147483647; default: 1"""
+    """chunks of layers in each stage; integer, 1 to 2147483647; default: 1"""
     schedule: Literal["1f1b", "dualpipe", "dualpipe-v", "gpipe", "interleaved", "layer-wise", "streaming", "zb-h1", "zb-v"] | None
-    """order of forward and backward passes, and how chunks lie; with chunks: interleaved; in inference: streaming; name, one of 1f1b, dualpipe, dualpipe-v, gpipe, interleaved, layer-wise, streaming, zb-h1, zb-v; default: 1f1b"""
+    """order of forward and backward passes, and placement of chunks; default with chunks: interleaved; in inference: streaming; name, one of 1f1b, dualpipe, dualpipe-v, gpipe, interleaved, layer-wise, streaming, zb-h1, zb-v; default: 1f1b"""
     order: Sequence[str | int | float] | None
-    """instead: the passes of each stage, as text; list of text; default: []"""
+    """instead of schedule: for each stage a text with its passes in order; list of text; default: []"""
     recompute: Literal["none", "selective", "full", "alternate"] | None
-    """none; selective: what is cheap for the memory it saves; full: all but the layers' inputs; alternate: all but these and the results of attention and of every other product; name, one of none, selective, full, alternate; default: none"""
+    """what the backward pass recomputes: none; selective: what is cheap for the memory it saves; full: all but the layers' inputs; alternate: all but these and the results of attention and of every other product; name, one of none, selective, full, alternate; default: none"""
     zero: int | None
-    """share out over data: 1 optimizer state, 2 and gradients, 3 and weights; integer, 0 to 3; default: 0"""
+    """what is sharded over the replicas: 1: optimizer state; 2: also gradients; 3: also weights; integer, 0 to 3; default: 0"""
     shard: int | None
-    """replicas (of data * context) that share out with zero; gradients are summed over the groups besides (hybrid sharding). 0: all; integer, 0 to 2147483647; default: 0"""
+    """replicas (of data * context) in a sharding group of zero; gradients are also summed over the groups (hybrid sharding); 0: all; integer, 0 to 2147483647; default: 0"""
     shard_members: Literal["near", "across"] | None
-    """of shard: near, replicas that follow each other (a server); across, replicas with as many between them as there are groups (the same place of each server: a rail); name, one of near, across; default: near"""
+    """members of a group of shard: near: consecutive replicas (a server); across: replicas whose distance is the number of groups (the same position in each server: a rail); name, one of near, across; default: near"""
     prefetch: Literal["both", "forward", "none"] | None
-    """of zero 3: passes that gather a layer's weights while the layer before is computed; both, forward, or none: a gather begins when that layer is over; name, one of both, forward, none; default: both"""
+    """with zero 3: passes that gather a layer's weights while the layer before it is computed: both, forward or none; in other passes the gather begins when that layer has ended; name, one of both, forward, none; default: both"""
     prefetch_layers: int | None
-    """of prefetch, by layer: whose weights are gathered, or are on their way, while one is computed; 1 is what FSDP's limit_all_gathers leaves; integer, 1 to 16; default: 1"""
+    """with prefetch and gather layer: layers whose weights are gathered or in flight while one is computed; 1 is the bound of FSDP's limit_all_gathers; integer, 1 to 16; default: 1"""
     scatter: Literal["each", "run"] | None
-    """of zero 2 and 3: gradients of each micro-batch are scattered, or, added up whole, those of micro-batches that follow one another through a chunk (interleaved: as many as stages); name, one of each, run; default: each"""
+    """with zero 2 and 3: each: gradients are scattered after each micro-batch; run: accumulated whole over consecutive micro-batches of a chunk (interleaved: as many as stages), then scattered; name, one of each, run; default: each"""
     gather: Literal["layer", "operator"] | None
-    """of zero 3: weights are gathered by layer (FSDP), or by operator (DeepSpeed's parameters), each in a collective of its own; name, one of layer, operator; default: layer"""
+    """with zero 3: weights are gathered by layer (FSDP) or by operator (DeepSpeed's parameters), each in its own collective; name, one of layer, operator; default: layer"""
     keep_below: int | None
-    """of gather operator: those with fewer parameters stay with every replica and are not gathered; integer, at least 0; default: 0"""
+    """with gather operator: operators with fewer parameters are kept on every replica and not gathered; integer, at least 0; default: 0"""
     reuse_distance: int | None
-    """of gather operator: recomputed operators with more parameters between the recomputation and the backward pass are gathered for each of the two; integer, at least 0; default: 9223372036854775807"""
+    """with gather operator: operators with more parameters than this between recomputation and backward pass are gathered for each of the two; integer, at least 0; default: 9223372036854775807"""
     list_copies: float | None
-    """of gather operator: bytes read and written for each byte of weights gathered and gradients reduced, where a framework copies between tensors and what the library sends; number, 0 to 100; default: 0"""
+    """with gather operator: memory traffic for each byte of weights gathered and gradients reduced, where a framework copies between tensors and communication buffers; number, 0 to 100; default: 0"""
     keep_apart: bool | None
-    """of keep_below: gradients of what is kept are reduced tensor by tensor, and after the update, of which each replica does a part, all is gathered and copied tensor by tensor; boolean; default: false"""
+    """with keep_below: gradients of what is kept are reduced tensor by tensor; each replica updates a part, and then all of it is gathered and copied tensor by tensor; boolean; default: false"""
     gradient_copies: float | None
-    """of zero 2 and 3: bytes read and written for each byte of gradients before they are reduced, where a framework puts them together in one buffer; number, 0 to 100; default: 0"""
+    """with zero 2 and 3: memory traffic for each byte of gradients before they are reduced, where a framework joins them in one buffer; number, 0 to 100; default: 0"""
     overlap_gradients: bool | None
-    """reduce gradients of a layer while earlier layers go on; boolean; default: false"""
+    """reduce gradients of a layer during the backward pass of earlier layers; boolean; default: false"""
     overlap_tensor: bool | None
-    """sum a gradient of inputs while that of weights is computed; with sequence_parallel, gather an input while its gradient is; boolean; default: false"""
+    """reduce the gradient of inputs while that of weights is computed; with sequence_parallel, gather an input while its gradient is computed; boolean; default: false"""
     overlap_passes: bool | None
-    """of schedules dualpipe and dualpipe-v: a forward pass and the backward one behind it take turns, so that tokens of one travel to experts while the other computes; boolean; default: false"""
+    """with schedules dualpipe and dualpipe-v: a forward pass and the backward pass after it alternate, so that tokens of one travel to experts while the other computes; boolean; default: false"""
     async_tensor: bool | None
-    """with sequence_parallel, else of no effect: gather and scatter along the tokens piece by piece, beside the products around; boolean; default: false"""
+    """with sequence_parallel, else no effect: gather and scatter along the tokens piece by piece, overlapped with the adjacent products; boolean; default: false"""
     boundary: Literal["full", "scattered", "broadcast", "reduced"] | None
-    """full: each shard sends the whole boundary activation; scattered: its part, gathered again by the next stage; broadcast: adapters send it, and broadcast it in the next stage; reduced: adapters send sums over parts of the group, added up in the next stage; name, one of full, scattered, broadcast, reduced; default: full"""
+    """full: each shard sends the whole boundary activation; scattered: each sends its part, and the next stage gathers them; broadcast: adapters send it, and the receiving ones broadcast it; reduced: adapters send sums over parts of the group, which the next stage adds up; name, one of full, scattered, broadcast, reduced; default: full"""
     adapters: int | None
-    """of a tensor group, with boundary broadcast or reduced; integer, 1 to 2147483647; default: 1"""
+    """adapters in a tensor group, with boundary broadcast or reduced; integer, 1 to 2147483647; default: 1"""
     sharding: Mapping[str, StrategySharding] | Sequence[Any] | None
-    """explicit parallelism: {operator: {samples, rows, columns, depth}}; mapping"""
+    """explicit parallelism of operators: {operator: {samples, rows, columns, depth}}; mapping"""
     sram: Literal["resident", "algorithm-1"] | None
-    """resident: what is kept from pass to pass streams from DRAM where SRAM is too small; algorithm-1: as PALM's Algorithm 1, all operands of an operator; name, one of resident, algorithm-1; default: resident"""
+    """what streams from DRAM where SRAM is too small: resident: what is kept from pass to pass; algorithm-1: all operands of an operator, as in PALM's Algorithm 1; name, one of resident, algorithm-1; default: resident"""
     capacity: Literal["check", "ignore"] | None
-    """check, or ignore: run although SRAM and DRAM are too small; name, one of check, ignore; default: check"""
+    """check: SRAM and DRAM must be large enough; ignore: run even if they are too small; name, one of check, ignore; default: check"""
     aggregation: Literal["none", "tensor", "stage"] | None
-    """none; tensor or stage: one tile stands for its group; name, one of none, tensor, stage; default: none"""
+    """tensor or stage: one tile represents its tensor group or its stage; none: every tile is simulated; name, one of none, tensor, stage; default: none"""
     collectives: StrategyCollectives | None
     offload: StrategyOffload | None
     software: StrategySoftware | None
@@ -778,14 +778,14 @@ class Execution(Section):
     """How graphs are executed."""
 
     times: Literal["model", "recorded"] | None
-    """of nodes that compute: model, or recorded; name, one of model, recorded; default: model"""
+    """times of nodes that compute: from the model, or as recorded in the trace; name, one of model, recorded; default: model"""
     sends: Literal["eager", "delivered"] | None
-    """are over: eager, at once; delivered, after the time of their message, in the lane of collectives; name, one of eager, delivered; default: eager"""
+    """when sends complete: eager: at once; delivered: after the time of their message, occupying the lane of collectives; name, one of eager, delivered; default: eager"""
     remote: ExecutionRemote | None
     data_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None
-    """of work whose type a graph does not tell; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8; default: fp16; of a strategy its workload's"""
+    """type of work for which a graph states no type; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8; default: fp16; with a strategy, that of its workload"""
     window: int | None
-    """nodes of an NPU that are read at a time, more where dependencies ask for it; integer, 1 to 1000000; default: 512"""
+    """nodes of an NPU that are read at a time; more where dependencies require it; integer, 1 to 1000000; default: 512"""
     lanes: ExecutionLanes | None
     collectives: ExecutionCollectives | None
     def __init__(
@@ -806,21 +806,21 @@ class RunOptions(Section):
     iterations: int | None
     """training steps to simulate; integer, 1 to 1000000; default: 1"""
     trace: Literal["none", "summary", "full"] | None
-    """none, summary or full; name, one of none, summary, full; default: summary"""
+    """how much is traced: none, summary or full; name, one of none, summary, full; default: summary"""
     bins: int | None
-    """time bins of links and channels that are aimed at; integer, 1 to 100000; default: 64"""
+    """target number of time bins of links and channels; integer, 1 to 100000; default: 64"""
     bin: str | None
-    """length of a bin, instead of bins; time, at least 1 ps; default: by bins"""
+    """length of a bin, instead of bins; time, at least 1 ps; default: from bins"""
     partition: Literal["auto", "blocks", "columns", "communicators", "groups", "metis", "npus", "replicas", "servers", "stages", "stages-replicas", "stripes", "tenants", "traffic"] | None
-    """how the machine is cut over ranks; name, one of auto, blocks, columns, communicators, groups, metis, npus, replicas, servers, stages, stages-replicas, stripes, tenants, traffic; default: auto"""
+    """how the machine is partitioned over ranks; name, one of auto, blocks, columns, communicators, groups, metis, npus, replicas, servers, stages, stages-replicas, stripes, tenants, traffic; default: auto"""
     idle_ranks: bool | None
-    """whether ranks stay idle that would not make the run faster, where partition is auto; boolean; default: true"""
+    """with partition auto: leave ranks idle that would not make the run faster; boolean; default: true"""
     weights: str | int | float | None
-    """what makes a node heavy: none, predicted, or the folder of an earlier run; text; default: predicted"""
+    """source of the weights of nodes in a partition: none, predicted, or the folder of an earlier run; text; default: predicted"""
     synchronization: Literal["null-message", "promise", "window"] | None
-    """how ranks keep in step: promise, window or null-message; name, one of null-message, promise, window; default: promise"""
+    """how ranks are synchronised: promise, window or null-message; name, one of null-message, promise, window; default: promise"""
     replay: Literal["none", "exact"] | None
-    """none, or exact: do not simulate micro-batches that repeat the ones before; name, one of none, exact; default: none"""
+    """exact: micro-batches that repeat previous ones are not simulated; none: all are simulated; name, one of none, exact; default: none"""
     def __init__(
         self,
         *,

@@ -15,28 +15,28 @@ class RemoteMemory(Section):
     """memory of servers and pools"""
 
 class Hierarchical(RemoteMemory):
-    """A pool behind switches outside of nodes and one in each node (ASTRA-sim 2.0)."""
+    """A memory pool behind switches outside the servers and one switch in each server (ASTRA-sim 2.0)."""
 
     nodes: int
-    """servers; integer, 1 to 1000000000"""
+    """number of servers; integer, 1 to 1000000000"""
     npus: int
-    """of a server; integer, 1 to 1000000000"""
+    """NPUs of a server; integer, 1 to 1000000000"""
     switches: int
-    """outside of nodes; integer, 1 to 1000000000"""
+    """switches outside the servers; integer, 1 to 1000000000"""
     groups: int
-    """memories; integer, 1 to 1000000000"""
+    """number of memories; integer, 1 to 1000000000"""
     memory_bandwidth: str
-    """from a memory to a switch; bandwidth, at least 1 B/s"""
+    """bandwidth from a memory to a switch; bandwidth, at least 1 B/s"""
     node_bandwidth: str
-    """from a switch to a node; bandwidth, at least 1 B/s"""
+    """bandwidth from a switch to a server; bandwidth, at least 1 B/s"""
     npu_bandwidth: str
-    """from the switch of a node to an NPU; bandwidth, at least 1 B/s"""
+    """bandwidth from the switch of a server to an NPU; bandwidth, at least 1 B/s"""
     latency: str | None
-    """of the first byte; time, at least 0 ps; default: 0 ps"""
+    """latency of the first byte; time, at least 0 ps; default: 0 ps"""
     chunk: str | None
-    """unit in which tensors are passed on; size, at least 1 B; default: 4 KiB"""
+    """unit in which tensors are forwarded; size, at least 1 B; default: 4 KiB"""
     group_bandwidth: str | None
-    """of a memory to all switches together; absent: no limit; bandwidth, at least 1 B/s; default: none"""
+    """bandwidth from a memory to all switches together; none: no limit; bandwidth, at least 1 B/s; default: none"""
     def __init__(
         self,
         *,
@@ -56,15 +56,15 @@ class Mesh(RemoteMemory):
     """NPUs and as many memories, in pairs, on a mesh."""
 
     rows: int
-    """of the mesh; integer, 1 to 1000000000"""
+    """rows of the mesh; integer, 1 to 1000000000"""
     columns: int
-    """of the mesh; integer, 1 to 1000000000"""
+    """columns of the mesh; integer, 1 to 1000000000"""
     bandwidth: str
-    """of a link, each way; bandwidth, at least 1 B/s"""
+    """bandwidth of a link, in each direction; bandwidth, at least 1 B/s"""
     latency: str | None
-    """of the first byte; time, at least 0 ps; default: 0 ps"""
+    """latency of the first byte; time, at least 0 ps; default: 0 ps"""
     chunk: str | None
-    """unit in which tensors are passed on; size, at least 1 B; default: 4 KiB"""
+    """unit in which tensors are forwarded; size, at least 1 B; default: 4 KiB"""
     def __init__(
         self,
         *,
@@ -76,14 +76,14 @@ class Mesh(RemoteMemory):
     ) -> None: ...
 
 class PerNode(RemoteMemory):
-    """A memory for the NPUs of a server, which share its bandwidth."""
+    """One memory for the NPUs of each server, which share its bandwidth."""
 
     npus: int
-    """of a server; integer, 1 to 1000000000"""
+    """NPUs of a server; integer, 1 to 1000000000"""
     bandwidth: str
-    """of the memory; bandwidth, at least 1 B/s"""
+    """bandwidth of the memory; bandwidth, at least 1 B/s"""
     latency: str | None
-    """of the first byte; time, at least 0 ps; default: 0 ps"""
+    """latency of the first byte; time, at least 0 ps; default: 0 ps"""
     def __init__(
         self,
         *,
@@ -93,12 +93,12 @@ class PerNode(RemoteMemory):
     ) -> None: ...
 
 class PerNpu(RemoteMemory):
-    """A memory of each NPU's own, behind a link."""
+    """A separate memory for each NPU, behind a link."""
 
     bandwidth: str
-    """of the link; bandwidth, at least 1 B/s"""
+    """bandwidth of the link; bandwidth, at least 1 B/s"""
     latency: str | None
-    """of the first byte; time, at least 0 ps; default: 0 ps"""
+    """latency of the first byte; time, at least 0 ps; default: 0 ps"""
     def __init__(
         self,
         *,
@@ -110,13 +110,13 @@ class Ring(RemoteMemory):
     """NPUs and as many memories, in pairs, on a ring."""
 
     npus: int
-    """on the ring; integer, 1 to 1000000000"""
+    """NPUs on the ring; integer, 1 to 1000000000"""
     bandwidth: str
-    """of a link, each way; bandwidth, at least 1 B/s"""
+    """bandwidth of a link, in each direction; bandwidth, at least 1 B/s"""
     latency: str | None
-    """of the first byte; time, at least 0 ps; default: 0 ps"""
+    """latency of the first byte; time, at least 0 ps; default: 0 ps"""
     chunk: str | None
-    """unit in which tensors are passed on; size, at least 1 B; default: 4 KiB"""
+    """unit in which tensors are forwarded; size, at least 1 B; default: 4 KiB"""
     def __init__(
         self,
         *,
@@ -127,14 +127,14 @@ class Ring(RemoteMemory):
     ) -> None: ...
 
 class Switches(RemoteMemory):
-    """A tree of switches with all memory at its root."""
+    """A tree of switches, with all memory at its root."""
 
     levels: Sequence[SwitchesLevels]
     """[{members, bandwidth}, …], from the NPUs up; list"""
     latency: str | None
-    """of the first byte; time, at least 0 ps; default: 0 ps"""
+    """latency of the first byte; time, at least 0 ps; default: 0 ps"""
     chunk: str | None
-    """unit in which tensors are passed on; size, at least 1 B; default: 4 KiB"""
+    """unit in which tensors are forwarded; size, at least 1 B; default: 4 KiB"""
     def __init__(
         self,
         *,

@@ -13,12 +13,12 @@ class Scheduler(Section):
     """how served models share cores"""
 
 class Deadline(Scheduler):
-    """A border between cores for tenants with a target and others moves as targets are kept."""
+    """A boundary between cores for tenants with a target and cores for others moves as targets are met."""
 
     slack: float | None
-    """a step below this part of its target has room to spare; number, 0 to 1; default: 0.8"""
+    """a step that takes less than this fraction of its target has time to spare; number, 0 to 1; default: 0.8"""
     patience: int | None
-    """steps with room to spare after which others get one more core; integer, 1 to 1000000; default: 32"""
+    """consecutive steps with time to spare after which others get one more core; integer, 1 to 1000000; default: 32"""
     def __init__(
         self,
         *,
@@ -27,28 +27,28 @@ class Deadline(Scheduler):
     ) -> None: ...
 
 class FirstCome(Scheduler):
-    """All that is ready begins at once on all cores."""
+    """Everything that is ready begins at once on all cores."""
 
     def __init__(
         self,
     ) -> None: ...
 
 class Spatial(Scheduler):
-    """Each tenant has cores of its own (tenants.cores)."""
+    """Each tenant has its own cores (tenants.cores)."""
 
     def __init__(
         self,
     ) -> None: ...
 
 class SpatialSplit(Scheduler):
-    """Cores are shared out evenly to tenants that have work, layer by layer."""
+    """Cores are divided evenly among tenants that have work, layer by layer."""
 
     def __init__(
         self,
     ) -> None: ...
 
 class TimeSharing(Scheduler):
-    """A layer of one tenant at a time, on all cores, in turn."""
+    """One layer of one tenant at a time, on all cores, in turn."""
 
     def __init__(
         self,

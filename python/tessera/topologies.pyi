@@ -49,14 +49,14 @@ class Topology(Section):
     """nodes and links"""
 
 class Cluster(Topology):
-    """Servers of accelerators around a switch, with NICs to a fat tree of two levels or one switch."""
+    """Servers whose accelerators share a switch, with NICs on a two-level fat tree or on one switch."""
 
     nodes: int
     """servers; integer, 1 to 268435456"""
     accelerators: int
-    """of a server; these compute; integer, 1 to 268435456"""
+    """accelerators per server, which are the computing nodes; integer, 1 to 268435456"""
     nics: int
-    """of a server, shared evenly by its accelerators; integer, 1 to 268435456"""
+    """NICs per server, shared evenly by its accelerators; integer, 1 to 268435456"""
     switch: ClusterSwitch | None
     nic: ClusterNic | None
     port: ClusterPort | None
@@ -83,7 +83,7 @@ class ConcentratedMesh(Topology):
     concentration: int
     """NPUs at each router; integer, 1 to 64"""
     bandwidth: str
-    """rate of one link in one direction, > 0; bandwidth, at least 1 B/s"""
+    """bandwidth of one link in one direction, > 0; bandwidth, at least 1 B/s"""
     latency: str
     """time of a packet's head from node to node, > 0; time, at least 1 ps"""
     node: ConcentratedMeshNode | None
@@ -99,12 +99,12 @@ class ConcentratedMesh(Topology):
     ) -> None: ...
 
 class DoubleRing(Topology):
-    """Two rings of the same NPUs; targets are spread over both."""
+    """Two rings over the same NPUs; destinations are spread over both."""
 
     size: int
     """NPUs, 2 or more; integer, 1 to 268435456"""
     bandwidth: str
-    """rate of one link in one direction, > 0; bandwidth, at least 1 B/s"""
+    """bandwidth of one link in one direction, > 0; bandwidth, at least 1 B/s"""
     latency: str
     """time of a packet's head from node to node, > 0; time, at least 1 ps"""
     def __init__(
@@ -116,16 +116,16 @@ class DoubleRing(Topology):
     ) -> None: ...
 
 class Dragonfly(Topology):
-    """Groups of routers, fully connected inside and group with group."""
+    """Groups of routers, fully connected within each group and among groups."""
 
     groups: int
-    """at most routers * global + 1; integer, 1 to 268435456"""
+    """number of groups, at most routers * global + 1; integer, 1 to 268435456"""
     routers: int
-    """of a group, fully connected; integer, 1 to 268435456"""
+    """routers per group, fully connected; integer, 1 to 268435456"""
     npus: int
-    """of a router; integer, 1 to 268435456"""
+    """NPUs per router; integer, 1 to 268435456"""
     global_: int
-    """links of a router to other groups; integer, 1 to 268435456"""
+    """links of each router to other groups; integer, 1 to 268435456"""
     node: DragonflyNode | None
     local: DragonflyLocal | None
     global_links: DragonflyGlobalLinks | None
@@ -142,12 +142,12 @@ class Dragonfly(Topology):
     ) -> None: ...
 
 class FatTree(Topology):
-    """K-port switches in three levels, oversubscribed at the edge if asked."""
+    """Three levels of k-port switches, optionally oversubscribed at the edge."""
 
     k: int
-    """ports of a switch, even; k^3/4 NPUs without oversubscription; integer, 2 to 512"""
+    """ports per switch, even; k^3/4 NPUs without oversubscription; integer, 2 to 512"""
     oversubscription: int | None
-    """NPUs of an edge switch over its links up; integer, 1 to 64; default: 1"""
+    """ratio of an edge switch's NPUs to its uplinks; integer, 1 to 64; default: 1"""
     node: FatTreeNode | None
     edge: FatTreeEdge | None
     core: FatTreeCore | None
@@ -162,7 +162,7 @@ class FatTree(Topology):
     ) -> None: ...
 
 class Graph(Topology):
-    """Nodes and links listed in the file, in templates where they repeat."""
+    """Nodes and links listed in the file, with templates for repeated parts."""
 
     nodes: Mapping[str, GraphNodes] | Sequence[Any] | None
     templates: Mapping[str, Mapping[str, Any]] | Sequence[Any] | None
@@ -170,7 +170,7 @@ class Graph(Topology):
     link_types: Mapping[str, GraphLinkTypes | Mapping[str, Any]] | Sequence[Any] | None
     ways: GraphWays | None
     routes: Sequence[Any] | None
-    """lists of nodes, each the way from its first one to its last one; list; default: null"""
+    """lists of nodes, each the route from its first node to its last node; list; default: null"""
     def __init__(
         self,
         *,
@@ -186,9 +186,9 @@ class Hypercube(Topology):
     """NPUs whose numbers differ in one bit are neighbours."""
 
     dimensions: int
-    """2^dimensions NPUs, 1 to 20; integer, 1 to 20"""
+    """number of dimensions, 1 to 20; there are 2^dimensions NPUs; integer, 1 to 20"""
     bandwidth: str
-    """rate of one link in one direction, > 0; bandwidth, at least 1 B/s"""
+    """bandwidth of one link in one direction, > 0; bandwidth, at least 1 B/s"""
     latency: str
     """time of a packet's head from node to node, > 0; time, at least 1 ps"""
     def __init__(
@@ -207,7 +207,7 @@ class Mesh(Topology):
     columns: int
     """tiles from west to east; integer, at least 1"""
     bandwidth: str
-    """rate of one link in one direction, > 0; bandwidth, at least 1 B/s"""
+    """bandwidth of one link in one direction, > 0; bandwidth, at least 1 B/s"""
     latency: str
     """time of a packet's head from node to node, > 0; time, at least 1 ps"""
     def __init__(
@@ -220,10 +220,10 @@ class Mesh(Topology):
     ) -> None: ...
 
 class Stack(Topology):
-    """Rings, full meshes and switches stacked in dimensions, in ASTRA-sim's notation."""
+    """Dimensions of rings, full meshes and switches, in ASTRA-sim's notation."""
 
     dimensions: Sequence[StackDimensions]
-    """a list, from the innermost, of the following; list"""
+    """a list of dimensions from the innermost, each with the keys below; list"""
     shape: str | int | float | None
     """dimensions from the innermost, e.g. Ring(4)_FC(8)_Switch(4); text; default: none"""
     def __init__(
@@ -234,14 +234,14 @@ class Stack(Topology):
     ) -> None: ...
 
 class Torus(Topology):
-    """Mesh whose rows and columns are closed to rings."""
+    """Mesh whose rows and columns are closed into rings."""
 
     rows: int
     """tiles from north to south; integer, at least 1"""
     columns: int
     """tiles from west to east; integer, at least 1"""
     bandwidth: str
-    """rate of one link in one direction, > 0; bandwidth, at least 1 B/s"""
+    """bandwidth of one link in one direction, > 0; bandwidth, at least 1 B/s"""
     latency: str
     """time of a packet's head from node to node, > 0; time, at least 1 ps"""
     def __init__(
@@ -254,16 +254,16 @@ class Torus(Topology):
     ) -> None: ...
 
 class TwistedTorus(Topology):
-    """Torus whose columns close some columns further."""
+    """Torus whose columns are shifted where they wrap around."""
 
     rows: int
     """NPUs from north to south, 2 or more; integer, 1 to 268435456"""
     columns: int
     """NPUs from west to east, 2 or more; integer, 1 to 268435456"""
     twist: int
-    """columns by which the way around a column is shifted; 0: a torus; integer, 0 to 268435456"""
+    """columns by which the wrap-around links of columns are shifted; 0: a torus; integer, 0 to 268435456"""
     bandwidth: str
-    """rate of one link in one direction, > 0; bandwidth, at least 1 B/s"""
+    """bandwidth of one link in one direction, > 0; bandwidth, at least 1 B/s"""
     latency: str
     """time of a packet's head from node to node, > 0; time, at least 1 ps"""
     def __init__(
@@ -277,7 +277,7 @@ class TwistedTorus(Topology):
     ) -> None: ...
 
 class Wafer(Topology):
-    """Mesh of tiles that are meshes of cores; links between tiles have a class of their own."""
+    """Mesh of tiles, each of which is a mesh of cores; links between tiles are a class of their own."""
 
     tiles: Any
     """[rows, columns] of tiles; shape"""

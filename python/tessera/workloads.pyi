@@ -27,16 +27,16 @@ class Workload(Section):
     """what is computed"""
 
 class Chakra(Workload):
-    """Execution traces, one for each NPU."""
+    """Chakra execution traces, one per NPU."""
 
     traces: str | PathLike[str]
-    """files PREFIX.<npu>.et; file"""
+    """trace files PREFIX.<npu>.et; file"""
     name: str | int | float | None
     """a title; text"""
     groups: str | PathLike[str] | None
     """JSON file of communicators; file; default: those in the traces"""
     samples: int | None
-    """of an iteration, which throughput counts; integer, 1 to 1000000000; default: 1"""
+    """samples per iteration, from which throughput is computed; integer, 1 to 1000000000; default: 1"""
     def __init__(
         self,
         *,
@@ -54,15 +54,15 @@ class Collective(Workload):
     name: str | int | float | None
     """a title; text"""
     size: str | None
-    """vector of a member; of all-gather, gather and scatter its part; of a barrier none; size"""
+    """vector of a member; for all-gather, gather and scatter the part of a member; not used by a barrier; size"""
     sizes: Sequence[Any] | None
-    """of all-to-all in place of size: for each NPU a list of sizes to each; list of lists of size; default: none"""
+    """for all-to-all, instead of size: for each NPU, a list of the sizes that it sends to each NPU; list of lists of size; default: none"""
     repeat: int | None
-    """one after the other; integer, 1 to 1000000000; default: 1"""
+    """number of times that the collective runs, one after the other; integer, 1 to 1000000000; default: 1"""
     root: int | None
-    """number of the NPU; of collectives that have one; integer, at least 0; default: 0"""
+    """number of the root NPU, for collectives that have one; integer, at least 0; default: 0"""
     samples: int | None
-    """of an iteration, which throughput counts; integer, 1 to 1000000000; default: 1"""
+    """samples per iteration, from which throughput is computed; integer, 1 to 1000000000; default: 1"""
     def __init__(
         self,
         *,
@@ -76,24 +76,24 @@ class Collective(Workload):
     ) -> None: ...
 
 class Graph(Workload):
-    """Vertices that compute and communicate, in cycles (HCSim)."""
+    """Vertices that compute and communicate, in a graph with cycles (HCSim)."""
 
     vertices: Sequence[GraphVertices]
     """vertices, each a mapping; list"""
     name: str | int | float | None
     """a title; text"""
     access: Literal["move", "coherent"] | None
-    """to remote bytes: move (read before computing, written behind), coherent (while computing); name, one of move, coherent; default: move"""
+    """access to remote bytes: move (read before computing, written afterwards) or coherent (while computing); name, one of move, coherent; default: move"""
     iterations: int | None
-    """how often each vertex runs; integer, 1 to 1000000000; default: 1"""
+    """number of times that each vertex runs; integer, 1 to 1000000000; default: 1"""
     samples: int | None
-    """of an iteration, which throughput counts; integer, 1 to 1000000000; default: 1"""
+    """samples per iteration, from which throughput is computed; integer, 1 to 1000000000; default: 1"""
     tensors: Sequence[GraphTensors] | None
-    """for vertices to use; list"""
+    """tensors that vertices can use, each a mapping; list"""
     local_capacity: str | None
-    """for tensors, of NPUs' own memory where the machine does not say it; size, at least 1 B; default: unlimited"""
+    """capacity for tensors of the NPUs' own memory, where the machine does not state it; size, at least 1 B; default: unlimited"""
     edges: Sequence[GraphEdges] | None
-    """from vertex to vertex, each a mapping; list"""
+    """edges from vertex to vertex, each a mapping; list"""
     def __init__(
         self,
         *,
@@ -108,30 +108,30 @@ class Graph(Workload):
     ) -> None: ...
 
 class Layers(Workload):
-    """A chain of layers written out, such as a convolutional network."""
+    """A chain of layers listed one by one, such as a convolutional network."""
 
     batch: int
-    """samples of one step over all replicas; integer, 1 to 4294967296"""
+    """samples of one step, over all replicas; integer, 1 to 4294967296"""
     input: Any
     """shape of a sample: [height, width, channels], [tokens, features] or [tokens]; shape"""
     layers: Sequence[Mapping[str, Any]]
-    """a list; pipeline stages are cut between its layers; mapping"""
+    """the layers in order; pipeline stages are cut between them; mapping"""
     name: str | int | float | None
     """a title; text"""
     mode: Literal["training", "inference"] | None
     """training or inference; name, one of training, inference; default: training"""
     data_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None
-    """of weights, activations and gradients; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8; default: fp16"""
+    """type of weights, activations and gradients; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8; default: fp16"""
     optimizer: Literal["adam", "sgd"] | None
-    """adam or sgd; of no effect in inference, as those below; name, one of adam, sgd; default: adam"""
+    """adam or sgd; has no effect in inference, nor have the keys below; name, one of adam, sgd; default: adam"""
     update: Literal["fused", "eager"] | None
-    """fused: one kernel reads and writes everything once; eager: an operation at a time in fp32, gradients clipped by their norm before; name, one of fused, eager; default: fused"""
+    """fused: one kernel reads and writes everything once; eager: one operation at a time in fp32, after gradient clipping by norm; name, one of fused, eager; default: fused"""
     gradient_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None
-    """of the gradients of weights as they are kept and added up; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8; default: data_type"""
+    """type in which weight gradients are kept and accumulated; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8; default: data_type"""
     master_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None
-    """of the weights that the optimizer updates; no wider than data_type: these themselves; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8; default: fp32; data_type where that is wider"""
+    """type of the weights that the optimizer updates; if no wider than data_type, weights are updated in place; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8; default: fp32; data_type if that is wider"""
     moment_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None
-    """of both moments of adam as they are kept; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8; default: fp32; data_type where that is wider"""
+    """type in which both moments of adam are kept; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8; default: fp32; data_type if that is wider"""
     def __init__(
         self,
         *,
@@ -149,7 +149,7 @@ class Layers(Workload):
     ) -> None: ...
 
 class Onnx(Workload):
-    """A model: its operators shared by NPU cores or, with a strategy, cut over tiles."""
+    """An ONNX model: its operators are shared by NPU cores or, with a strategy, distributed over tiles."""
 
     model: str | PathLike[str]
     """ONNX file; file"""
@@ -158,29 +158,29 @@ class Onnx(Workload):
     dimensions: Mapping[str, Any] | None
     """sizes of dynamic dimensions, by name or INPUT.AXIS; mapping; default: none"""
     shapes: Mapping[str, Any] | None
-    """whole shapes of inputs, by name; mapping; default: those in the file"""
+    """complete shapes of inputs, by name; mapping; default: those in the file"""
     values: Mapping[str, Any] | None
-    """values of inputs that decide about shapes or branches; mapping; default: none"""
+    """values of inputs that determine shapes or branches; mapping; default: none"""
     branches: Mapping[str, Any] | None
-    """then or else, by name of the If node or "*"; mapping; default: by the condition"""
+    """branch taken, then or else, by name of the If node or "*"; mapping; default: by the condition"""
     loops: Mapping[str, Any] | None
-    """iterations, by name of the Loop node or "*"; mapping; default: as the file says"""
+    """number of iterations, by name of the Loop node or "*"; mapping; default: as the file says"""
     optimize: Literal["none", "basic", "extended", "all"] | None
-    """none, basic, extended or all; name, one of none, basic, extended, all; default: none"""
+    """level of graph optimizations: none, basic, extended or all; name, one of none, basic, extended, all; default: none"""
     unknown: Literal["refuse", "traffic"] | None
-    """refuse operators that are not understood, or take them as memory traffic; name, one of refuse, traffic; default: refuse"""
+    """refuse: an unknown operator is an error; traffic: it counts as memory traffic only; name, one of refuse, traffic; default: refuse"""
     data_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "model"] | None
-    """of floating-point numbers; model: as the model has them; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8, model; default: model"""
+    """type of floating-point numbers; model: as in the model; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8, model; default: model"""
     message: str | None
-    """NPU cores: that begins or ends a core's share of an operator; size, at least 1 B; default: 64 B"""
+    """NPU cores: size of a message that begins or ends a core's share of an operator; size, at least 1 B; default: 64 B"""
     drain: bool | None
-    """NPU cores: a node begins when the node before it is over; boolean; default: false"""
+    """NPU cores: a node begins only when the previous node has ended; boolean; default: false"""
     free: Sequence[str | int | float] | None
-    """NPU cores: types of nodes that cost nothing; list of text; default: []"""
+    """NPU cores: types of nodes that take no time; list of text; default: []"""
     samples: int | None
-    """with a strategy: of an iteration, over all replicas; integer, 1 to 4294967296; default: 1"""
+    """with a strategy: samples per iteration, over all replicas; integer, 1 to 4294967296; default: 1"""
     batch: str | int | float | None
-    """with a strategy: dimension that is bound to one sample; text"""
+    """with a strategy: name of the batch dimension, which is bound to one sample; text"""
     mode: Literal["training", "inference"] | None
     """with a strategy: inference; training is refused; name, one of training, inference; default: inference"""
     def __init__(
@@ -205,16 +205,16 @@ class Onnx(Workload):
     ) -> None: ...
 
 class Operators(Workload):
-    """Operators that the NPU cores of a machine share, as a list."""
+    """A list of operators that the NPU cores of a machine share."""
 
     operators: Sequence[Mapping[str, Any]]
     """each a mapping; mapping"""
     name: str | int | float | None
     """a title; text"""
     data_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None
-    """of all operands; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8; default: fp16"""
+    """data type of all operands; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8; default: fp16"""
     message: str | None
-    """NPU cores: that begins or ends a core's share of an operator; size, at least 1 B; default: 64 B"""
+    """NPU cores: size of a message that begins or ends a core's share of an operator; size, at least 1 B; default: 64 B"""
     def __init__(
         self,
         *,
@@ -225,22 +225,22 @@ class Operators(Workload):
     ) -> None: ...
 
 class Serving(Workload):
-    """Requests to models, in batches."""
+    """Inference requests to models, served in batches."""
 
     tenants: Sequence[parts.ServedTenant | Mapping[str, Any]]
     """the served models, each with its requests; mapping"""
     name: str | int | float | None
     """a title; text"""
     seed: int | None
-    """of random arrivals and lengths; integer, at least 0; default: 1"""
+    """seed of random arrivals and lengths; integer, at least 0; default: 1"""
     npu_cores: int | None
-    """cores of an NPU: so many computing nodes after each other; integer, at least 1; default: all; 1 on tiles of other compute models than npu"""
+    """cores of an NPU: this many consecutive computing nodes; integer, at least 1; default: all; 1 on tiles with other compute models than npu"""
     message: str | None
-    """two begin a core's share of an operator, one ends it; on tiles six begin a step, one ends it; size, at least 1 B; default: 32 B"""
+    """size of a control message: two begin a core's share of an operator, one ends it; on tiles six begin a step, one ends it; size, at least 1 B; default: 32 B"""
     all_reduce: Literal["direct", "double-binary-tree", "halving-doubling", "line", "ring", "ring-bidirectional", "ring-relay"] | None
-    """algorithm between NPUs; name, one of direct, double-binary-tree, halving-doubling, line, ring, ring-bidirectional, ring-relay; default: ring"""
+    """all-reduce algorithm between NPUs; name, one of direct, double-binary-tree, halving-doubling, line, ring, ring-bidirectional, ring-relay; default: ring"""
     steps: Literal["walked", "whole"] | None
-    """whole: a step is one event, as long as its operators and exchanges where nothing is shared; name, one of walked, whole; default: walked"""
+    """whole: a step is one event that takes as long as its operators and exchanges without contention; name, one of walked, whole; default: walked"""
     scheduler: schedulers.Scheduler | Mapping[str, Any] | None
     """how served models share cores; mapping"""
     def __init__(
@@ -257,7 +257,7 @@ class Serving(Workload):
     ) -> None: ...
 
 class Tenants(Workload):
-    """Several workloads at a time, each on tiles of its own."""
+    """Several concurrent workloads, each on tiles of its own."""
 
     tenants: Sequence[parts.Tenant | Mapping[str, Any]]
     """each a mapping; mapping"""
@@ -271,34 +271,34 @@ class Tenants(Workload):
     ) -> None: ...
 
 class Traffic(Workload):
-    """Synthetic traffic between tiles, which compute nothing."""
+    """Synthetic traffic between tiles, without computation."""
 
     rate: float
-    """offered load in flits a tile and cycle; number, at least 0"""
+    """offered load in flits per tile and cycle; number, at least 0"""
     cycles: int
-    """in which messages are sent; integer, 1 to 1000000000000"""
+    """number of cycles in which messages are injected; integer, 1 to 1000000000000"""
     name: str | int | float | None
     """a title; text"""
     pattern: Literal["bit-complement", "hotspot", "neighbour", "tornado", "transpose", "uniform"] | None
-    """where messages go; name, one of bit-complement, hotspot, neighbour, tornado, transpose, uniform; default: uniform"""
+    """pattern of the destinations of messages; name, one of bit-complement, hotspot, neighbour, tornado, transpose, uniform; default: uniform"""
     process: Literal["bernoulli", "on-off"] | None
-    """when messages are sent; name, one of bernoulli, on-off; default: bernoulli"""
+    """process by which messages are injected; name, one of bernoulli, on-off; default: bernoulli"""
     message: int | None
-    """flits of a message; integer, 1 to 1000000; default: 1"""
+    """flits per message; integer, 1 to 1000000; default: 1"""
     flit_size: str | None
-    """bytes of a flit; size, at least 1 B; default: the network's, else 32 B"""
+    """size of a flit; size, at least 1 B; default: the network's, else 32 B"""
     cycle: str | None
-    """what rates and latencies count in; time, at least 1 ps; default: a flit on the fastest link"""
+    """cycle time, the unit of rates and latencies; time, at least 1 ps; default: time of a flit on the fastest link"""
     seed: int | None
-    """of the random numbers; integer, at least 0; default: 1"""
+    """seed of the random numbers; integer, at least 0; default: 1"""
     spots: Sequence[int] | None
-    """nodes that this share goes to; list of integer; default: [0]"""
+    """nodes to which this share is sent; list of integer; default: [0]"""
     share: float | None
-    """of the messages; number, 0 to 1; default: 0.1"""
+    """share of the messages; number, 0 to 1; default: 0.1"""
     burst: float | None
-    """mean cycles of a burst; number, at least 1; default: 16"""
+    """mean length of a burst, in cycles; number, at least 1; default: 16"""
     on: float | None
-    """share of the time that is in bursts; number, 0.001 to 0.999; default: 0.5"""
+    """share of time spent in bursts; number, 0.001 to 0.999; default: 0.5"""
     def __init__(
         self,
         *,
@@ -321,15 +321,15 @@ class Transformer(Workload):
     """A language model of decoders, encoders or both (GPT, Llama, BERT, T5)."""
 
     layers: int
-    """of the decoder, or of an encoder alone; integer, 1 to 16384"""
+    """layers of the decoder, or of an encoder alone; integer, 1 to 16384"""
     hidden: int
-    """width of the residual stream, without head_width a multiple of heads; integer, 1 to 1048576"""
+    """width of the residual stream; without head_width, a multiple of heads; integer, 1 to 1048576"""
     sequence: int
-    """tokens a sample; integer, 1 to 16777216"""
+    """tokens of a sample; integer, 1 to 16777216"""
     vocabulary: int
     """rows of the word embedding; integer, 1 to 268435456"""
     batch: int
-    """samples of one step over all replicas; integer, 1 to 4294967296"""
+    """samples of one step, over all replicas; integer, 1 to 4294967296"""
     name: str | int | float | None
     """a title; text"""
     architecture: Literal["decoder", "encoder", "encoder-decoder"] | None
@@ -337,7 +337,7 @@ class Transformer(Workload):
     encoder_layers: int | None
     """encoder-decoder only; integer, 1 to 16384; default: layers"""
     heads: int | None
-    """attention heads; integer, 1 to 1048576; default: must be given where layers have attention"""
+    """attention heads; integer, 1 to 1048576; default: required if layers have attention"""
     kv_heads: int | None
     """heads of keys and values, a divisor of heads; integer, 1 to 1048576; default: heads"""
     head_width: int | None
@@ -347,66 +347,66 @@ class Transformer(Workload):
     token_types: int | None
     """rows of a second embedding for segments; 0: none; integer, 0 to 1048576; default: 0"""
     positions: Literal["learned", "rotary", "none"] | None
-    """learned (a vector each), rotary or none; name, one of learned, rotary, none; default: learned"""
+    """learned (a vector for each position), rotary or none; name, one of learned, rotary, none; default: learned"""
     normalisation: Literal["layer_norm", "rms_norm"] | None
     """layer_norm or rms_norm; name, one of layer_norm, rms_norm; default: layer_norm"""
     normalise: Literal["before", "after"] | None
-    """before each part, with a last one in the head, or after it, with one after the embedding (as BERT); name, one of before, after; default: before"""
+    """before: a norm before each sublayer and one in the head; after: a norm after each sublayer and one after the embedding (BERT); name, one of before, after; default: before"""
     attention: Literal["plain", "eager", "flash"] | None
-    """plain: scale, mask and softmax in one kernel; eager: each on its own, in fp32; flash: attention weights are never in memory; name, one of plain, eager, flash; default: plain"""
+    """plain: scale, mask and softmax in one kernel; eager: a kernel for each, in fp32; flash: attention weights are never in memory; name, one of plain, eager, flash; default: plain"""
     causal: bool | None
     """flash attention of decoders skips the masked half; boolean; default: false"""
     mlp: Literal["gelu", "relu", "swiglu"] | None
     """gelu, relu or swiglu; name, one of gelu, relu, swiglu; default: gelu"""
     ffn: int | None
-    """width inside the MLP; integer, 1 to 16777216; default: 4 * hidden"""
+    """hidden width of the MLP; integer, 1 to 16777216; default: 4 * hidden"""
     head: Literal["language_model", "bert", "pooler", "none"] | None
-    """language_model, bert, pooler or none; name, one of language_model, bert, pooler, none; default: language_model; none of an encoder alone"""
+    """language_model, bert, pooler or none; name, one of language_model, bert, pooler, none; default: language_model; none for an encoder alone"""
     tie_embeddings: bool | None
     """the head uses the word embedding's weights; boolean; default: true"""
     biases: bool | None
     """the products of attention and MLP have biases; boolean; default: true"""
     query_key_norms: bool | None
-    """self-attention has norms of each head's queries and keys, before positions (Qwen 3, Gemma 3); boolean; default: false"""
+    """self-attention normalises each head's queries and keys, before positions (Qwen 3, Gemma 3); boolean; default: false"""
     dropout: bool | None
-    """in training, masks of dropout are computed and kept; boolean; default: true"""
+    """in training, dropout masks are computed and kept; boolean; default: true"""
     loss: Literal["plain", "fused", "eager"] | None
-    """plain: an operation at a time over logits in fp32; fused: one kernel each way; eager: in fp32 and nothing in place, as PyTorch's cross_entropy; name, one of plain, fused, eager; default: plain"""
+    """plain: one operation at a time over logits in fp32; fused: one kernel each forward and backward; eager: in fp32 and nothing in place, as PyTorch's cross_entropy; name, one of plain, fused, eager; default: plain"""
     loss_metrics: int | None
-    """losses over the same logits beside the loss, without gradients, in fp32 as PyTorch's cross_entropy: what a framework logs of each batch; integer, 0 to 4; default: 0"""
+    """additional losses over the same logits, without gradients, in fp32 as PyTorch's cross_entropy: metrics that a framework logs for each batch; integer, 0 to 4; default: 0"""
     join_gradients: bool | None
-    """gradients of queries, keys and values are made one by one, and put together for the product that made all three (PyTorch's split and chunk); boolean; default: false"""
+    """gradients of queries, keys and values are computed separately, then joined for the product that computed all three (PyTorch's split and chunk); boolean; default: false"""
     bias_gradients: Literal["fused", "apart"] | None
-    """in training, gradients of biases come with those of weights, or are kernels of their own that read gradients of outputs once more (PyTorch's sums): those of self-attention and of MLPs without experts; name, one of fused, apart; default: fused"""
+    """in training, gradients of the biases of self-attention and of MLPs without experts: fused: computed with those of weights; apart: by separate kernels that read the gradients of outputs again (PyTorch's sums); name, one of fused, apart; default: fused"""
     layout_copies: Literal["none", "context", "layers"] | None
-    """what is copied into another layout; context: what plain or eager attention gives, from heads to rows of tokens (Megatron-LM); layers: input and output of each layer too, between samples first and tokens first, and the gradient that comes (profiles of single layers); name, one of none, context, layers; default: none"""
+    """what is copied into another layout; context: the output of plain or eager attention, from heads to rows of tokens (Megatron-LM); layers: also the input and output of each layer, between samples first and tokens first, and the incoming gradient (profiles of single layers); name, one of none, context, layers; default: none"""
     product_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "mxfp8"] | None
-    """of the inputs of a layer's products with weights, cast to it before each; mxfp8: fp8 in blocks of 32 that share a scale of 1 B; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8, mxfp8; default: data_type"""
+    """type to which the inputs of a layer's products with weights are cast before each product; mxfp8: fp8 in blocks of 32 that share a scale of 1 B; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8, mxfp8; default: data_type"""
     product_group_size: int | None
-    """neighbours in product_type that share a scale, of weights the side of a square of them; none: no scales but those of mxfp8; integer, 1 to 65536; default: none"""
+    """adjacent elements in product_type that share a scale; for weights, the side of a square of elements; none: no scales except those of mxfp8; integer, 1 to 65536; default: none"""
     product_scale: str | None
-    """of a group, with product_group_size; size, 1 B to 8 B; default: 4 B"""
+    """size of the scale of a group, with product_group_size; size, 1 B to 8 B; default: 4 B"""
     pattern: Sequence[str | int | float] | None
-    """of a decoder: what its layers are, repeated over all of them: attention, local or ssm, each with an MLP or experts behind it; attention-alone, local-alone, ssm-alone or mlp-alone; empty: attention; list of text; default: []"""
+    """kinds of the layers of a decoder, repeated over all of them: attention, local or ssm, each followed by an MLP or experts; attention-alone, local-alone, ssm-alone or mlp-alone; empty: attention; list of text; default: []"""
     window: int | None
-    """tokens that a token of a local layer sees, itself too; integer, 0 to 16777216; default: 0"""
+    """tokens that a token of a local layer sees, including itself; integer, 0 to 16777216; default: 0"""
     latent: TransformerLatent | None
     ssm: TransformerSsm | None
     experts: TransformerExperts | None
     mode: Literal["training", "inference"] | None
     """training or inference; name, one of training, inference; default: training"""
     data_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None
-    """of weights, activations and gradients; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8; default: fp16"""
+    """type of weights, activations and gradients; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8; default: fp16"""
     optimizer: Literal["adam", "sgd"] | None
-    """adam or sgd; of no effect in inference, as those below; name, one of adam, sgd; default: adam"""
+    """adam or sgd; has no effect in inference, nor have the keys below; name, one of adam, sgd; default: adam"""
     update: Literal["fused", "eager"] | None
-    """fused: one kernel reads and writes everything once; eager: an operation at a time in fp32, gradients clipped by their norm before; name, one of fused, eager; default: fused"""
+    """fused: one kernel reads and writes everything once; eager: one operation at a time in fp32, after gradient clipping by norm; name, one of fused, eager; default: fused"""
     gradient_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None
-    """of the gradients of weights as they are kept and added up; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8; default: data_type"""
+    """type in which weight gradients are kept and accumulated; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8; default: data_type"""
     master_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None
-    """of the weights that the optimizer updates; no wider than data_type: these themselves; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8; default: fp32; data_type where that is wider"""
+    """type of the weights that the optimizer updates; if no wider than data_type, weights are updated in place; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8; default: fp32; data_type if that is wider"""
     moment_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None
-    """of both moments of adam as they are kept; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8; default: fp32; data_type where that is wider"""
+    """type in which both moments of adam are kept; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8; default: fp32; data_type if that is wider"""
     def __init__(
         self,
         *,

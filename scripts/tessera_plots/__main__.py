@@ -15,32 +15,32 @@ def _parse(words):
     parser.add_argument("run", metavar="RUN_DIR", nargs="?",
                         help="folder that 'tessera run' or 'tessera sweep' left behind")
     parser.add_argument("--scale", type=named, metavar="FILE",
-                        help="draw the speed-up that 'tessera scale -o FILE' predicted, instead")
+                        help="draw instead the speed-up that 'tessera scale -o FILE' predicted")
     parser.add_argument("--traffic", type=named, metavar="FILE", action="append",
-                        help="draw latency over load from 'tessera traffic -o FILE.json', instead; one "
-                        "curve a file (repeatable)")
+                        help="draw instead latency over load from 'tessera traffic -o FILE.json'; one "
+                        "curve per file (repeatable)")
     parser.add_argument("-o", "--output", type=named, metavar="DIR",
-                        help="where to put them (RUN_DIR/plots, or beside FILE)")
+                        help="folder for the pictures (RUN_DIR/plots, or beside FILE)")
     parser.add_argument("--only", metavar="NAME", action="append",
                         help="draw only this (repeatable): " + ", ".join(_PICTURES) + "; of a sweep: "
                         + ", ".join(_SWEEP_PICTURES))
     parser.add_argument("--over-time", action="store_true",
                         help="short for --only link_map_over_time")
     parser.add_argument("--npu", metavar="NODE", type=int,
-                        help="of lanes: number of the node (the first in the trace)")
+                        help="for lanes: number of the node (default: the first in the trace)")
     parser.add_argument("--colours", choices=("logarithmic", "percentile", "linear"),
-                        default="logarithmic", help="of link maps: scale of the colours "
+                        default="logarithmic", help="for link maps: scale of the colours "
                         "(%(default)s)")
     parser.add_argument("--beside", metavar="RUN_DIR", action="append", default=[],
-                        help="of lanes: another run, drawn below on the same time axis (repeatable)")
+                        help="for lanes: another run, drawn below on the same time axis (repeatable)")
     parser.add_argument("--columns", metavar="X,Y",
-                        help="of a sweep: columns of the Pareto front "
-                        "(memory_per_tile_bytes,throughput_samples_per_s; of services the tail "
+                        help="for a sweep: columns of the Pareto front "
+                        "(memory_per_tile_bytes,throughput_samples_per_s; for services the tail "
                         "of their first times and the objective)")
     parser.add_argument("--axes", metavar="X,Y",
-                        help="of a sweep: keys of the heat map (the first two)")
+                        help="for a sweep: keys of the heat map (the first two)")
     parser.add_argument("--value", metavar="COLUMN",
-                        help="of a sweep: column of the heat map (the objective)")
+                        help="for a sweep: column of the heat map (the objective)")
     options = parser.parse_args(words)
     if [options.run, options.scale, options.traffic].count(None) != 2:
         parser.error("give a run folder, --scale FILE, or --traffic FILE")

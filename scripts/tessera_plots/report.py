@@ -1,4 +1,4 @@
-"""Prints tables of what is in the trace of a run."""
+"""Prints tables from the trace of a run."""
 
 import argparse
 import csv
@@ -147,8 +147,8 @@ def main(words):
     parser.add_argument("run", metavar="RUN_DIR", help="folder that 'tessera run' left behind")
     parser.add_argument("--only", metavar="NAME", action="append",
                         help="print only this (repeatable): " + ", ".join(TABLES))
-    parser.add_argument("--all", action="store_true", help=f"all rows, not the first {_FEW}")
-    parser.add_argument("--csv", action="store_true", help="as CSV, with all rows")
+    parser.add_argument("--all", action="store_true", help=f"print all rows, not only the first {_FEW}")
+    parser.add_argument("--csv", action="store_true", help="print CSV, with all rows")
     options = parser.parse_args(words)
     for name in options.only or []:
         if name not in TABLES:

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 
 from page import ROOT
 
-RATES = ("rates are the best of several runs, since whatever else a machine does only slows a run down; "
-         "medians stand beside them. Ratios come from runs in one process or in turns, never from another "
-         "day. Processor seconds are used on one rank, wall seconds wherever ranks wait for each other. "
-         "Nothing else should be started meanwhile; where something was, the part says so at its end.")
+RATES = ("rates are the best of several runs, since other activity on the machine can only slow a run down; "
+         "medians are given too. Ratios come from runs in one process or from alternating runs, never from "
+         "different days. CPU seconds are used on one rank, wall seconds wherever ranks wait for each other. "
+         "Nothing else should run meanwhile; where something did, the part says so at its end.")
 
 
 @dataclass(frozen=True)
@@ -52,18 +52,18 @@ class Page:
 
 PAGES = {page.name: page for page in (
     Page("digests", "Digests", ("cheap", "long", "wafer"), counted=("cheap", "long", "wafer"),
-         about="What a run of each experiment comes to, as `result_digest` of its summary.json. It is the "
-               "same to the bit on any machine, on any number of ranks and with any partition; a change "
-               "of a model changes it, and then the row is to be made again."),
+         about="The result of a run of each experiment, as the `result_digest` of its summary.json. It is "
+               "bit-identical on any machine, on any number of ranks and with any partition; a change "
+               "to a model changes it, and the row must then be regenerated."),
     Page("levels", "Levels hold each other",
          ("messages", "collectives", "clusters", "patterns", "graphs", "steps", "memory", "compute", "plans"),
          counted=("messages", "collectives", "clusters", "patterns", "graphs", "steps", "memory", "compute", "plans")),
     Page("conformance", "One work in several forms",
          ("plans", "cuts", "tenants", "collectives", "chips", "served"),
          counted=("plans", "cuts", "tenants", "collectives", "chips", "served"),
-         about="The same work through each executor, summary against summary. `equal` is to the picosecond "
-               "and to the byte, of FLOPs and what follows from them to 1e-9; anything else is a ratio, the "
-               "least and the most that were found, with a rule below that says why and bounds it. "
+         about="The same work is run through each executor, and the summaries are compared. `equal` means to the "
+               "picosecond and to the byte, for FLOPs and what is derived from them to 1e-9; anything else is "
+               "the range of the ratios found, which a rule below the table explains and bounds. "
                "*FLOPs* are those of the model (`flops_per_iteration`), *FLOPs done* those of all tiles "
                "(`executed_flops_per_iteration`); bytes are of the whole run."),
     Page("collectives", "Collectives", ("closed-forms", "backends", "topologies", "nccl", "speed"),
@@ -104,5 +104,5 @@ PAGES = {page.name: page for page in (
          scripts={"works": ("scripts/soak.sh", "works"), "fuzzers": ("scripts/fuzz",),
                   "toolchains": ("scripts/toolchains",), "coverage": ("scripts/coverage",),
                   "mutation": ("scripts/mutate",)},
-         about="What was tried to make the program wrong, and how often. Every part says by which program."),
+         about="What was tried to make the program fail, and how often. Every part names the program."),
 )}

@@ -1,8 +1,8 @@
-"""Makes every part of every page by one commit: `scripts/validate all`.
+"""Makes every part of every page with one commit: `scripts/validate all`.
 
-What a commit has made stands in the footers of the pages and nowhere else, so it may take several
-sittings: parts that the commit of the tree has made are left as they are. A commit that changes
-nothing but documents, pages and unit tests is not another one (cmake/git_hash.cmake).
+What a commit has made is recorded in the footers of the pages and nowhere else, so it may take several
+calls: parts that the commit of the tree has already made are left as they are. A commit that changes
+only documents, pages and unit tests does not count as another one (cmake/git_hash.cmake).
 """
 
 import argparse
@@ -158,26 +158,26 @@ def parse(words):
     parser = argparse.ArgumentParser(prog="scripts/validate all", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--list", action="store_true",
-                        help="show who made which part and how long it took, and make nothing")
+                        help="show which commit made each part and how long it took, and make nothing")
     parser.add_argument("--missing", action="store_true",
                         help="show the parts that this commit has not made and how long they took when they were "
-                             "last made, and make nothing; ends with 1 where there are some")
+                             "last made, and make nothing; exits with 1 if there are any")
     parser.add_argument("--resume", action="store_true",
-                        help="go on with what this commit has begun; an error where it has made no part, so that "
-                             "pages that another commit has half made are not begun once more")
+                        help="continue what this commit has begun; an error if it has made no part, so that "
+                             "pages that another commit has half made are not started again")
     parser.add_argument("--jobs", type=int, default=1, metavar="N",
-                        help="so many at a time of the parts that hold counts, digests and errors and no time of a "
-                             "run; the others follow alone")
-    parser.add_argument("--only", action="append", metavar="PAGE[/PART]", help="repeatable")
+                        help="run N at a time of the parts that hold counts, digests and errors but no times of runs; "
+                             "the others follow one at a time")
+    parser.add_argument("--only", action="append", metavar="PAGE[/PART]", help="only these (repeatable)")
     parser.add_argument("--quick", dest="at_most", action="store_const", const=QUICK_S,
                         help=f"only parts that took at most {QUICK_S} s when they were last made")
     parser.add_argument("--at-most", dest="at_most", type=int, metavar="SECONDS",
-                        help="the same, with so many seconds")
-    parser.add_argument("--minutes", type=float, help="begin no part after so many minutes")
-    parser.add_argument("--again", action="store_true", help="also what this commit has made already")
-    parser.add_argument("--program", help="this one; nothing is built")
+                        help="the same, with another number of seconds")
+    parser.add_argument("--minutes", type=float, help="start no part after this many minutes")
+    parser.add_argument("--again", action="store_true", help="also remake what this commit has already made")
+    parser.add_argument("--program", help="use this program; nothing is built")
     parser.add_argument("--reduced", action="store_true",
-                        help="a trial: the quick part of each, of any program; writes nothing")
+                        help="a trial: the quick part of each, with any program; writes nothing")
     options = parser.parse_args(words)
     known = {name for page in PAGES.values()
              for name in (page.name, *(f"{page.name}/{part}" for part in page.parts))}

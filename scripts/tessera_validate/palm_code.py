@@ -14,6 +14,6 @@ def code_figure(rows, model, variant, tp=8):
 
 
 def say_whose(report):
-    report.say("*PALM, paper* is what is printed there; *PALM, code* is what its public code printed "
+    report.say("*PALM, paper* is what the paper prints; *PALM, code* is what its public code printed "
                "when run (`tests/validation/reference/palm_tables.csv`).")
     report.say()

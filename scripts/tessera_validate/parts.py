@@ -15,10 +15,10 @@ from page import ROOT, Report, version
 
 DESCRIPTION = """Reruns everything behind {path} and rewrites it, part by part.
 
-Ends with 1 when a bound is missed. `--reduced` runs the quick part of it and writes nothing: what the
-test suite does. What a page gets is made by a commit: a tree with changes and a program of another commit
-are refused, and may be tried with `--part PART` alone, which prints. Wall times mean something on processors
-that nothing else uses."""
+Exits with 1 when a bound is missed. `--reduced` runs the quick part of it and writes nothing, as the test
+suite does. Pages are made by a commit: a tree with changes and a program of another commit are refused, and
+may be tried with `--part PART` alone, which prints. Wall times are meaningful only on processors that nothing
+else uses."""
 PROGRAM = ROOT / "build" / "release" / "tessera"
 
 
@@ -60,14 +60,14 @@ def part_named(page):
 def options_of(page, words):
     parser = argparse.ArgumentParser(prog=page.command, formatter_class=argparse.RawDescriptionHelpFormatter,
                                      description=DESCRIPTION.format(path=page.path.relative_to(ROOT)))
-    parser.add_argument("--program", help="this one; nothing is built (default: build/release/tessera)")
-    parser.add_argument("--reduced", action="store_true", help="the quick part; writes nothing")
+    parser.add_argument("--program", help="use this program; nothing is built (default: build/release/tessera)")
+    parser.add_argument("--reduced", action="store_true", help="run only the quick part; writes nothing")
     parser.add_argument("--part", action="append", type=part_named(page), metavar="PART",
                         help="only this part (repeatable), one of " + ", ".join(page.parts)
                              + "; writes to standard output")
-    parser.add_argument("--update", action="store_true", help="with --part: rewrite it in the page")
+    parser.add_argument("--update", action="store_true", help="with --part: rewrite that part in the page")
     parser.add_argument("--counts-only", action="store_true",
-                        help="no bound on any time that a run takes: for builds that are slow on purpose")
+                        help="put no bound on the times of runs, for builds that are slow on purpose")
     options = parser.parse_args(words)
     if page.scripts and not options.part:
         parser.error("; ".join(f"{' '.join(script)} makes {part}" for part, script in page.scripts.items()))

@@ -242,10 +242,10 @@ void add_migration_options(Options& options) {
   options
       .add("from", "configuration of another simulator, written as files of this one",
            one_of_value(migration::formats().names()), "FORMAT")
-      .add("with", "of --from: a further file or choice (repeatable): tessera list formats",
+      .add("with", "with --from: another file or choice (repeatable); see tessera list formats",
            texts_value(), "KEY=VALUE")
-      .add("o,output", "of --from: write there (default: print)", text_value(), "FILE.yaml")
-      .add("force", "of --from: overwrite files that are there");
+      .add("o,output", "with --from: file to write (default: print)", text_value(), "FILE.yaml")
+      .add("force", "with --from: overwrite existing files");
 }
 
 int migrate_files(const Options& options, comm::Communicator& world) {

@@ -28,8 +28,8 @@ namespace {
 std::string usage() {
   std::string text =
       "usage: tessera COMMAND [...]\n"
-      "Simulates machines of many accelerators at work on deep-learning models; runs alone or\n"
-      "under mpirun.\n\n";
+      "Simulates machines with many accelerators that run deep-learning models; runs as one\n"
+      "process or under mpirun.\n\n";
   for (const PartInfo& command : commands().infos()) {
     std::string left = "  " + commands().at(command.name).usage;
     left.resize(std::max<std::size_t>(left.size() + 2, 36), ' ');
@@ -37,7 +37,7 @@ std::string usage() {
   }
   text +=
       "  --version                         version, git hash, MPI and HDF5\n\n"
-      "tessera COMMAND --help explains the options of one.\nExit codes:";
+      "tessera COMMAND --help explains the options of a command.\nExit codes:";
   for (const auto& [code, why] : exit_codes()) {
     text += (code == 0 ? " " : ", ") + std::to_string(code) + " " + why;
   }

@@ -96,7 +96,7 @@ class Direct final : public Algorithm {
 
 const Registration direct_registration(
     algorithms(),
-    {"direct", "everybody sends straight to everybody, all at once or in a window", {}},
+    {"direct", "every member sends directly to every other, all at once or in a window", {}},
     [](const AlgorithmOptions& options) { return std::make_unique<Direct>(options.window); });
 
 }  // namespace

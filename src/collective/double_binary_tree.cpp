@@ -146,8 +146,8 @@ class DoubleBinaryTree final : public Algorithm {
 const Registration double_binary_tree_registration(
     algorithms(),
     {"double-binary-tree",
-     "all-reduce up and down two binary trees at once, a half of the vector each; also broadcast, "
-     "reduce and barrier",
+     "all-reduce up and down two binary trees at once, each with half of the vector; also "
+     "broadcast, reduce and barrier",
      {}},
     [](const AlgorithmOptions&) { return std::make_unique<DoubleBinaryTree>(); });
 

@@ -162,7 +162,7 @@ class HalvingDoubling final : public Algorithm {
 const Registration halving_doubling_registration(
     algorithms(),
     {"halving-doubling",
-     "partners at halving distances exchange halves: the fewest steps where all can talk to all",
+     "partners at halving distances exchange halves: the fewest steps if all members are connected",
      {}},
     [](const AlgorithmOptions&) { return std::make_unique<HalvingDoubling>(); });
 

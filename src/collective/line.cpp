@@ -104,7 +104,7 @@ class Line final : public Algorithm {
 const Registration line_registration(
     algorithms(),
     {"line",
-     "for members that form no ring: all-reduce as a reduce and a broadcast down a line",
+     "for members that form no ring: all-reduce as a reduce and a broadcast along a line",
      {}},
     [](const AlgorithmOptions&) { return std::make_unique<Line>(); });
 

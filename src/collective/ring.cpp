@@ -90,7 +90,9 @@ class Ring final : public Algorithm {
 
 const Registration ring_registration(
     algorithms(),
-    {"ring", "neighbours in a ring pass one chunk a step; uses the whole bandwidth of a ring", {}},
+    {"ring",
+     "neighbours in a ring pass on one chunk per step; uses the full bandwidth of a ring",
+     {}},
     [](const AlgorithmOptions&) { return std::make_unique<Ring>(); });
 
 }  // namespace

@@ -57,7 +57,7 @@ class RingBidirectional final : public Algorithm {
 const Registration ring_bidirectional_registration(
     algorithms(),
     {"ring-bidirectional",
-     "two rings at once, one each way round, on a half of the vector each",
+     "two rings at once, in opposite directions, each with half of the vector",
      {}},
     [](const AlgorithmOptions&) { return std::make_unique<RingBidirectional>(); });
 

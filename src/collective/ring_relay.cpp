@@ -64,7 +64,7 @@ class RingRelay final : public Algorithm {
 
 const Registration ring_relay_registration(
     algorithms(),
-    {"ring-relay", "as ring, but an all-to-all too is handed on from member to member", {}},
+    {"ring-relay", "as ring, but an all-to-all is also passed on from member to member", {}},
     [](const AlgorithmOptions&) { return std::make_unique<RingRelay>(); });
 
 }  // namespace

@@ -133,9 +133,9 @@ std::optional<std::string> note_of_peak(const machine::Tile& tile, const Compute
   if (more <= less * likeness) {
     return std::nullopt;
   }
-  return "machine." + tile.peak_key() + " has " + to_string(*stated) + " of " + to_string(type) +
-         ", which utilization is of; products take the " + to_string(*clocked) +
-         " of the array with its clock (compute.macs_per_pe)";
+  return "machine." + tile.peak_key() + " states " + to_string(*stated) + " for " +
+         to_string(type) + ", on which utilization is based; products run at the " +
+         to_string(*clocked) + " of the array at its clock (compute.macs_per_pe)";
 }
 
 // What takes the share of a tile's peak.
@@ -157,11 +157,11 @@ ShareOfPeak use_of_share(const machine::Tile& tile, const ComputeModel& compute)
 void note_shares_of_peaks(config::Section& machine_section, const machine::Machine& machine,
                           const ComputeModel& compute) {
   const auto note = [](config::Section section, ShareOfPeak use) {
-    const std::string clock = "a compute model whose array has a clock of its own";
+    const std::string clock = "a compute model whose array has its own clock";
     if (use != ShareOfPeak::all) {
       config::note_without_effect(
           section, "efficiency",
-          use == ShareOfPeak::none ? clock : clock + ", but for work without products");
+          use == ShareOfPeak::none ? clock : clock + ", except for work without products");
     }
   };
   ShareOfPeak others = ShareOfPeak::none;

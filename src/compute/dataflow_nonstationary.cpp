@@ -206,7 +206,7 @@ class NonStationary final : public SteppedBy<Steps> {
 
 const Registration dataflow_nonstationary_registration(
     dataflows(),
-    {"non-stationary", "inputs and weights move, sums leave downwards when they are complete", {}},
+    {"non-stationary", "inputs and weights move; sums leave downwards when complete", {}},
     [] { return std::make_unique<NonStationary>(); });
 
 }  // namespace

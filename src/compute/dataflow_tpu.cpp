@@ -154,7 +154,7 @@ class Tpu final : public SteppedBy<TpuSteps> {
 };
 
 const Registration dataflow_tpu_registration(
-    dataflows(), {"tpu", "weights stay and are changed without a gap, as in a TPU", {}},
+    dataflows(), {"tpu", "weights are stationary and are replaced without a gap, as in a TPU", {}},
     [] { return std::make_unique<Tpu>(); });
 
 }  // namespace

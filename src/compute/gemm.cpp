@@ -172,98 +172,98 @@ using config::Key;
 constexpr std::uint64_t most = 1 << 20;
 
 const Key<std::uint64_t> units_key{"units", MatrixDevice{}.units,
-                                   "that work side by side and share the peak: SMs of a GPU",
+                                   "units that work in parallel and share the peak: SMs of a GPU",
                                    between<std::uint64_t>(1, most)};
 const config::OtherKey tiles_key{
     "tiles", "list of text", "none",
     "output tiles of one unit, e.g. [256x128, 128x128]; the fastest is taken"};
-const Key<std::uint64_t> tile_depth{"tile_depth", MatrixDevice{}.tile_depth,
-                                    "tiles: the depth is rounded up to steps of so many elements",
-                                    between<std::uint64_t>(1, most)};
-const Key<std::uint64_t> fill_key{"fill", 0,
-                                  "tiles: start of a tile, as long as so many elements of depth",
+const Key<std::uint64_t> tile_depth{
+    "tile_depth", MatrixDevice{}.tile_depth,
+    "tiles: the depth is rounded up to a multiple of this many elements",
+    between<std::uint64_t>(1, most)};
+const Key<std::uint64_t> fill_key{"fill", 0, "tiles: start-up time of a tile, in elements of depth",
                                   between<std::uint64_t>(0, most)};
-const Key<std::uint64_t> max_split{"max_split", MatrixDevice{}.max_split,
-                                   "tiles: parts that the depth may be cut in where tiles are few",
-                                   between<std::uint64_t>(1, most)};
-const Key<Bandwidth> cache_bandwidth{
-    "cache_bandwidth", Bandwidth(),
-    "tiles: of the cache they read from, all units together; 0 B/s: never the limit"};
+const Key<std::uint64_t> max_split{
+    "max_split", MatrixDevice{}.max_split,
+    "tiles: maximum number of parts that the depth is split into where tiles are few (split-K)",
+    between<std::uint64_t>(1, most)};
+const Key<Bandwidth> cache_bandwidth{"cache_bandwidth", Bandwidth(),
+                                     "tiles: bandwidth of the cache that tiles read from, for all "
+                                     "units together; 0 B/s: never the limit"};
 
 constexpr Fraction some = Fraction::millionths(1);
 const Key<Fraction> matrix_efficiency{"matrix_efficiency", Fraction(),
                                       "share of the peak that a full wave of products reaches",
                                       config::at_least(some)};
 const config::DerivedKey<Fraction> eight_bit_efficiency{"eight_bit_efficiency", "matrix_efficiency",
-                                                        "the same of products of fp8 and int8",
+                                                        "the same for products of fp8 and int8",
                                                         config::at_least(some)};
 const Key<Fraction> unaligned_efficiency{
     "unaligned_efficiency", Fraction(),
-    "tiles: of that, what is left where rows of the operands are no multiple of 16 bytes",
+    "tiles: factor on matrix_efficiency or eight_bit_efficiency where rows of the operands are not "
+    "multiples of 16 bytes",
     config::at_least(some)};
-const Key<Fraction> memory_efficiency{"memory_efficiency", Fraction(),
-                                      "share of the operands' memory bandwidth that is reached",
-                                      config::at_least(some)};
+const Key<Fraction> memory_efficiency{
+    "memory_efficiency", Fraction(),
+    "share of the operands' memory bandwidth that operations reach", config::at_least(some)};
 const config::DerivedKey<Fraction> attention_efficiency{
     "attention_efficiency", "as any product, by its tiles",
-    "share of the peak that fused (flash) attention reaches with long sequences; it has no tiles "
-    "then",
+    "share of the peak that fused (flash) attention reaches with long sequences; its time is then "
+    "computed without tiles",
     config::at_least(some)};
 const Key<std::uint64_t> attention_fill{
-    "attention_fill", 0,
-    "attention_efficiency: start of a block of queries, as long as so many keys",
+    "attention_fill", 0, "attention_efficiency: start-up time of a block of queries, in keys",
     between<std::uint64_t>(0, most)};
 const Key<std::uint64_t> attention_rows{
     "attention_rows", 0,
-    "attention_efficiency: queries of a block; blocks of all sequences of a batch go in waves over "
-    "the units then, in one kernel (FlashAttention-2); 0: as if blocks were any number",
+    "attention_efficiency: queries per block; the blocks of all sequences of a batch then run in "
+    "waves over the units, in one kernel (FlashAttention-2); 0: no waves",
     between<std::uint64_t>(0, most)};
-const Key<std::uint64_t> attention_skip{
-    "attention_skip", 0,
-    "attention_rows: a block of the kernel's grid behind a sequence's last query, as long as so "
-    "many keys",
-    between<std::uint64_t>(0, most)};
+const Key<std::uint64_t> attention_skip{"attention_skip", 0,
+                                        "attention_rows: time of a block of the kernel's grid that "
+                                        "lies beyond a sequence's last query, in keys",
+                                        between<std::uint64_t>(0, most)};
 const Key<Fraction> sustained_clock{
     "sustained_clock", Fraction(),
-    "share of the clock that is left under the power limit where products follow one another",
+    "share of the clock that remains under the power limit during consecutive products",
     config::at_least(some)};
 const Key<std::uint64_t> collective_units{
     "collective_units", 0,
-    "units that a collective in the background takes from what is computed beside it",
+    "units that a background collective takes from the operations that run concurrently",
     between<std::uint64_t>(0, most)};
 const Key<std::uint64_t> collective_accesses{
     "collective_accesses", 0,
-    "times that the memory moves each byte which a collective in the background brings, so far as "
-    "its time is a closed form; that much less of the memory is left for what is computed beside "
-    "it",
+    "memory accesses per byte that a background collective brings, where its time is a closed "
+    "form; operations that run concurrently have that much less memory bandwidth",
     between<std::uint64_t>(0, 16)};
 const Key<bool> persistent_products{
     "persistent_products", false,
-    "a product shares its tiles out to all units when it begins: what falls to units that a "
-    "collective in the background has then begins when that is over, or when the others are "
-    "through (persistent kernels)"};
+    "a product assigns its tiles to all units when it begins: tiles of units that a background "
+    "collective occupies begin when the collective ends, or when the other units are done "
+    "(persistent kernels)"};
 const Key<SimTime> launch_overhead{"launch_overhead", SimTime::zero(), "time before each operation",
                                    config::at_least(SimTime::zero())};
 const Key<SimTime> kernel_gap{
     "kernel_gap", SimTime::zero(),
-    "time of a stream from the end of an operation to the beginning of the next",
+    "time of a stream between the end of an operation and the beginning of the next",
     config::at_least(SimTime::zero())};
 const config::DerivedKey<Fraction> attention_memory_efficiency{
     "attention_memory_efficiency", "memory_efficiency",
-    "attention_efficiency: the share of the operands' memory bandwidth that it reaches",
+    "attention_efficiency: share of the operands' memory bandwidth that fused attention reaches",
     config::at_least(some)};
 const config::DerivedKey<SimTime> attention_launch_overhead{
     "attention_launch_overhead", "launch_overhead",
-    "attention_efficiency: time before each of its kernels", config::at_least(SimTime::zero())};
+    "attention_efficiency: time before each kernel of fused attention",
+    config::at_least(SimTime::zero())};
 const Key<SimTime> issue_key{
     "issue", SimTime::zero(),
-    "time of the host to issue an operation or a collective, while the device is at those before",
+    "host time to issue an operation or a collective, while the device executes earlier ones",
     config::at_least(SimTime::zero())};
-const Key<SimTime> issue_pass_key{"issue_pass", SimTime::zero(),
-                                  "time of the host for each pass of a micro-batch through its "
-                                  "stage beside issuing: the schedule, "
-                                  "batches, losses and timers of a framework",
-                                  config::at_least(SimTime::zero())};
+const Key<SimTime> issue_pass_key{
+    "issue_pass", SimTime::zero(),
+    "host time for each pass of a micro-batch through its stage, in addition to issuing: a "
+    "framework's schedule, batches, losses and timers",
+    config::at_least(SimTime::zero())};
 
 void GemmModel::note_keys_without_effect(config::Section& section, const machine::Machine& machine,
                                          const std::vector<const machine::Tile*>& tiles,
@@ -325,8 +325,8 @@ void GemmModel::note_attention(config::Section& section, const WorkTraits& work)
 void GemmModel::note_background(config::Section& section, const WorkTraits& work) const {
   if (!work.has_background && settings_.collective_units > 0) {
     config::note_without_effect(section, collective_units.key(),
-                                "any work but plans and graphs, of which alone it is known what "
-                                "goes on beside an operation");
+                                "any work but plans and graphs, as only for these it is known what "
+                                "runs beside an operation");
   }
   if (work.has_closed_collectives) {
     return;
@@ -334,7 +334,8 @@ void GemmModel::note_background(config::Section& section, const WorkTraits& work
   const std::string_view with =
       work.has_programs
           ? "plans whose collectives all go message by message (strategy.aggregation: none)"
-          : "any work but programs of plans, of which alone it is known how a collective goes on";
+          : "any work but programs of plans, as only for these it is known how a collective "
+            "proceeds";
   if (settings_.collective_accesses > 0) {
     config::note_without_effect(section, collective_accesses.key(), with);
   }

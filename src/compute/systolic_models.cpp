@@ -168,16 +168,17 @@ class CycleByCycle final : public SystolicModel {
   mutable std::map<Shape, std::uint64_t> known_;
 };
 
-const config::NameKey dataflow_key{"dataflow", [] { return dataflows().names(); }, "tpu",
-                                   "how operands go through the array: tessera list dataflows"};
-const config::Key<Clock> clock_key{"clock", Clock(),
-                                   "of the array; 0 Hz: the one at which it has the tile's peak",
-                                   config::between(Clock(), fastest_clock)};
+const config::NameKey dataflow_key{
+    "dataflow", [] { return dataflows().names(); }, "tpu",
+    "how operands move through the array, see `tessera list dataflows`"};
+const config::Key<Clock> clock_key{
+    "clock", Clock(), "clock of the array; 0 Hz: the clock at which the array has the tile's peak",
+    config::between(Clock(), fastest_clock)};
 const config::ChoiceKey<bool> by_paper{"variant",
                                        {{"exact", false}, {"paper", true}},
                                        "exact",
                                        "exact, or paper: equations (2) to (8) of the paper"};
-const config::Key<std::uint64_t> seed_key{"seed", usual_seed, "of the data"};
+const config::Key<std::uint64_t> seed_key{"seed", usual_seed, "seed of the data"};
 
 Settings read(config::Section& section) {
   Settings settings;
@@ -232,12 +233,12 @@ const Registration closed_form(
      parameters(by_paper)},
     make_closed_form);
 
-const Registration cycle_by_cycle(
-    compute_models(),
-    {"systolic-cycle",
-     "the same, every unit of the array stepped cycle by cycle with data, once for each shape",
-     parameters(seed_key)},
-    make_cycle_by_cycle);
+const Registration cycle_by_cycle(compute_models(),
+                                  {"systolic-cycle",
+                                   "as `systolic`, but with every unit of the array stepped cycle "
+                                   "by cycle on data, once per shape",
+                                   parameters(seed_key)},
+                                  make_cycle_by_cycle);
 
 }  // namespace
 }  // namespace tessera::compute

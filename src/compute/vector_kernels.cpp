@@ -43,54 +43,61 @@ Keys keys_of(const std::string& name, const std::string& usual, const std::strin
   return {
       {name + "_memory_efficiency", usual + "_memory_efficiency", help, config::at_least(least)},
       {name + "_cache_bandwidth", usual + "_cache_bandwidth",
-       "rate at which they go through what the cache holds, where that is more than the memory's"},
-      {name + "_launch_overhead", usual + "_launch_overhead", "time before each of them",
+       "rate of these kernels for data held in the cache, where it exceeds that of the memory"},
+      {name + "_launch_overhead", usual + "_launch_overhead", "time before each of these kernels",
        config::at_least(SimTime::zero())},
       {name + "_row_bandwidth", usual + "_row_bandwidth",
-       "rate at which one block of threads goes through a row (token)"},
-      {name + "_block_threads", usual + "_block_threads", "threads of such a block, at most",
+       "rate at which one block of threads of these kernels processes a row (token)"},
+      {name + "_block_threads", usual + "_block_threads",
+       "maximum number of threads per block of these kernels",
        config::between<std::uint64_t>(0, most_threads)},
       {name + "_thread_bytes", usual + "_thread_bytes",
-       "bytes of a row that each of them moves at least"}};
+       "minimum number of bytes of a row that each thread of these kernels moves"}};
 }
 
 struct AllKeys {
   config::Key<std::uint64_t> unit_threads{
       "unit_threads", 0,
-      "threads that a unit has room for, in blocks of `vector_block_threads` and so on; 0: rows of "
-      "work without a product go side by side, however many",
+      "threads that a unit can hold, in blocks of `vector_block_threads` and so on; 0: kernels "
+      "without a product process all their rows concurrently",
       config::between<std::uint64_t>(0, most_threads)};
-  Keys vectors{
-      {"vector_memory_efficiency", "memory_efficiency",
-       "share of that bandwidth which work without a product reaches: norms, activations, softmax",
-       config::at_least(least)},
-      {"vector_cache_bandwidth", "0 B/s",
-       "rate at which work without a product goes through what the cache (tile.sram, with operands "
-       "in dram) holds, which is half of its size at most; 0 B/s: as the memory"},
-      {"vector_launch_overhead", "launch_overhead", "time before each of them",
-       config::at_least(SimTime::zero())},
-      {"vector_row_bandwidth", "0 B/s",
-       "rate at which one block of threads goes through a row (token) of them, so far as rows are "
-       "known (served models); 0 B/s: never the limit"},
-      {"vector_block_threads", "0",
-       "threads of such a block, at most: of so many blocks as unit_threads hold are waves; 0: all "
-       "rows go side by side",
-       config::between<std::uint64_t>(0, most_threads)},
-      {"vector_thread_bytes", "0 B",
-       "bytes of a row that each of them moves at least, so that short rows have smaller blocks; "
-       "0 B: blocks are all alike"}};
-  Keys norms = keys_of("norm", "vector", "the same of norms");
-  Keys activations = keys_of("activation", "vector", "the same of activations");
-  Keys rotations = keys_of("rotary", "activation", "the same of rotary positions");
+  Keys vectors{{"vector_memory_efficiency", "memory_efficiency",
+                "share of the operands' memory bandwidth that kernels without a product reach: "
+                "norms, activations, softmax",
+                config::at_least(least)},
+               {"vector_cache_bandwidth", "0 B/s",
+                "rate of kernels without a product for data held in the cache (tile.sram, with "
+                "operands in dram), at most half of its size; 0 B/s: that of the memory"},
+               {"vector_launch_overhead", "launch_overhead",
+                "time before each kernel without a product", config::at_least(SimTime::zero())},
+               {"vector_row_bandwidth", "0 B/s",
+                "rate at which one block of threads of these kernels processes a row (token), "
+                "where rows are known (served models); 0 B/s: never the limit"},
+               {"vector_block_threads", "0",
+                "maximum number of threads per block; blocks run in waves of as many as "
+                "unit_threads can hold; 0: all rows are processed concurrently",
+                config::between<std::uint64_t>(0, most_threads)},
+               {"vector_thread_bytes", "0 B",
+                "minimum number of bytes of a row that each thread moves, so that short rows have "
+                "smaller blocks; 0 B: all blocks are alike"}};
+  Keys norms =
+      keys_of("norm", "vector", "share of the operands' memory bandwidth that norms reach");
+  Keys activations = keys_of("activation", "vector",
+                             "share of the operands' memory bandwidth that activations reach");
+  Keys rotations = keys_of("rotary", "activation",
+                           "share of the operands' memory bandwidth that rotary positions reach");
   Keys sums = keys_of("sum", "vector",
-                      "the same of skip connections, dropout and the optimizer, which stream");
-  Keys lookups = keys_of("lookup", "vector", "the same of look-ups: rows of words and positions");
-  config::Key<std::uint64_t> serial_rows{
-      "lookup_serial_rows", 0,
-      "look-ups of no more rows than so many (of served models) take one after the other; 0: never",
-      config::between<std::uint64_t>(0, most_serial_rows)};
+                      "share of the operands' memory bandwidth that skip connections, dropout and "
+                      "the optimizer reach, which stream");
+  Keys lookups = keys_of("lookup", "vector",
+                         "share of the operands' memory bandwidth that table look-ups reach: rows "
+                         "of words and positions");
+  config::Key<std::uint64_t> serial_rows{"lookup_serial_rows", 0,
+                                         "look-ups of up to this many rows (in served models) "
+                                         "process them one after the other; 0: never",
+                                         config::between<std::uint64_t>(0, most_serial_rows)};
   config::Key<SimTime> row_time{"lookup_row_time", SimTime::zero(),
-                                "lookup_serial_rows: time of each of them",
+                                "lookup_serial_rows: time per row",
                                 config::at_least(SimTime::zero())};
 };
 
@@ -226,7 +233,7 @@ void VectorKernels::note_rows(config::Section& section, bool has_rows) const {
   const std::string_view no_rows =
       has_rows
           ? "kernels whose rows are not known"
-          : "work whose rows are not known, as only those of language models that tiles serve are";
+          : "work whose rows are not known, as they are only for language models served by tiles";
   const std::string_view no_blocks =
       !has_rows            ? no_rows
       : unit_threads_ == 0 ? "unit_threads: 0"

@@ -22,14 +22,16 @@ const config::NameKey at_key{
     [] {
       return std::vector<std::string>{"edge", "each", "memories", "nodes", "none"};
     },
-    "", "edge, each (computing node), memories (nodes of that kind), nodes (listed) or none"};
+    "",
+    "location of channels: edge, each (computing node), memories (nodes of kind memory), nodes "
+    "(those listed) or none"};
 const config::OtherKey edges_key{"edges", "list of name", "",
-                                 "for edge: some of west, east, north, south"};
+                                 "with edge: any of west, east, north, south"};
 const config::OtherKey channel_nodes_key{"nodes", "list of text", "",
-                                         "for nodes: numbers or names of nodes"};
+                                         "with nodes: numbers or names of nodes"};
 const config::OtherKey memories_key{
     "memories", "mapping", "none",
-    "for each: bandwidth and latency of a channel at each node of kind memory as well"};
+    "with each: bandwidth and latency of additional channels, one at each node of kind memory"};
 const ChannelKeys channel_keys;
 
 std::optional<EdgeChannels> read_edges(config::Section& dram, const Topology& topology) {
@@ -93,10 +95,11 @@ void refuse(config::Section& dram, const config::Declared& key, const char* plac
 }  // namespace
 
 ChannelKeys::ChannelKeys(const std::string& prefix)
-    : bandwidth(prefix + "bandwidth", "of one channel, shared by reads and writes",
+    : bandwidth(prefix + "bandwidth", "bandwidth of one channel, shared by reads and writes",
                 config::at_least(Bandwidth::bytes_per_second(1))),
-      latency(prefix + "latency", "response of an idle channel", config::at_least(SimTime::zero())),
-      capacity(prefix + "capacity", Bytes(0), "of one channel; 0: not stated") {}
+      latency(prefix + "latency", "access latency of an idle channel",
+              config::at_least(SimTime::zero())),
+      capacity(prefix + "capacity", Bytes(0), "capacity of one channel; 0: not stated") {}
 
 std::vector<ParameterInfo> dram_parameters() {
   const ChannelKeys of_memories("memories.");

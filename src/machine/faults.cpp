@@ -121,25 +121,25 @@ class FaultyTopology final : public Topology {
 using config::RequiredKey;
 
 const RequiredKey<std::string> from_key{"links[].from", "number or name of a node"};
-const RequiredKey<std::string> to_key{"links[].to", "of its neighbour"};
+const RequiredKey<std::string> to_key{"links[].to", "number or name of its neighbour"};
 const config::Key<bool> dead_key{"links[].dead", false, "the link carries nothing"};
 const config::OptionalKey<Fraction> left_key{"links[].bandwidth", "none",
-                                             "share of its bandwidth that the link has",
+                                             "remaining share of the link's bandwidth",
                                              config::at_least(Fraction::millionths(1))};
 const config::ChoiceKey<bool> both_directions{"links[].directions",
                                               {{"both", true}, {"one", false}},
                                               "both",
                                               "both, or one: only from 'from' to 'to'"};
-const RequiredKey<std::string> node_key{"nodes[].node", "number or name of one that computes"};
-const RequiredKey<Fraction> speed_key{"nodes[].speed", "share of its speed that it computes at",
+const RequiredKey<std::string> node_key{"nodes[].node", "number or name of a computing node"};
+const RequiredKey<Fraction> speed_key{"nodes[].speed", "remaining share of the node's speed",
                                       config::at_least(Fraction::millionths(1))};
 
 const config::Key<std::uint64_t> seed_key{"random.seed", SlowNodes{}.seed,
-                                          "of the nodes that are drawn"};
-const RequiredKey<Fraction> share_key{"random.share",
-                                      "of computing nodes, each drawn for itself, that are slow"};
+                                          "seed of the random selection of nodes"};
+const RequiredKey<Fraction> share_key{
+    "random.share", "share of computing nodes that are slow; each node is drawn independently"};
 const RequiredKey<Fraction> random_speed_key{"random.speed",
-                                             "share of their speed that they compute at",
+                                             "remaining share of the speed of slow nodes",
                                              config::at_least(Fraction::millionths(1))};
 
 // Of nodes that are slow for a reason of their own. On large machines they are drawn when somebody

@@ -9,21 +9,21 @@ namespace {
 
 using config::Member;
 
-const config::Key<Bytes> context_key{"context", Bytes(0),
-                                     "of the driver and the framework, beside tensors"};
+const config::Key<Bytes> context_key{"context", Bytes(0), "memory of the driver and the framework"};
 const config::Key<Bytes> communicator_key{
-    "communicator", Bytes(0), "buffers of each group of devices that a device communicates in"};
-const config::Key<Bytes> block_key{"block", Bytes(0),
-                                   "that the allocator rounds what it holds up to; 0: to nothing"};
+    "communicator", Bytes(0), "communication buffers for each group that a device belongs to"};
+const config::Key<Bytes> block_key{
+    "block", Bytes(0), "unit to which the allocator rounds up its reserved memory; 0: no rounding"};
 const config::Key<Fraction> fragmentation_key{
     "fragmentation", Fraction::millionths(0),
-    "of what the allocator holds, that no tensor can use"};
+    "share of the allocator's reserved memory that no tensor can use"};
 
 const config::ChoiceKey<bool> pools_key{
     "pools",
     {{"shared", false}, {"by_stream", true}},
     "shared",
-    "of the allocator: shared; by_stream: what is gathered and scattered keeps what it once held"};
+    "memory pools of the allocator: shared; by_stream: gathered and scattered tensors each have a "
+    "pool of their own, which never shrinks"};
 
 const config::Members framework_keys{
     Member{context_key, &Framework::context}, Member{communicator_key, &Framework::communicator},

@@ -12,17 +12,19 @@ using config::Key;
 using config::Member;
 using config::RequiredKey;
 
-const RequiredKey<Bandwidth> bandwidth_key{"bandwidth",
-                                           "of the link between a device and its host, each way",
-                                           config::at_least(Bandwidth::bytes_per_second(1))};
-const Key<SimTime> latency_key{"latency", SimTime::zero(), "of a copy between them",
+const RequiredKey<Bandwidth> bandwidth_key{
+    "bandwidth", "bandwidth of the link between a device and its host, in each direction",
+    config::at_least(Bandwidth::bytes_per_second(1))};
+const Key<SimTime> latency_key{"latency", SimTime::zero(),
+                               "latency of a copy between device and host",
                                config::at_least(SimTime::zero())};
-const Key<Bytes> memory_key{"memory", Bytes(0), "of the host, for all its devices; 0: any"};
-const Key<std::uint32_t> devices_key{"devices", Host{}.devices, "that share the host",
+const Key<Bytes> memory_key{"memory", Bytes(0),
+                            "memory of the host, for all its devices; 0: unlimited"};
+const Key<std::uint32_t> devices_key{"devices", Host{}.devices, "devices that share a host",
                                      config::between(1U, 1U << 20U)};
-const Key<Bandwidth> memory_bandwidth_key{
-    "memory_bandwidth", Bandwidth(),
-    "of the host's memory, shared by what its devices copy both ways; 0: never the limit"};
+const Key<Bandwidth> memory_bandwidth_key{"memory_bandwidth", Bandwidth(),
+                                          "bandwidth of the host's memory, shared by the copies of "
+                                          "its devices in both directions; 0: never the limit"};
 
 const config::Members host_keys{
     Member{bandwidth_key, &Host::bandwidth}, Member{latency_key, &Host::latency},

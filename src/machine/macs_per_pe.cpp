@@ -14,7 +14,7 @@ namespace {
 const config::OtherKey& macs_key() {
   static const config::OtherKey key{
       "macs_per_pe", "mapping", "1 each",
-      "multiply-accumulates of a processing element a cycle by data type, e.g. {int8: 2}"};
+      "multiply-accumulates per cycle of a processing element, by data type, e.g. {int8: 2}"};
   return key;
 }
 

@@ -13,15 +13,15 @@ using config::Member;
 constexpr config::Range<double> watts{0, 1e6};
 
 const Key<double> idle_power_key =
-    counted_in("W", Key<double>("idle", 0, "of a device at rest", watts));
+    counted_in("W", Key<double>("idle", 0, "power of an idle device", watts));
 const Key<double> compute_power_key =
-    counted_in("W", Key<double>("compute", 0, "beyond that, while it computes", watts));
-const Key<double> memory_power_key =
-    counted_in("W", Key<double>("memory", 0, "beyond that, at its memory's peak bandwidth", watts));
-const Key<double> link_power_key =
-    counted_in("W", Key<double>("link", 0, "beyond that, while it waits for messages", watts));
+    counted_in("W", Key<double>("compute", 0, "additional power while the device computes", watts));
+const Key<double> memory_power_key = counted_in(
+    "W", Key<double>("memory", 0, "additional power at the memory's peak bandwidth", watts));
+const Key<double> link_power_key = counted_in(
+    "W", Key<double>("link", 0, "additional power while the device waits for messages", watts));
 const Key<double> host_power_key =
-    counted_in("W", Key<double>("host", 0, "of the server, the device's part", watts));
+    counted_in("W", Key<double>("host", 0, "the device's share of the server's power", watts));
 
 const config::Members power_keys{
     Member{idle_power_key, &Power::idle_w}, Member{compute_power_key, &Power::compute_w},

@@ -14,7 +14,7 @@ using config::RequiredKey;
 
 struct RateKeys {
   explicit RateKeys(const std::string& prefix)
-      : bandwidth(prefix + "bandwidth", "rate of one link in one direction, > 0",
+      : bandwidth(prefix + "bandwidth", "bandwidth of one link in one direction, > 0",
                   config::at_least(Bandwidth::bytes_per_second(1))),
         latency(prefix + "latency", "time of a packet's head from node to node, > 0",
                 config::at_least(SimTime::from_ps(1))) {}

@@ -20,13 +20,15 @@ struct TileKeys {
   // What is not given is as in `usual`.
   explicit TileKeys(const Tile& usual)
       : efficiency("efficiency", usual.efficiency,
-                   "share of the peak that is reached, by all operators",
+                   "share of the peak that operators reach, the same for all of them",
                    config::at_least(Fraction::millionths(1))),
-        sram("sram", usual.sram, "capacity; 0: not stated, all fits"),
-        sram_bandwidth("sram_bandwidth", usual.sram_bandwidth, "to the core; 0: never the limit"),
+        sram("sram", usual.sram, "capacity; 0: not stated, everything fits"),
+        sram_bandwidth("sram_bandwidth", usual.sram_bandwidth,
+                       "bandwidth to the core; 0: never the limit"),
         operands_in_dram("operands", {{"sram", false}, {"dram", true}},
                          usual.operands_in_dram ? "dram" : "sram",
-                         "sram; or dram: in the tile's own DRAM channel while operations run") {}
+                         "memory that holds the operands of running operations: sram, or dram: the "
+                         "tile's own DRAM channel") {}
 
   config::Key<Fraction> efficiency;
   config::Key<Bytes> sram;
@@ -40,11 +42,11 @@ const config::OtherKey peak_key = config::counted_in(
                                    join(product_type_names())));
 // Of a type, beside those of a tile.
 const config::OtherKey type_nodes_key{"nodes", "list of text", "none",
-                                      "numbers or names of tiles that are of this type"};
+                                      "numbers or names of the tiles of this type"};
 const config::OtherKey compute_key{"compute", "mapping", "that of the machine",
-                                   "the compute model of such tiles, with its keys"};
-const config::OtherKey channel_key{"dram", "mapping", "as of other tiles",
-                                   "their own channels, with 'dram: {at: each}'"};
+                                   "compute model of these tiles, with its keys"};
+const config::OtherKey channel_key{"dram", "mapping", "as for other tiles",
+                                   "DRAM channels of these tiles, with 'dram: {at: each}'"};
 
 void read_peak(config::Section& section, Tile& tile) {
   config::Section peak = section.section(peak_key.key());
@@ -208,7 +210,7 @@ std::vector<ParameterInfo> tile_parameters() {
 std::vector<ParameterInfo> type_parameters() {
   std::vector<ParameterInfo> all = tile_parameters();
   for (ParameterInfo& parameter : all) {
-    parameter.default_value = "as of tile, without a peak";
+    parameter.default_value = "that of 'tile' for a type without a peak";
     parameter.is_required = parameter.is_value = false;
   }
   const ChannelKeys channel(channel_key.name() + ".");

@@ -200,29 +200,29 @@ class Switches final : public RemoteMemory {
 
 using Made = std::unique_ptr<RemoteMemory>;
 
-const config::Key<SimTime> latency{"latency", SimTime::zero(), "of the first byte",
+const config::Key<SimTime> latency{"latency", SimTime::zero(), "latency of the first byte",
                                    config::at_least(SimTime::zero())};
-const config::Key<Bytes> chunk{"chunk", usual_chunk, "unit in which tensors are passed on",
+const config::Key<Bytes> chunk{"chunk", usual_chunk, "unit in which tensors are forwarded",
                                config::at_least(Bytes(1))};
-const auto npus_of_server = count_key("npus", "of a server");
-const auto bandwidth_of_link = bandwidth_key("bandwidth", "of a link, each way");
+const auto npus_of_server = count_key("npus", "NPUs of a server");
+const auto bandwidth_of_link = bandwidth_key("bandwidth", "bandwidth of a link, in each direction");
 
-const auto own_bandwidth = bandwidth_key("bandwidth", "of the link");
+const auto own_bandwidth = bandwidth_key("bandwidth", "bandwidth of the link");
 
 const Registration per_npu(remote_memories(),
                            {"per-npu",
-                            "a memory of each NPU's own, behind a link",
+                            "a separate memory for each NPU, behind a link",
                             {latency, own_bandwidth}},
                            [](Section& section) -> Made {
                              const Bandwidth bandwidth = read_bandwidth(section, own_bandwidth);
                              return std::make_unique<Behind>(1, bandwidth, latency.read(section));
                            });
 
-const auto bandwidth_of_memory = bandwidth_key("bandwidth", "of the memory");
+const auto bandwidth_of_memory = bandwidth_key("bandwidth", "bandwidth of the memory");
 
 const Registration per_node(remote_memories(),
                             {"per-node",
-                             "a memory for the NPUs of a server, which share its bandwidth",
+                             "one memory for the NPUs of each server, which share its bandwidth",
                              {latency, npus_of_server, bandwidth_of_memory}},
                             [](Section& section) -> Made {
                               const std::uint32_t npus = read_count(section, npus_of_server);
@@ -232,20 +232,23 @@ const Registration per_node(remote_memories(),
                                                               latency.read(section));
                             });
 
-const auto nodes_key = count_key("nodes", "servers");
-const auto switches_key = count_key("switches", "outside of nodes");
-const auto groups_key = count_key("groups", "memories");
-const auto memory_bandwidth = bandwidth_key("memory_bandwidth", "from a memory to a switch");
+const auto nodes_key = count_key("nodes", "number of servers");
+const auto switches_key = count_key("switches", "switches outside the servers");
+const auto groups_key = count_key("groups", "number of memories");
+const auto memory_bandwidth =
+    bandwidth_key("memory_bandwidth", "bandwidth from a memory to a switch");
 const config::OptionalKey<Bandwidth> group_bandwidth{
-    "group_bandwidth", "none", "of a memory to all switches together; absent: no limit",
+    "group_bandwidth", "none", "bandwidth from a memory to all switches together; none: no limit",
     config::at_least(Bandwidth::bytes_per_second(1))};
-const auto node_bandwidth = bandwidth_key("node_bandwidth", "from a switch to a node");
-const auto npu_bandwidth = bandwidth_key("npu_bandwidth", "from the switch of a node to an NPU");
+const auto node_bandwidth = bandwidth_key("node_bandwidth", "bandwidth from a switch to a server");
+const auto npu_bandwidth =
+    bandwidth_key("npu_bandwidth", "bandwidth from the switch of a server to an NPU");
 
 const Registration hierarchical(
     remote_memories(),
     {"hierarchical",
-     "a pool behind switches outside of nodes and one in each node (ASTRA-sim 2.0)",
+     "a memory pool behind switches outside the servers and one switch in each server (ASTRA-sim "
+     "2.0)",
      {latency, chunk, nodes_key, npus_of_server, switches_key, groups_key, memory_bandwidth,
       group_bandwidth, node_bandwidth, npu_bandwidth}},
     [](Section& section) -> Made {
@@ -263,7 +266,7 @@ const Registration hierarchical(
       return std::make_unique<Hierarchical>(shape);
     });
 
-const auto npus_on_ring = count_key("npus", "on the ring");
+const auto npus_on_ring = count_key("npus", "NPUs on the ring");
 
 // All pairs of an NPU and a memory exchange 1 / n of a tensor. Each way round, what has d links to
 // go passes d of the n links: the busiest way carries the sum of 1 … floor(n / 2) of them, those at
@@ -282,8 +285,8 @@ const Registration ring(remote_memories(),
                                                            bandwidth, piece, latency.read(section));
                         });
 
-const auto rows_key = count_key("rows", "of the mesh");
-const auto columns_key = count_key("columns", "of the mesh");
+const auto rows_key = count_key("rows", "rows of the mesh");
+const auto columns_key = count_key("columns", "columns of the mesh");
 
 // With rows first in a column, the link in the middle of a row carries what all memories on its
 // left in the row have for all NPUs on its right: floor(c / 2) * ceil(c / 2) * r pairs of r * c.
@@ -307,14 +310,14 @@ const Registration mesh(remote_memories(),
 
 const config::OtherKey levels_key{"levels", "list", "",
                                   "[{members, bandwidth}, …], from the NPUs up"};
-const auto members_key = count_key("levels[].members", "below a switch of this level");
+const auto members_key = count_key("levels[].members", "members below each switch of this level");
 const auto bandwidth_of_level =
-    bandwidth_key("levels[].bandwidth", "of a link of this level, each way");
+    bandwidth_key("levels[].bandwidth", "bandwidth of a link of this level, in each direction");
 
 const Registration switches(
     remote_memories(),
     {"switches",
-     "a tree of switches with all memory at its root",
+     "a tree of switches, with all memory at its root",
      {latency, chunk, levels_key, members_key, bandwidth_of_level}},
     [](Section& section) -> Made {
       std::vector<SwitchLevel> levels;

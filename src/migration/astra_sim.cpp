@@ -32,16 +32,21 @@ using config::OtherKey;
 const OtherKey system_key{"system", "file", "", "system.json"};
 const OtherKey memory_key{"remote_memory", "file", "none", "remote_memory.json"};
 const OtherKey logical_key{"logical_topology", "file", "none",
-                           "of collectives, where it is not the network's"};
+                           "logical topology of collectives, if it differs from that of the "
+                           "network"};
 const OtherKey workload_key{"workload", "file", "none",
-                            "what the names of the traces begin with, before .0.et; or collective"};
-const OtherKey groups_key{"comm_group", "file", "those in the traces", "JSON of communicators"};
-const ChoiceKey<bool> backend_key{
-    "backend", {{"unaware", false}, {"aware", true}}, "unaware", "of congestion: unaware or aware"};
-const Key<std::int64_t> queues_key{"queues_per_dim", 1, "its option --num-queues-per-dim",
+                            "prefix of the names of the traces, before .0.et; or give collective"};
+const OtherKey groups_key{"comm_group", "file", "those in the traces",
+                          "JSON file of communicators"};
+const ChoiceKey<bool> backend_key{"backend",
+                                  {{"unaware", false}, {"aware", true}},
+                                  "unaware",
+                                  "network backend: congestion-unaware or congestion-aware"};
+const Key<std::int64_t> queues_key{"queues_per_dim", 1, "ASTRA-sim's option --num-queues-per-dim",
                                    config::between(std::int64_t{1}, std::int64_t{1024})};
 const OptionalKey<Bytes> size_key{"size", "none",
-                                  "of the collective: vector of an NPU, of all-gather its part",
+                                  "size of the collective: vector of an NPU; for all-gather, its "
+                                  "part",
                                   config::at_least(Bytes(1))};
 // None: traces.
 const ChoiceKey<std::optional<Pattern>> collective_key{
@@ -52,7 +57,7 @@ const ChoiceKey<std::optional<Pattern>> collective_key{
      {"reduce-scatter", Pattern::reduce_scatter},
      {"all-to-all", Pattern::all_to_all}},
     "none",
-    "one collective of all NPUs in place of traces"};
+    "one collective of all NPUs, instead of traces"};
 
 // What is to run.
 struct Work {
@@ -264,7 +269,7 @@ Migrated read_astra_sim(Request& request) {
 const Registration astra_sim_registration(
     formats(),
     {"astra-sim",
-     "ASTRA-sim 2.0: the network file, beside it the system file and what is to run",
+     "ASTRA-sim 2.0: the network file, with the system file and the workload as keys",
      {system_key, memory_key, logical_key, workload_key, groups_key, collective_key, size_key,
       queues_key, backend_key}},
     read_astra_sim);

@@ -21,7 +21,8 @@ constexpr std::int64_t most_cores = 4096;
 constexpr std::int64_t longest_side = 65'536;
 constexpr std::int64_t bits_of_a_byte = 8;
 
-const OtherKey dram_key{"dram", "file", "where dram_config_path leads", "of Ramulator 2"};
+const OtherKey dram_key{"dram", "file", "the file in dram_config_path",
+                        "configuration file of Ramulator 2"};
 
 struct Core {
   std::int64_t width = 1;

@@ -24,12 +24,12 @@ constexpr std::int64_t most_side = 16'777'216;  // of features of a layer here
 
 enum class Rows { by_head, convolutions, products };
 
-const OtherKey topology_key{"topology", "file", "", "CSV of layers"};
+const OtherKey topology_key{"topology", "file", "", "CSV file of layers"};
 const ChoiceKey<Rows> rows_key{
     "rows",
     {{"by-head", Rows::by_head}, {"conv", Rows::convolutions}, {"gemm", Rows::products}},
     "by-head",
-    "of the topology: conv, gemm (its option -i), or as its head says"};
+    "format of the topology's rows: conv, gemm (SCALE-Sim's option -i), or by its header"};
 
 struct Array {
   std::string name;
@@ -266,7 +266,7 @@ Migrated read_scale_sim(Request& request) {
 const Registration scale_sim_registration(
     formats(),
     {"scale-sim",
-     "SCALE-Sim v3: the configuration, beside it a topology of layers",
+     "SCALE-Sim v3: the configuration, with a topology of layers as key",
      {topology_key, rows_key}},
     read_scale_sim);
 

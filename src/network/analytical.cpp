@@ -355,18 +355,18 @@ class AnalyticalModel final : public NetworkModel, public StatesSharing {
       return notes;
     }
     if (cluster->share() > 1) {
-      notes.push_back("the network analytical lets accelerators share no NIC: " +
+      notes.push_back("the network analytical models no contention for shared NICs: " +
                       std::to_string(cluster->share()) +
-                      " have one here, and what they send to other servers at the same time takes "
-                      "up to " +
+                      " accelerators share one here, and messages that they send to other servers "
+                      "at the same time take up to " +
                       std::to_string(cluster->share()) +
                       " times as long (machine.network.model: packet or flow)");
     }
     const double crowding = oversubscription(*machine.topology, *cluster);
     if (crowding > 1) {
       notes.push_back(
-          "the network analytical lets servers share no link of the fabric: NICs of a "
-          "leaf have " +
+          "the network analytical models no contention for links of the fabric: NICs of a leaf "
+          "have " +
           format_number(std::round(crowding * 10) / 10) +
           " times the bandwidth of its links to spines (machine.network.model: packet "
           "or flow)");
@@ -390,14 +390,13 @@ class AnalyticalModel final : public NetworkModel, public StatesSharing {
 constexpr SimTime least_tick = SimTime::from_ps(1);
 const config::Key<SimTime> message_tick{
     "message_tick", least_tick,
-    "times of messages on links are cut to a multiple of it (1 ns: as ASTRA-sim 2.0)",
+    "times of messages on links are truncated to a multiple of it (1 ns: as in ASTRA-sim 2.0)",
     config::at_least(least_tick)};
 const auto shared_ports =
-    config::ChoiceKey<bool>(
-        "ports", {{"free", false}, {"shared", true}}, "by topology",
-        "free: messages share nothing; shared: those that leave a node by one link go one after "
-        "the other, and so do those that come in by one. By topology: shared on clusters, else "
-        "free")
+    config::ChoiceKey<bool>("ports", {{"free", false}, {"shared", true}}, "by topology",
+                            "free: no contention; shared: messages that leave a node by the same "
+                            "link are serialised, and so are those that enter it by the same link; "
+                            "by topology: shared on clusters, free elsewhere")
         .derived();
 
 std::unique_ptr<NetworkModel> make(config::Section& section, const machine::Machine& machine) {

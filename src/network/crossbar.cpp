@@ -194,9 +194,9 @@ class CrossbarModel final : public NetworkModel {
     if (slowest == nullptr || slowest->bandwidth >= settings_.port.bandwidth) {
       return {};
     }
-    return {"the network crossbar has ports of " + to_string(settings_.port.bandwidth) +
-            " for all nodes and does not look at links of class '" + slowest->name +
-            "', which have " + to_string(slowest->bandwidth)};
+    return {"the network crossbar gives all nodes ports of " + to_string(settings_.port.bandwidth) +
+            " and ignores links of class '" + slowest->name + "', which have " +
+            to_string(slowest->bandwidth)};
   }
 
  private:
@@ -216,13 +216,13 @@ machine::LinkClass usual_port(const machine::Topology& topology) {
 }
 
 const config::DerivedKey<Bandwidth> port_bandwidth{
-    "port_bandwidth", "of the fastest link", "of a node's port, each way",
+    "port_bandwidth", "that of the fastest link", "bandwidth of a node's port, in each direction",
     config::at_least(Bandwidth::bytes_per_second(1))};
-const config::DerivedKey<SimTime> port_latency{"port_latency", "of the fastest link",
-                                               "of the switch; it is the lookahead",
+const config::DerivedKey<SimTime> port_latency{"port_latency", "that of the fastest link",
+                                               "latency of the switch, which is also the lookahead",
                                                config::at_least(SimTime::from_ps(1))};
 const config::Key<Bytes> crossbar_packet_size{
-    "packet_size", Bytes(4096), "payload of a packet; smaller ones share ports more evenly",
+    "packet_size", Bytes(4096), "payload of a packet; smaller packets share ports more evenly",
     config::at_least(Bytes(1))};
 
 std::unique_ptr<NetworkModel> make_crossbar(config::Section& section,
@@ -247,7 +247,7 @@ std::unique_ptr<NetworkModel> make_crossbar(config::Section& section,
 const Registration crossbar_registration(
     networks(),
     {"crossbar",
-     "one ideal switch: latency, and a bandwidth of each node's port that its messages share",
+     "one ideal switch: a latency, and a bandwidth of each node's port, shared by its messages",
      {routing_parameter(), message_overhead_parameter(), collective_overhead_parameter(),
       collective_member_overhead_parameter(), collective_fill_parameter(), library_parameter(),
       nvswitch_generation_parameter(), nvls_parameter(), port_bandwidth, port_latency,

@@ -42,35 +42,34 @@ namespace {
 
 const config::NameKey& routing_key() {
   static const config::NameKey key =
-      config::NameKey(
-          "routing", machine::routing_names, "as the topology says",
-          "xy, yx (dimension order, grids only), cluster (clusters only), stack (stacks only), "
-          "hierarchy (graphs of templates), given (graphs with routes), ecmp (shortest, spread) or "
-          "shortest (smallest latency)")
+      config::NameKey("routing", machine::routing_names, "as the topology says",
+                      "xy, yx (dimension order, grids only), cluster (clusters only), stack "
+                      "(stacks only), hierarchy (graphs of templates), given (graphs with routes), "
+                      "ecmp (traffic spread over shortest paths) or shortest (smallest latency)")
           .derived();
   return key;
 }
 
 const config::Key<SimTime>& message_overhead() {
-  static const config::Key<SimTime> key{
-      "message_overhead", SimTime::zero(),
-      "time that a message takes at its ends beyond that on the links, which it does not hold",
-      config::at_least(SimTime::zero())};
+  static const config::Key<SimTime> key{"message_overhead", SimTime::zero(),
+                                        "time that a message spends at its endpoints in addition "
+                                        "to its time on the links; it occupies no link meanwhile",
+                                        config::at_least(SimTime::zero())};
   return key;
 }
 
 const config::Key<SimTime>& collective_overhead() {
   static const config::Key<SimTime> key{
       "collective_overhead", SimTime::zero(),
-      "time that every member of a collective takes before its first message",
+      "time that each member of a collective spends before its first message",
       config::at_least(SimTime::zero())};
   return key;
 }
 
 const config::Key<SimTime>& collective_member_overhead() {
   static const config::Key<SimTime> key{"collective_member_overhead", SimTime::zero(),
-                                        "the same for each member of the group: what a framework "
-                                        "does to lists with an entry a member",
+                                        "additional time per member of the group: a framework's "
+                                        "work on lists with one entry per member",
                                         config::at_least(SimTime::zero())};
   return key;
 }
@@ -78,9 +77,9 @@ const config::Key<SimTime>& collective_member_overhead() {
 const config::Key<Bandwidth>& collective_fill() {
   static const config::Key<Bandwidth> key{
       "collective_fill", Bandwidth(),
-      "at which the part of a member (the vector over the group's size) goes once more in each "
-      "all-reduce, reduce-scatter and all-gather: a step of a library's loops that no other is "
-      "beside; 0 B/s: none"};
+      "every all-reduce, reduce-scatter and all-gather takes an additional (vector / members) / "
+      "collective_fill: a step at the ends of a library's loops that overlaps no other; 0 B/s: no "
+      "additional time"};
   return key;
 }
 
@@ -89,10 +88,10 @@ const config::ChoiceKey<collective::Library>& library() {
       "library",
       {{"none", collective::Library::none}, {"nccl", collective::Library::nccl}},
       "none",
-      "none: collectives are the algorithms that are named, step by step; nccl: all-reduces, "
-      "all-gathers and reduce-scatters as NCCL chooses them by size, ranks and servers: of plans "
-      "with aggregation with its algorithm, protocol and latency, of graphs rings or trees, "
-      "simulated, or where switches add up with its time"};
+      "none: the configured algorithms, step by step; nccl: all-reduces, all-gathers and "
+      "reduce-scatters as NCCL selects them by size, ranks and servers (plans with aggregation: "
+      "with NCCL's algorithm, protocol and latency; graphs: as simulated rings or trees, or with "
+      "NCCL's time where switches perform the reduction)"};
   return key;
 }
 
@@ -101,9 +100,8 @@ constexpr std::uint32_t usual_generation = 2;
 const config::Key<std::uint32_t>& nvswitch_generation() {
   static const config::Key<std::uint32_t> key{
       "nvswitch_generation", usual_generation,
-      "of the servers' switches, for library: nccl: with the third (H100) or a later one "
-      "accelerators are taken for Hopper and the switches add up what they send (NVLink SHARP); "
-      "before it, for Ampere",
+      "generation of the servers' NVSwitches, for library: nccl; from 3 (H100) on, accelerators "
+      "are modelled as Hopper, with reductions in the switches (NVLink SHARP), below 3 as Ampere",
       config::between(1U, 16U)};
   return key;
 }
@@ -111,8 +109,9 @@ const config::Key<std::uint32_t>& nvswitch_generation() {
 const config::Key<bool>& nvls() {
   static const config::Key<bool> key{
       "nvls", true,
-      "with library: nccl: whether it takes NVLS and NVLSTree, where switches in servers add up "
-      "(nvswitch_generation); NCCL before 2.17, or with NCCL_NVLS_ENABLE=0, does not"};
+      "with library: nccl, whether it may use NVLS and NVLSTree, where the switches of servers "
+      "perform the reduction (nvswitch_generation); false for NCCL before 2.17 or with "
+      "NCCL_NVLS_ENABLE=0"};
   return key;
 }
 
@@ -199,8 +198,8 @@ void tell_of_detours(config::Section& section, const std::string& routing,
                      const machine::Topology& topology) {
   const std::string sound = topology.sound_routing();
   if (routing == topology.default_routing() && routing != sound) {
-    section.tell("routes are by '" + routing + "' in place of '" + sound +
-                 "', because of machine.faults.links (" + section.path() + ".routing)");
+    section.tell("routes follow '" + routing + "' instead of '" + sound +
+                 "' because of machine.faults.links (" + section.path() + ".routing)");
   }
 }
 

@@ -236,17 +236,20 @@ class TiledAttention final : public TiledOperator {
   std::vector<Operand> operands_;
 };
 
-const auto batch_key = extent_key("batch", 1, "sequences");
-const auto heads_key = extent_key("heads", "of queries");
+const auto batch_key = extent_key("batch", 1, "number of sequences");
+const auto heads_key = extent_key("heads", "heads of queries");
 const auto kv_heads_key = derived_extent_key("kv_heads", "as heads",
-                                             "of keys and values; fewer: grouped-query attention");
-const auto queries_key = extent_key("queries", "tokens");
-const auto keys_key = extent_key("keys", "tokens, those appended included");
+                                             "heads of keys and values; fewer than heads: "
+                                             "grouped-query attention");
+const auto queries_key = extent_key("queries", "tokens that have queries");
+const auto keys_key = extent_key("keys", "tokens that have keys, including those appended");
 const auto head_width_key = extent_key("head_width", "elements of a head");
 const config::Key<std::uint64_t> append_key{"append", 0,
-                                            "tokens whose keys and values are put into the cache"};
+                                            "tokens whose keys and values are appended to the "
+                                            "cache"};
 const config::Key<bool> whole_heads_key{"whole_heads", false,
-                                        "a tile for each head, as ONNXim has it for ONNX models"};
+                                        "one operator tile for each head, as in ONNXim for ONNX "
+                                        "models"};
 
 std::unique_ptr<TiledOperator> make(config::Section& section, const Target& target) {
   AttentionSpec spec;
@@ -281,7 +284,7 @@ std::unique_ptr<TiledOperator> make(config::Section& section, const Target& targ
 const Registration registration(
     operators(),
     {"attention",
-     "attention with any number of heads of keys, and a cache of keys and values",
+     "attention with any number of key-value heads and a key-value cache",
      {batch_key, heads_key, kv_heads_key, queries_key, keys_key, head_width_key, append_key,
       whole_heads_key}},
     make);

@@ -157,7 +157,8 @@ class NpuModel final : public compute::ComputeModel {
 
 const Registration npu_registration(
     compute::compute_models(),
-    {"npu", "cores with a systolic array, a vector unit, a scratchpad and DMA, two tiles at a time",
+    {"npu",
+     "cores with a systolic array, a vector unit, a scratchpad and DMA, with double-buffered tiles",
      core_parameters()},
     [](config::Section& section) -> std::unique_ptr<compute::ComputeModel> {
       return std::make_unique<NpuModel>(read_core(section));

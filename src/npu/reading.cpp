@@ -24,7 +24,7 @@ std::vector<std::string> names_of_then() {
 
 const config::NameKey& then_key() {
   static const config::NameKey key{"then", names_of_then, "none",
-                                   "a vector operation on the output: relu, gelu, …"};
+                                   "vector operation applied to the output: relu, gelu, …"};
   return key;
 }
 

@@ -58,12 +58,14 @@ struct WeightKeys {
   static const WeightKeys& all();
 
   config::NameKey type = config::NameKey("weights.type", stored_type_names, "data_type",
-                                         "of weights in memory: int4, fp8 and so on")
+                                         "type in which weights are stored: int4, fp8 and so on")
                              .derived();
   config::OptionalKey<std::uint64_t> group{"weights.group_size", "none",
-                                           "weights that share a scale; none: not counted",
+                                           "weights that share a scale; none: scales are not "
+                                           "counted",
                                            config::between<std::uint64_t>(1, longest_scale_group)};
-  config::Key<Bytes> scale{"weights.scale", Bytes(2), "of a group, with its zero point",
+  config::Key<Bytes> scale{"weights.scale", Bytes(2),
+                           "size of the scale of a group, including its zero point",
                            config::between(Bytes(1), Bytes(1 << 20))};
 };
 

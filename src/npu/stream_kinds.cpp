@@ -21,7 +21,7 @@ StreamInput row_for_all(std::string name, std::uint64_t columns) {
   return {std::move(name), 0, columns, 1, 1, true};
 }
 
-const auto elements_key = extent_key("elements", "of the output");
+const auto elements_key = extent_key("elements", "elements of the output");
 // Those that work on rows, as norms, are operators of their own.
 std::vector<std::string> names_of_elements() {
   std::vector<std::string> names = vector_names();
@@ -30,10 +30,12 @@ std::vector<std::string> names_of_elements() {
 }
 
 const config::NameKey operation_key{"operation", names_of_elements, "",
-                                    "add, mul, relu, gelu, silu, tanh, …"};
+                                    "operation on each element: add, mul, relu, gelu, silu, "
+                                    "tanh, …"};
 const config::Key<std::uint64_t> inputs_key{
     "inputs", 1,
-    "of as many elements each: several for add, mul and div, one operation less than these",
+    "number of inputs, of this many elements each: several for add, mul and div, which take one "
+    "operation fewer than inputs",
     config::between<std::uint64_t>(1, most_operands - 1)};
 
 bool joins_inputs(const std::string& operation) {
@@ -64,11 +66,11 @@ Made make_elementwise(config::Section& section, const Target& target) {
   return lower(spec, target);
 }
 
-const auto rows_key = extent_key("rows", "of the input and of the output");
-const auto columns_key = extent_key("columns", "of the input and of the output");
+const auto rows_key = extent_key("rows", "rows of the input and of the output");
+const auto columns_key = extent_key("columns", "columns of the input and of the output");
 const config::ChoiceKey<bool> rms_key{
-    "type", {{"layer", false}, {"rms", true}}, "layer", "layer or rms"};
-const config::Key<bool> skip_key{"skip", false, "a second input is added first"};
+    "type", {{"layer", false}, {"rms", true}}, "layer", "layer norm or RMS norm: layer or rms"};
+const config::Key<bool> skip_key{"skip", false, "a second input is added before the norm"};
 
 Made make_norm(config::Section& section, const Target& target) {
   StreamSpec spec;
@@ -104,17 +106,19 @@ Made make_softmax(config::Section& section, const Target& target) {
   return lower(spec, target);
 }
 
-const auto images_key = extent_key("images", 1, "in a batch");
-const auto height_key = extent_key("height", "of an image");
-const auto width_key = extent_key("width", "of an image");
-const auto channels_key = extent_key("channels", "of an image");
-const config::ChoiceKey<bool> average_key{
-    "type", {{"max", false}, {"average", true}}, "max", "max or average"};
+const auto images_key = extent_key("images", 1, "images in a batch");
+const auto height_key = extent_key("height", "height of an image");
+const auto width_key = extent_key("width", "width of an image");
+const auto channels_key = extent_key("channels", "channels of an image");
+const config::ChoiceKey<bool> average_key{"type",
+                                          {{"max", false}, {"average", true}},
+                                          "max",
+                                          "largest value or mean of each window: max or average"};
 const config::Key<bool> global_key{"global", false,
-                                   "one window, the image; without the keys below"};
-const auto kernel_key = extent_key("kernel", "side of a window");
-const auto stride_key = derived_extent_key("stride", "as kernel", "of windows");
-const config::Key<std::uint64_t> padding_key{"padding", 0, "on each side",
+                                   "the whole image is one window; excludes the keys below"};
+const auto kernel_key = extent_key("kernel", "side length of a window");
+const auto stride_key = derived_extent_key("stride", "as kernel", "stride of the windows");
+const config::Key<std::uint64_t> padding_key{"padding", 0, "padding on each side",
                                              config::between<std::uint64_t>(0, 8191)};
 
 // Each element of the output looks at a window; those of neighbours overlap in the scratchpad and
@@ -153,9 +157,10 @@ Made make_pool(config::Section& section, const Target& target) {
   return lower(spec, target);
 }
 
-const auto tokens_key = extent_key("tokens", "rows of the output");
-const auto row_width_key = extent_key("width", "of a row");
-const config::Key<bool> positions_key{"positions", false, "a row for the position is added"};
+const auto tokens_key = extent_key("tokens", "number of tokens, the rows of the output");
+const auto row_width_key = extent_key("width", "elements of a row");
+const config::Key<bool> positions_key{"positions", false,
+                                      "a row for the position is added to each"};
 
 // A row of a table for each token; with `positions`, a second one is added.
 Made make_embedding(config::Section& section, const Target& target) {
@@ -192,8 +197,9 @@ Made make_transpose(config::Section& section, const Target& target) {
   return lower(spec, target);
 }
 
-const auto rows_of_all = extent_key("rows", "of all inputs");
-const config::OtherKey parts_key{"columns", "list of integer", "", "of each input, as a list"};
+const auto rows_of_all = extent_key("rows", "rows of every input");
+const config::OtherKey parts_key{"columns", "list of integer", "",
+                                 "columns of each input, as a list"};
 
 Made make_concat(config::Section& section, const Target& target) {
   StreamSpec spec;
@@ -221,7 +227,7 @@ Made make_concat(config::Section& section, const Target& target) {
   return lower(spec, target);
 }
 
-const auto copied_key = extent_key("elements", "of the input and of the output");
+const auto copied_key = extent_key("elements", "elements of the input and of the output");
 
 Made make_reshape(config::Section& section, const Target& target) {
   StreamSpec spec;
@@ -236,7 +242,8 @@ Made make_reshape(config::Section& section, const Target& target) {
 
 const Registration elementwise(operators(),
                                {"elementwise",
-                                "an operation on each element, as activations, sums, products",
+                                "an operation on each element, such as an activation, sum or "
+                                "product",
                                 {elements_key, operation_key, inputs_key}},
                                make_elementwise);
 const Registration norm(operators(),
@@ -248,7 +255,7 @@ const Registration softmax(operators(), {"softmax", "softmax of rows", {rows_key
                            make_softmax);
 const Registration pool(operators(),
                         {"pool",
-                         "the largest or the mean of windows of images",
+                         "the largest value or the mean of each window of an image",
                          {images_key, height_key, width_key, channels_key, average_key, global_key,
                           config::where_used(kernel_key), stride_key, padding_key}},
                         make_pool);
@@ -259,7 +266,8 @@ const Registration embedding(operators(),
                              make_embedding);
 const Registration transpose(operators(),
                              {"transpose",
-                              "columns become rows; nothing where there is one of either",
+                              "columns become rows; nothing moves if there is only one row or "
+                              "column",
                               {rows_key, columns_key}},
                              make_transpose);
 const Registration concat(operators(), {"concat", "inputs side by side", {rows_of_all, parts_key}},

@@ -401,9 +401,10 @@ void Builder::finish_notices() {
     result_.notices.push_back(what + (times > 1 ? " (" + std::to_string(times) + " times)" : ""));
   }
   if (other_shapes_ > 0) {
-    result_.notices.push_back("the file states other shapes than follow from its inputs, of " +
-                              std::to_string(other_shapes_) + " tensors, as " + first_other_shape_ +
-                              ": those that follow are taken");
+    result_.notices.push_back(
+        "the file states shapes that differ from those inferred from its inputs, for " +
+        std::to_string(other_shapes_) + " tensors, such as " + first_other_shape_ +
+        ": the inferred ones are used");
   }
 }
 

@@ -21,19 +21,20 @@ struct DescriptionKeys {
   config::OtherKey dimensions{"dimensions", "mapping", "none",
                               "sizes of dynamic dimensions, by name or INPUT.AXIS"};
   config::OtherKey shapes{"shapes", "mapping", "those in the file",
-                          "whole shapes of inputs, by name"};
+                          "complete shapes of inputs, by name"};
   config::OtherKey values{"values", "mapping", "none",
-                          "values of inputs that decide about shapes or branches"};
+                          "values of inputs that determine shapes or branches"};
   config::OtherKey branches{"branches", "mapping", "by the condition",
-                            "then or else, by name of the If node or \"*\""};
+                            "branch taken, then or else, by name of the If node or \"*\""};
   config::OtherKey loops{"loops", "mapping", "as the file says",
-                         "iterations, by name of the Loop node or \"*\""};
-  config::ChoiceKey<Level> level{"optimize", levels(), "none", "none, basic, extended or all"};
+                         "number of iterations, by name of the Loop node or \"*\""};
+  config::ChoiceKey<Level> level{"optimize", levels(), "none",
+                                 "level of graph optimizations: none, basic, extended or all"};
   config::ChoiceKey<Unknown> unknown{
       "unknown",
       {{"refuse", Unknown::refuse}, {"traffic", Unknown::traffic}},
       ImportOptions{}.unknown,
-      "refuse operators that are not understood, or take them as memory traffic"};
+      "refuse: an unknown operator is an error; traffic: it counts as memory traffic only"};
 };
 
 // Made when they are first asked for: tables in other files have them before main.

@@ -182,7 +182,7 @@ class NullMessagePolicy final : public SyncPolicy {
 const Registration null_message_policy_registration(
     sync_policies(),
     {"null-message",
-     "neighbours exchange promises; all ranks meet now and then, always in idle stretches",
+     "neighbouring ranks exchange promises; all ranks synchronise at times, always in idle periods",
      {}},
     make_null_message_policy);
 

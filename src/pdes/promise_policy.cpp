@@ -479,7 +479,9 @@ class PromisePolicy final : public SyncPolicy {
 
 const Registration promise_policy_registration(
     sync_policies(),
-    {"promise", "models promise when they next send; who waits asks neighbours only", {}},
+    {"promise",
+     "models promise when they will next send; a waiting rank asks only its neighbours",
+     {}},
     make_promise_policy);
 
 }  // namespace

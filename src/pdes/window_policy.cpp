@@ -27,7 +27,7 @@ class WindowPolicy final : public SyncPolicy {
 
 const Registration window_policy_registration(
     sync_policies(),
-    {"window", "all ranks meet in one reduction a round; jumps idle stretches", {}},
+    {"window", "all ranks synchronise in one reduction per round; idle periods are skipped", {}},
     make_window_policy);
 
 }  // namespace

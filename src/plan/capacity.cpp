@@ -235,11 +235,11 @@ std::string note_of_peaks(const machine::Machine& machine, const Plan& plan) {
     if (capacity > Bytes(0) && use.asked > capacity + use.sram) {
       return "DRAM channel " + std::to_string(channel) + " at " +
              machine.topology->node_name(machine.channels[channel].node) + " has " +
-             to_short_string(capacity) + ", and its tiles (of stage " + std::to_string(use.stage) +
+             to_short_string(capacity) + ", but its tiles (of stage " + std::to_string(use.stage) +
              " among others) would hold " + to_short_string(use.asked) +
-             " when they hold most: where operands are in SRAM, capacity is checked for what "
-             "stays from pass to pass alone, without what a pass has besides (tile.operands: "
-             "dram checks both)";
+             " at their peak: where operands are in SRAM, the check of capacity covers only data "
+             "that persists between passes, not the temporary data of a pass (tile.operands: dram "
+             "checks both)";
     }
   }
   return "";

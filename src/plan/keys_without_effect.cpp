@@ -80,7 +80,7 @@ void note_recomputation(Section& section, const workload::Workload& workload,
       !has_cheap_work(workload)) {
     note_without_effect(
         section, "recompute",
-        "layers of which selective recomputes nothing, as those of flash attention");
+        "layers in which selective recomputes nothing, such as those with flash attention");
   }
 }
 
@@ -106,7 +106,7 @@ void note_sharing_of_inference(Section& section, const Strategy& strategy) {
     return;  // which is said of training, too
   }
   if ((strategy.zero == 1 || strategy.zero == 2) && !strategy.has_units()) {
-    note_without_effect(section, "zero", "inference, which shares out weights alone (zero: 3)");
+    note_without_effect(section, "zero", "inference, which shards only weights (zero: 3)");
     if (strategy.shard > 0) {
       note_without_effect(section, "shard", "zero: 1 and zero: 2 of inference");
       if (strategy.shard_members != Strategy{}.shard_members) {
@@ -169,7 +169,7 @@ void note_sharing_out(Section& section, const Strategy& strategy) {
     note_without_effect(section, "zero", "shard: 1");
   }
   if (strategy.shard_members != ShardMembers::near && !strategy.is_hybrid()) {
-    note_without_effect(section, "shard_members", "one group of all replicas (shard)");
+    note_without_effect(section, "shard_members", "a single group of all replicas (shard)");
   }
 }
 
@@ -218,7 +218,7 @@ void note_software(Section software, const workload::Workload& workload, const S
     note_without_effect(software, "sharding", strategy.zero == 0 ? "zero: 0" : why_alone(strategy));
   }
   if (strategy.software.repeats_kv_heads && !shares_kv_heads(workload)) {
-    note_without_effect(software, "kv_heads", "as many heads of keys and values as of queries");
+    note_without_effect(software, "kv_heads", "equal numbers of key-value heads and query heads");
   }
   if (!workload.training) {
     note_software_of_training(software, strategy.software);
@@ -230,7 +230,7 @@ void note_software(Section software, const workload::Workload& workload, const S
   if (strategy.software.stops_early && strategy.recompute != Recompute::full) {
     note_without_effect(software, "early_stop", "any recompute but full");
   } else if (strategy.software.stops_early && needs_all_again(workload)) {
-    note_without_effect(software, "early_stop", "layers of which backward passes need all");
+    note_without_effect(software, "early_stop", "layers that backward passes need in full");
   }
   if (strategy.software.keeps_narrow_inputs && workload.product_type == workload.data_type) {
     note_without_effect(software, "narrow_inputs", "products in the workload's data_type");
@@ -309,8 +309,8 @@ std::string note_of_recomputation(const workload::Workload& workload, const Stra
       std::any_of(workload.layers.begin(), workload.layers.end(), keeps)) {
     return "";
   }
-  return "recompute: alternate keeps results in the layers of language models alone: here all is "
-         "computed again, as with full";
+  return "recompute: alternate keeps results only in layers of language models: here everything is "
+         "recomputed, as with full";
 }
 
 }  // namespace tessera::plan

@@ -14,11 +14,11 @@ using config::Key;
 const Key<std::uint32_t> layers_key = counted_in(
     "layers", Key<std::uint32_t>(
                   "offload.layers", 0,
-                  "of each chunk, from its first on, whose activations wait in the host's memory; "
-                  "the last layer stays",
+                  "first layers of each chunk whose activations are kept in host memory between "
+                  "passes; its last layer stays on the device",
                   config::between<std::uint32_t>(0, std::numeric_limits<std::int32_t>::max())));
 const Key<Fraction> fraction_key{"offload.fraction", Fraction(),
-                                 "of what these layers keep, that is copied"};
+                                 "part of the activations of these layers that is offloaded"};
 
 }  // namespace
 

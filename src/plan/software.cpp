@@ -14,63 +14,63 @@ const ChoiceKey<SharedOutBy> sharding_key{
     "software.sharding",
     {{"plain", SharedOutBy::plain}, {"fsdp2", SharedOutBy::fsdp2}},
     Software{}.sharding,
-    "of memory, how what zero shares out is held: plain: weights beside the optimizer's, gathered "
-    "where they are used; fsdp2: as PyTorch's fully_shard, in buffers and units of its own"};
+    "memory model of what zero shards: plain: weights besides the optimizer's, gathered where "
+    "they are used; fsdp2: in the buffers and units of PyTorch's fully_shard"};
 const Key<bool> compiled{"software.compiled", false,
-                         "of memory: layers are compiled, and keep no result that no backward "
+                         "memory model: layers are compiled and keep no result that no backward "
                          "pass reads"};
 const ChoiceKey<bool> gathered_inputs{
     "software.gathered_inputs",
     {{"again", false}, {"kept", true}},
     "again",
-    "with sequence_parallel: inputs are gathered again for gradients of weights (Megatron-LM), or "
-    "kept gathered (PyTorch's DTensor)"};
+    "with sequence_parallel: again: inputs are gathered again for gradients of weights "
+    "(Megatron-LM); kept: they are kept gathered (PyTorch's DTensor)"};
 const ChoiceKey<bool> narrow_inputs{
     "software.narrow_inputs",
     {{"as_they_come", false}, {"narrow", true}},
     "as_they_come",
-    "of memory, with a product_type: inputs of its products are kept as they come (torchao), or "
-    "narrow, as they are multiplied (Transformer Engine)"};
+    "memory model with a product_type: as_they_come: inputs of its products are kept unconverted "
+    "(torchao); narrow: in the type in which they are multiplied (Transformer Engine)"};
 const ChoiceKey<bool> boundary_buffers{
     "software.boundary_buffers",
     {{"passing", false}, {"all", true}},
     "passing",
-    "of memory: all: as PyTorch's PipelineStage, a buffer for what comes from other stages in each "
-    "micro-batch, and outputs stay until their backward pass"};
+    "memory model: all: a receive buffer for each micro-batch, and outputs kept until their "
+    "backward pass, as in PyTorch's PipelineStage"};
 const ChoiceKey<bool> kv_heads{
     "software.kv_heads",
     {{"once", false}, {"repeated", true}},
     "once",
-    "of memory: keys and values that several heads share are kept and gathered once, or repeated "
-    "for each head (torchtitan's repeat_kv)"};
+    "memory model: keys and values that several heads share are kept and gathered once, or "
+    "repeated for each head (torchtitan's repeat_kv)"};
 const ChoiceKey<bool> context_sums{
     "software.context_sums",
     {{"whole", false}, {"passed", true}},
     "whole",
-    "of memory, with context and fused attention: gradients of gathered keys and values are whole "
-    "until they are scattered, or sums of a part of them go around in fp32 (PyTorch's ring "
-    "attention)"};
+    "memory model with context and fused attention: whole: gradients of gathered keys and values "
+    "are held whole until they are scattered; passed: sums of a part of them are passed around "
+    "in fp32 (PyTorch's ring attention)"};
 const ChoiceKey<bool> freed_blocks{
     "software.freed_blocks",
     {{"any", false}, {"fitting", true}},
     "any",
-    "of memory: fitting: blocks that layers free serve no copy of logits, for which they are too "
-    "small (PyTorch's caching allocator)"};
+    "memory model: fitting: blocks freed by layers are too small to be reused for copies of "
+    "logits (PyTorch's caching allocator)"};
 const Key<bool> early_stop{
     "software.early_stop", false,
-    "with recompute full: a layer is computed again until all that its backward passes need is "
-    "there (PyTorch's checkpoint from 2.1 on, without reentrant calls), or to its end"};
+    "with recompute full: true: a layer is recomputed only as far as its backward pass needs "
+    "(PyTorch's non-reentrant checkpoint, from 2.1 on); false: to its end"};
 const ChoiceKey<HostWaits> host_waits{
     "software.host_waits",
     {{"passes", HostWaits::passes},
      {"layers", HostWaits::layers},
      {"profiles", HostWaits::profiles}},
     Software{}.host_waits,
-    "with machine.compute.issue, where the host waits for the device: where an iteration begins "
-    "and for what comes from other stages, or before each layer of each pass as well, as where "
-    "a framework takes the time of layers; profiles: the same, with collectives of tensor groups "
-    "behind their layer and not issued, as where times of layers and of collectives are added up "
-    "(those that overlap_tensor or async_tensor have beside products stay there)"};
+    "with machine.compute.issue, when the host waits for the device: passes: at the start of an "
+    "iteration and for data from other stages; layers: also before each layer of each pass, as "
+    "when a framework times layers; profiles: as layers, but collectives of tensor groups follow "
+    "their layer and are not issued, as when times of layers and of collectives are added up "
+    "(those that overlap_tensor or async_tensor overlap with products stay there)"};
 
 const config::Members software_keys{Member{sharding_key, &Software::sharding},
                                     Member{compiled, &Software::compiled},

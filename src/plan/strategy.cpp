@@ -111,15 +111,15 @@ void check_experts(config::Section& section, const workload::Workload& workload,
   }
 }
 
-const Key<Count> chunks{"chunks", Strategy{}.chunks, "chunks of layers a stage holds", counted};
+const Key<Count> chunks{"chunks", Strategy{}.chunks, "chunks of layers in each stage", counted};
 const NameKey schedule =
     NameKey(
         "schedule", [] { return schedules().names(); }, "1f1b",
-        "order of forward and backward passes, and how chunks lie; with chunks: interleaved; in "
-        "inference: streaming")
+        "order of forward and backward passes, and placement of chunks; default with chunks: "
+        "interleaved; in inference: streaming")
         .derived();
 const config::ListKey<std::string> order_key{
-    "order", {}, "instead: the passes of each stage, as text"};
+    "order", {}, "instead of schedule: for each stage a text with its passes in order"};
 
 void read_schedule(config::Section& section, bool training, Strategy& strategy) {
   strategy.chunks = chunks.read(section);
@@ -163,12 +163,12 @@ const ChoiceKey<Boundary> boundary{
      {"broadcast", Boundary::broadcast},
      {"reduced", Boundary::reduced}},
     Strategy{}.boundary,
-    "full: each shard sends the whole boundary activation; scattered: its part, gathered again "
-    "by the next stage; broadcast: adapters send it, and broadcast it in the next stage; "
-    "reduced: adapters send sums over parts of the group, added up in the next stage"};
+    "full: each shard sends the whole boundary activation; scattered: each sends its part, and "
+    "the next stage gathers them; broadcast: adapters send it, and the receiving ones broadcast "
+    "it; reduced: adapters send sums over parts of the group, which the next stage adds up"};
 const Key<Count> adapters = counted_in(
     "tiles", Key<Count>("adapters", Strategy{}.adapters,
-                        "of a tensor group, with boundary broadcast or reduced", counted));
+                        "adapters in a tensor group, with boundary broadcast or reduced", counted));
 
 void read_boundary(config::Section& section, Strategy& strategy) {
   strategy.boundary = boundary.read(section);
@@ -196,15 +196,16 @@ void read_boundary(config::Section& section, Strategy& strategy) {
 }
 
 const OtherKey sharding{"sharding", "mapping", "none",
-                        "explicit parallelism: {operator: {samples, rows, columns, depth}}"};
+                        "explicit parallelism of operators: {operator: {samples, rows, columns, "
+                        "depth}}"};
 const Key<Count> cut_samples{"sharding.NAME.samples", OperatorSharding{}.samples,
-                             "parts of a micro-batch", counted};
+                             "parts into which a micro-batch is cut", counted};
 const Key<Count> cut_rows{"sharding.NAME.rows", OperatorSharding{}.rows,
-                          "parts of the rows of the output", counted};
+                          "parts into which the rows of the output are cut", counted};
 const Key<Count> cut_columns{"sharding.NAME.columns", OperatorSharding{}.columns,
-                             "parts of its columns", counted};
+                             "parts into which the columns of the output are cut", counted};
 const Key<Count> cut_depth{"sharding.NAME.depth", OperatorSharding{}.depth,
-                           "parts of what is summed up", counted};
+                           "parts into which the summed dimension is cut", counted};
 
 // Explicit parallelism of operators: {pattern: {samples, rows, columns, depth}, …}.
 void read_cuts(config::Section& section, Strategy& strategy) {
@@ -237,11 +238,14 @@ const Key<Count> pipeline{"pipeline", Degrees{}.pipeline, "stages of the pipelin
 const Key<Count> tensor{"tensor", Degrees{}.tensor, "tensor-parallel degree", counted};
 const Key<Count> data{"data", Degrees{}.data, "data-parallel degree", counted};
 const Key<Count> context{"context", Strategy{}.context,
-                         "parts that the tokens of a sample are cut in", counted};
+                         "context-parallel degree: parts into which the tokens of a sample are cut",
+                         counted};
 const Key<Count> expert{"expert", Strategy{}.expert,
-                        "replicas (of data * context) that share out the experts", counted};
+                        "expert-parallel degree: replicas (of data * context) over which experts "
+                        "are distributed",
+                        counted};
 const Key<bool> sequence_parallel{"sequence_parallel", false,
-                                  "cut what tensor parallelism leaves whole along the tokens"};
+                                  "cut along the tokens what tensor parallelism leaves whole"};
 const ChoiceKey<Recompute> recompute{
     "recompute",
     {{"none", Recompute::none},
@@ -249,38 +253,43 @@ const ChoiceKey<Recompute> recompute{
      {"full", Recompute::full},
      {"alternate", Recompute::alternate}},
     Strategy{}.recompute,
-    "none; selective: what is cheap for the memory it saves; full: all but the layers' inputs; "
-    "alternate: all but these and the results of attention and of every other product"};
+    "what the backward pass recomputes: none; selective: what is cheap for the memory it saves; "
+    "full: all but the layers' inputs; alternate: all but these and the results of attention and "
+    "of every other product"};
 const Key<bool> overlap_gradients{"overlap_gradients", false,
-                                  "reduce gradients of a layer while earlier layers go on"};
+                                  "reduce gradients of a layer during the backward pass of "
+                                  "earlier layers"};
 const Key<bool> overlap_tensor{"overlap_tensor", false,
-                               "sum a gradient of inputs while that of weights is computed; with "
-                               "sequence_parallel, gather an input while its gradient is"};
+                               "reduce the gradient of inputs while that of weights is computed; "
+                               "with sequence_parallel, gather an input while its gradient is "
+                               "computed"};
 const Key<bool> async_tensor{"async_tensor", false,
-                             "with sequence_parallel, else of no effect: gather and scatter along "
-                             "the tokens piece by piece, beside the products around"};
+                             "with sequence_parallel, else no effect: gather and scatter along "
+                             "the tokens piece by piece, overlapped with the adjacent products"};
 const Key<bool> overlap_passes{
     "overlap_passes", false,
-    "of schedules dualpipe and dualpipe-v: a forward pass and the backward one behind it take "
-    "turns, so that tokens of one travel to experts while the other computes"};
+    "with schedules dualpipe and dualpipe-v: a forward pass and the backward pass after it "
+    "alternate, so that tokens of one travel to experts while the other computes"};
 const ChoiceKey<SramAllocation> sram{
     "sram",
     {{"resident", SramAllocation::resident}, {"algorithm-1", SramAllocation::algorithm_1}},
     Strategy{}.sram,
-    "resident: what is kept from pass to pass streams from DRAM where SRAM is too small; "
-    "algorithm-1: as PALM's Algorithm 1, all operands of an operator"};
+    "what streams from DRAM where SRAM is too small: resident: what is kept from pass to pass; "
+    "algorithm-1: all operands of an operator, as in PALM's Algorithm 1"};
 const ChoiceKey<bool> capacity_key{"capacity",
                                    {{"check", true}, {"ignore", false}},
                                    Strategy{}.check_capacity,
-                                   "check, or ignore: run although SRAM and DRAM are too small"};
+                                   "check: SRAM and DRAM must be large enough; ignore: run even "
+                                   "if they are too small"};
 const ChoiceKey<Aggregation> aggregation{
     "aggregation",
     {{"none", Aggregation::none}, {"tensor", Aggregation::tensor}, {"stage", Aggregation::stage}},
     Strategy{}.aggregation,
-    "none; tensor or stage: one tile stands for its group"};
+    "tensor or stage: one tile represents its tensor group or its stage; none: every tile is "
+    "simulated"};
 const NameKey tensor_algorithm{"collectives.tensor", algorithms_in_step, usual_algorithm,
-                               "algorithm in tensor, context and expert groups, one that goes in "
-                               "step: see tessera list collectives"};
+                               "algorithm in tensor, context and expert groups, one whose "
+                               "members advance in step: see tessera list collectives"};
 const NameKey data_algorithm{"collectives.data", algorithms_in_step, usual_algorithm,
                              "algorithm in data groups"};
 

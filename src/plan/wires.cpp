@@ -26,17 +26,18 @@ WireKey::Choices wire_types() {
 // Made when asked for, as the types of wires are.
 struct WireKeys {
   WireKey dispatch{"wires.dispatch", wire_types(), "as_kept",
-                   "type in which tokens go to experts, and gradients of what these give"};
+                   "type in which tokens are sent to experts, and gradients of expert outputs"};
   WireKey combine{"wires.combine", wire_types(), "as_kept",
-                  "type in which what experts give comes back, and gradients of tokens"};
+                  "type in which expert outputs are sent back, and gradients of tokens"};
   WireKey weights{"wires.weights", wire_types(), "as_kept",
-                  "type in which replicas gather weights that zero shares out"};
+                  "type in which replicas gather weights that zero shards"};
   WireKey gradients{"wires.gradients", wire_types(), "as_kept",
-                    "type in which replicas add up gradients; as_kept: gradient_type"};
+                    "type in which replicas reduce gradients; as_kept: gradient_type"};
   WireKey tensor_gathers{"wires.tensor_gathers", wire_types(), "as_kept",
-                         "with sequence_parallel: type of what tensor groups gather along tokens"};
+                         "with sequence_parallel: type in which tensor groups gather along the "
+                         "tokens"};
   WireKey tensor_sums{"wires.tensor_sums", wire_types(), "as_kept",
-                      "type of partial sums that tensor groups add up"};
+                      "type in which tensor groups reduce partial sums"};
 };
 
 const WireKeys& wire_keys() {

@@ -16,71 +16,71 @@ using Count = std::uint32_t;
 constexpr std::int64_t unlimited = std::numeric_limits<std::int64_t>::max();
 
 const Key<Count> zero{"zero", 0,
-                      "share out over data: 1 optimizer state, 2 and gradients, 3 and weights",
+                      "what is sharded over the replicas: 1: optimizer state; 2: also gradients; "
+                      "3: also weights",
                       config::between(0U, 3U)};
 const Key<Count> shard = counted_in(
     "replicas", Key<Count>("shard", 0,
-                           "replicas (of data * context) that share out with zero; gradients are "
-                           "summed over the groups besides (hybrid sharding). 0: all",
+                           "replicas (of data * context) in a sharding group of zero; gradients "
+                           "are also summed over the groups (hybrid sharding); 0: all",
                            config::between<Count>(0, std::numeric_limits<std::int32_t>::max())));
 const ChoiceKey<ShardMembers> shard_members{
     "shard_members",
     {{"near", ShardMembers::near}, {"across", ShardMembers::across}},
     Strategy{}.shard_members,
-    "of shard: near, replicas that follow each other (a server); across, replicas with as many "
-    "between them as there are groups (the same place of each server: a rail)"};
+    "members of a group of shard: near: consecutive replicas (a server); across: replicas whose "
+    "distance is the number of groups (the same position in each server: a rail)"};
 const ChoiceKey<Prefetch> prefetch{
     "prefetch",
     {{"both", Prefetch::both}, {"forward", Prefetch::forward}, {"none", Prefetch::none}},
     Strategy{}.prefetch,
-    "of zero 3: passes that gather a layer's weights while the layer before is computed; both, "
-    "forward, or none: a gather begins when that layer is over"};
+    "with zero 3: passes that gather a layer's weights while the layer before it is computed: "
+    "both, forward or none; in other passes the gather begins when that layer has ended"};
 const Key<Count> prefetch_layers = counted_in(
     "layers",
     Key<Count>("prefetch_layers", Strategy{}.prefetch_layers,
-               "of prefetch, by layer: whose weights are gathered, or are on their way, while one "
-               "is computed; 1 is what FSDP's limit_all_gathers leaves",
+               "with prefetch and gather layer: layers whose weights are gathered or in flight "
+               "while one is computed; 1 is the bound of FSDP's limit_all_gathers",
                config::between<Count>(1, most_layers_ahead)));
 const ChoiceKey<Scatter> scatter{
     "scatter",
     {{"each", Scatter::each}, {"run", Scatter::run}},
     Strategy{}.scatter,
-    "of zero 2 and 3: gradients of each micro-batch are scattered, or, added up whole, those of "
-    "micro-batches that follow one another through a chunk (interleaved: as many as stages)"};
+    "with zero 2 and 3: each: gradients are scattered after each micro-batch; run: accumulated "
+    "whole over consecutive micro-batches of a chunk (interleaved: as many as stages), then "
+    "scattered"};
 const ChoiceKey<GatherUnit> gather{
     "gather",
     {{"layer", GatherUnit::layer}, {"operator", GatherUnit::operators}},
     Strategy{}.gather,
-    "of zero 3: weights are gathered by layer (FSDP), or by operator (DeepSpeed's parameters), "
-    "each "
-    "in a collective of its own"};
+    "with zero 3: weights are gathered by layer (FSDP) or by operator (DeepSpeed's parameters), "
+    "each in its own collective"};
 const Key<std::int64_t> keep_below =
     counted_in("parameters",
                Key<std::int64_t>("keep_below", 0,
-                                 "of gather operator: those with fewer parameters stay with every "
-                                 "replica and are not gathered",
+                                 "with gather operator: operators with fewer parameters are kept "
+                                 "on every replica and not gathered",
                                  config::at_least<std::int64_t>(0)));
 const Key<std::int64_t> reuse_distance = counted_in(
     "parameters",
     Key<std::int64_t>("reuse_distance", unlimited,
-                      "of gather operator: recomputed operators with more parameters between the "
-                      "recomputation and the backward pass are gathered for each of the two",
+                      "with gather operator: operators with more parameters than this between "
+                      "recomputation and backward pass are gathered for each of the two",
                       config::at_least<std::int64_t>(0)));
 const Key<double> list_copies{
     "list_copies", 0,
-    "of gather operator: bytes read and written for each byte of weights gathered and gradients "
-    "reduced, where a framework copies between tensors and what the library sends",
+    "with gather operator: memory traffic for each byte of weights gathered and gradients "
+    "reduced, where a framework copies between tensors and communication buffers",
     config::between(0.0, 100.0)};
 
 const Key<bool> keep_apart{
     "keep_apart", false,
-    "of keep_below: gradients of what is kept are reduced tensor by tensor, and after the update, "
-    "of "
-    "which each replica does a part, all is gathered and copied tensor by tensor"};
+    "with keep_below: gradients of what is kept are reduced tensor by tensor; each replica "
+    "updates a part, and then all of it is gathered and copied tensor by tensor"};
 const Key<double> gradient_copies{
     "gradient_copies", 0,
-    "of zero 2 and 3: bytes read and written for each byte of gradients before they are reduced, "
-    "where a framework puts them together in one buffer",
+    "with zero 2 and 3: memory traffic for each byte of gradients before they are reduced, where "
+    "a framework joins them in one buffer",
     config::between(0.0, 100.0)};
 
 void read_shard(config::Section& section, Strategy& strategy) {

@@ -118,10 +118,11 @@ class Deadline final : public Policy {
 };
 
 const config::Key<double> slack{"slack", 0.8,
-                                "a step below this part of its target has room to spare",
+                                "a step that takes less than this fraction of its target has "
+                                "time to spare",
                                 config::between(0.0, 1.0)};
 const config::Key<std::uint32_t> patience{
-    "patience", 32, "steps with room to spare after which others get one more core",
+    "patience", 32, "consecutive steps with time to spare after which others get one more core",
     config::between(1U, 1'000'000U)};
 
 PolicyFactory make_deadline(config::Section& section, const PolicySetup& setup) {
@@ -137,7 +138,8 @@ PolicyFactory make_deadline(config::Section& section, const PolicySetup& setup) 
 const Registration deadline_policy_registration(
     policies(),
     {"deadline",
-     "a border between cores for tenants with a target and others moves as targets are kept",
+     "a boundary between cores for tenants with a target and cores for others moves as targets "
+     "are met",
      {slack, patience}},
     make_deadline);
 

@@ -130,18 +130,18 @@ PolicyMaker maker() {
   };
 }
 
-const Registration first_come(policies(),
-                              {"first-come", "all that is ready begins at once on all cores", {}},
-                              maker<FirstCome>());
+const Registration first_come(
+    policies(), {"first-come", "everything that is ready begins at once on all cores", {}},
+    maker<FirstCome>());
 const Registration time_sharing(
-    policies(), {"time-sharing", "a layer of one tenant at a time, on all cores, in turn", {}},
+    policies(), {"time-sharing", "one layer of one tenant at a time, on all cores, in turn", {}},
     maker<TimeSharing>());
 const Registration spatial(policies(),
-                           {"spatial", "each tenant has cores of its own (tenants.cores)", {}},
+                           {"spatial", "each tenant has its own cores (tenants.cores)", {}},
                            maker<Spatial>());
 const Registration spatial_split(
     policies(),
-    {"spatial-split", "cores are shared out evenly to tenants that have work, layer by layer", {}},
+    {"spatial-split", "cores are divided evenly among tenants that have work, layer by layer", {}},
     maker<SpatialSplit>());
 
 }  // namespace

@@ -74,8 +74,8 @@ class Closed final : public RequestSource {
 
 using Made = std::unique_ptr<RequestSource>;
 
-const Key<SimTime> interval_key{"interval", SimTime::zero(), "between two of them"};
-const Key<SimTime> begin_key{"begin", SimTime::zero(), "arrival of the first"};
+const Key<SimTime> interval_key{"interval", SimTime::zero(), "time between two requests"};
+const Key<SimTime> begin_key{"begin", SimTime::zero(), "arrival of the first request"};
 
 // One after the other.
 struct EvenTimes {
@@ -103,17 +103,18 @@ Made make_fixed(Section& section, const RequestNeeds& needs) {
   return TimedRequests<EvenTimes>::make(std::move(shape), count, {begin, gap}, is_drawn);
 }
 
-const Key<std::uint32_t> clients_key{"clients", 1, "requests under way at a time",
+const Key<std::uint32_t> clients_key{"clients", 1, "clients, each with one request at a time",
                                      between(1U, 1U << 20)};
 
 constexpr SimTime longest_think = SimTime::from_ps(1'000'000'000'000'000'000);
 const Key<SimTime> think_key{"think", SimTime::zero(),
-                             "between an answer and the client's next request, on average",
+                             "mean time between an answer and the client's next request",
                              between(SimTime::zero(), longest_think)};
 const config::ChoiceKey<bool> think_times{"think_times",
                                           {{"exponential", true}, {"fixed", false}},
                                           "exponential",
-                                          "whether they are all the same"};
+                                          "distribution of think times: exponential, or fixed: "
+                                          "all the same"};
 
 Made make_closed(Section& section, const RequestNeeds& needs) {
   RequestShape shape = read_shape(section, needs);
@@ -132,20 +133,22 @@ Made make_closed(Section& section, const RequestNeeds& needs) {
 }
 
 const OtherKey list_key{"list", "list or file", "",
-                        "requests, or a CSV, YAML or JSON file of them"};
-const RequiredKey<SimTime> at_key{"list[].at", "arrival"};
+                        "the requests, or a CSV, YAML or JSON file that lists them"};
+const RequiredKey<SimTime> at_key{"list[].at", "time of arrival"};
 const OptionalKey<std::uint32_t> own_samples{
-    "list[].samples", "1", "of models that are no language models", between(1U, most_samples)};
+    "list[].samples", "1", "samples of a request to a model other than a language model",
+    between(1U, most_samples)};
 const RequiredKey<std::uint32_t> own_prompt{"list[].prompt", "tokens", between(1U, most_keys)};
 const RequiredKey<std::uint32_t> own_generate{"list[].generate", "tokens", between(1U, most_keys)};
 const OptionalKey<std::string> own_prefix{"list[].prefix", "none",
-                                          "name of the prompt's beginning, which others share"};
+                                          "name of a prefix that the prompt shares with others"};
 const OptionalKey<std::uint32_t> own_adapter{"list[].adapter", "drawn",
-                                             "number of one of the tenant's adapters, from 1 on",
+                                             "number of the tenant's adapter that is used, from "
+                                             "1 on",
                                              between(1U, most_adapters)};
 const OptionalKey<std::string> own_class{"list[].class", "drawn by shares",
-                                         "one of the tenant's classes"};
-const RequiredKey<std::uint32_t> own_prefix_tokens{"list[].prefix_tokens", "its length",
+                                         "class of the request, one of the tenant's classes"};
+const RequiredKey<std::uint32_t> own_prefix_tokens{"list[].prefix_tokens", "tokens of the prefix",
                                                    between(1U, most_keys)};
 
 // Of one of the tenant's classes; 0 after a complaint.
@@ -223,22 +226,24 @@ Made make_list(Section& section, const RequestNeeds& needs) {
 }
 
 ParameterInfo of_foreground(ParameterInfo count) {
-  count.help += "; none for a tenant in the background";
+  count.help += "; none for a background tenant";
   return where_used(std::move(count));
 }
 
 const Registration fixed(arrivals(),
-                         {"fixed", "one request after the other at even times",
+                         {"fixed", "requests at regular intervals",
                           with_shape({count_key(), interval_key, begin_key})},
                          make_fixed);
 const Registration closed(arrivals(),
-                          {"closed", "clients that each ask again when they have been served",
+                          {"closed",
+                           "clients that each send their next request when the last "
+                           "one has been served",
                            with_shape({of_foreground(count_key()), clients_key, think_key,
                                        think_times})},
                           make_closed);
 const Registration list(arrivals(),
                         {"list",
-                         "each request as given",
+                         "requests listed one by one",
                          {list_key, at_key, where_used(own_prompt), where_used(own_generate),
                           own_prefix, where_used(own_prefix_tokens), own_class, own_adapter,
                           own_samples, too_long_key()}},
@@ -254,7 +259,7 @@ Registry<ArrivalMaker>& arrivals() {
 namespace {
 
 const config::NameKey kind_key{"requests.arrivals", [] { return arrivals().names(); }, "",
-                               "kind of arrivals, with its keys beside"};
+                               "kind of arrivals; its keys are given beside it"};
 
 }  // namespace
 

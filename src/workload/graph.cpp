@@ -27,9 +27,9 @@ Registry<GraphWorkloadMaker>& graph_workloads() {
 }
 
 const config::Key<std::uint64_t>& samples_of_graphs() {
-  static const config::Key<std::uint64_t> key{"samples", 1,
-                                              "of an iteration, which throughput counts",
-                                              config::between<std::uint64_t>(1, 1'000'000'000)};
+  static const config::Key<std::uint64_t> key{
+      "samples", 1, "samples per iteration, from which throughput is computed",
+      config::between<std::uint64_t>(1, 1'000'000'000)};
   return key;
 }
 

@@ -5,7 +5,7 @@
 namespace tessera::workload {
 
 config::NameKey kind_key(config::NameKey::Names kinds) {
-  return {"workload.kind", std::move(kinds), "", "what kind of work it is"};
+  return {"workload.kind", std::move(kinds), "", "kind of the workload"};
 }
 
 const config::DerivedKey<std::string>& title_key() {

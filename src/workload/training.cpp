@@ -18,37 +18,39 @@ enum class Update : std::uint8_t { fused, eager };
 // Made when asked for, as kinds of work register before this file's own objects are there.
 struct TrainingKeys {
   config::RequiredKey<std::uint64_t> batch{
-      "batch", "samples of one step over all replicas",
+      "batch", "samples of one step, over all replicas",
       config::between<std::uint64_t>(1, std::uint64_t{1} << 32)};
   config::ChoiceKey<bool> training{"mode",
                                    {{"training", true}, {"inference", false}},
                                    Workload{}.training,
                                    "training or inference"};
   config::ChoiceKey<DataType> data_type{"data_type", config::data_types(), Workload{}.data_type,
-                                        "of weights, activations and gradients"};
+                                        "type of weights, activations and gradients"};
   config::ChoiceKey<Optimizer> optimizer{"optimizer",
                                          {{"adam", Optimizer::adam}, {"sgd", Optimizer::sgd}},
                                          "adam",
-                                         "adam or sgd; of no effect in inference, as those below"};
+                                         "adam or sgd; has no effect in inference, nor have the "
+                                         "keys below"};
   config::ChoiceKey<Update> update{
       "update",
       {{"fused", Update::fused}, {"eager", Update::eager}},
       "fused",
-      "fused: one kernel reads and writes everything once; eager: an operation at a time in fp32, "
-      "gradients clipped by their norm before"};
+      "fused: one kernel reads and writes everything once; eager: one operation at a time in "
+      "fp32, after gradient clipping by norm"};
   config::ChoiceKey<DataType> gradient_type =
       config::ChoiceKey<DataType>("gradient_type", config::data_types(), "data_type",
-                                  "of the gradients of weights as they are kept and added up")
+                                  "type in which weight gradients are kept and accumulated")
           .derived();
   config::ChoiceKey<DataType> master_type =
       config::ChoiceKey<DataType>(
-          "master_type", config::data_types(), "fp32; data_type where that is wider",
-          "of the weights that the optimizer updates; no wider than data_type: these themselves")
+          "master_type", config::data_types(), "fp32; data_type if that is wider",
+          "type of the weights that the optimizer updates; if no wider than data_type, weights "
+          "are updated in place")
           .derived();
   config::ChoiceKey<DataType> moment_type =
       config::ChoiceKey<DataType>("moment_type", config::data_types(),
-                                  "fp32; data_type where that is wider",
-                                  "of both moments of adam as they are kept")
+                                  "fp32; data_type if that is wider",
+                                  "type in which both moments of adam are kept")
           .derived();
 };
 

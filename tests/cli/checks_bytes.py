@@ -133,7 +133,7 @@ def energy_of_memories_of_operators_on_cores(program):
     expect_energy(found, 4 * 10e9)
     unknown = summary_of(program, OPERATORS, "machine.memory.model=bandwidth")
     expect(unknown["power_w_per_tile"] == 0, unknown)
-    expect(any("without what memories draw" in note for note in unknown["notes"]), unknown["notes"])
+    expect(any("power and energy exclude memories" in note for note in unknown["notes"]), unknown["notes"])
 
 
 @check

@@ -168,15 +168,15 @@ def all_to_alls_of_sizes_go_directly(program):
         expect(done.returncode == 0, done.stderr_text)
         return "\n".join(program.summary()["notes"])
 
-    directly = "all-to-alls of a size for each pair go directly, not by halving-doubling"
+    directly = "all-to-alls with a size for each pair are sent directly, not by halving-doubling"
     for collectives in ("algorithms: [halving-doubling]", "communicators: flat, other_algorithm: halving-doubling"):
         said = notes(collectives)
         expect(directly in said, said)
     said = notes("all_to_all: [halving-doubling]")
-    expect("collectives.all_to_all has no effect with all-to-alls of a size for each pair" in said, said)
+    expect("collectives.all_to_all has no effect with all-to-alls with a size for each pair" in said, said)
     for collectives in ("", "algorithms: [direct]"):
         said = notes(collectives)
-        expect("go directly" not in said, said)
+        expect("sent directly" not in said, said)
 
 
 @check
@@ -190,7 +190,7 @@ def what_bends_a_result_is_said(program):
         return "\n".join(program.summary()["notes"])
 
     said = notes(*traces(busy, busy))
-    expect("of 2 nodes 2 nodes compute, but give neither work nor a time" in said, said)
+    expect("of 2 nodes, 2 compute but state neither work nor a time" in said, said)
     expect("nothing in this run took any time" in said, said)
 
     hosts = ["--set", "machine.compute={model: gemm, units: 4, tiles: [64x64], issue: 5 us}"]
@@ -211,10 +211,10 @@ def what_bends_a_result_is_said(program):
 
     pair = traces(send, receive)
     said = notes(*pair)
-    expect("one would have come 100 ns later" in said, said)
+    expect("one would have arrived 100 ns later" in said, said)
     alone = program.summary()["simulated_time_ps"]
     said = notes(*pair, "--set", "machine.network.ports=shared")
-    expect("would have come" not in said, said)
+    expect("would have arrived" not in said, said)
     expect(program.summary()["simulated_time_ps"] == alone + 100_000, program.summary())
 
 

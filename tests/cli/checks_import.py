@@ -434,7 +434,7 @@ def import_says_where_words_are_wrong(program):
                                 "workload=%s" % (scratch / "none"), "--with", "system=%s" % (scratch / "system.json")),
                    2, "what would be written is no good: .*none")
     for form, source, needed in (("astra-sim", "network.yml", "system=FILE: system.json"),
-                                 ("scale-sim", "model.cfg", "topology=FILE: CSV of layers")):
+                                 ("scale-sim", "model.cfg", "topology=FILE: CSV file of layers")):
         expect_refusal(program.call("import", "--from", form, scratch / source), 2,
                        "^error: --from %s needs --with %s; tessera list formats has all" % (form, needed))
     expect_refusal(program.call("import", "--from", "astra-sim", scratch / "network.yml", "--with", "sytem=x"), 2,

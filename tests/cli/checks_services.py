@@ -444,7 +444,7 @@ def jobs_that_draw_alike_are_named(program):
         expect(done.returncode == 0, done.stderr_text)
         return "\n".join(json.loads(done.stdout_text)["notes"])
 
-    expect("requests of a/chat and b/chat follow from the same random numbers" in said(1, 1), said(1, 1))
+    expect("requests of a/chat and b/chat are drawn from the same random numbers" in said(1, 1), said(1, 1))
     expect("random numbers" not in said(1, 2), said(1, 2))
 
 
@@ -457,4 +457,4 @@ def a_long_prompt_takes_several_steps_and_a_note_says_so(program):
         done = program.call("check", service(program, text), "--json")
         expect(done.returncode == 0, done.stderr_text)
         notes = json.loads(done.stdout_text)["notes"]
-        expect(any("tokens of one prompt at most" in note for note in notes) == more, notes)
+        expect(any("tokens of one prompt, the following steps the rest" in note for note in notes) == more, notes)

@@ -65,7 +65,7 @@ def traffic_says_what_bends_it(program):
     # Of eight flits each, some are sent while those before still leave.
     said = notes("--set", "machine.network.model=analytical", "--set", "traffic.message=8")
     expect("machine.network.virtual_channels has no effect with analytical" in said, said)
-    expect("messages shared no link" in said, said)
+    expect("messages did not contend for links" in said, said)
     said = notes("--set", "machine.topology.latency=100 ns")
     expect("one stream gets at most" in said, said)
 
@@ -219,10 +219,10 @@ def traffic_tells_what_links_cannot_carry(program):
     )
     out = program.folder.parent / "much.json"
     for file, ports, note in (
-        (hot, "free", "or come in to one"),
+        (hot, "free", "by which they leave and enter nodes"),
         (hot, "shared", ""),
-        (uniform, "free", "between the first and the last of a way"),
-        (uniform, "shared", "between the first and the last of a way"),
+        (uniform, "free", "between the first and the last link of a route"),
+        (uniform, "shared", "between the first and the last link of a route"),
     ):
         done = program.call("traffic", file, "--set", f"machine.network.ports={ports}", "-o", out)
         expect(done.returncode == 0, done.stderr_text)

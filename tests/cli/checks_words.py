@@ -249,7 +249,7 @@ execution: {collectives: {communicators: flat}}
     for subject, settings, said in (
             (graphs, [], "strategy.collectives.data has no effect with graphs"),
             (HERE.parent / "parallel" / "npu_chip.yaml", ["--set", "machine.compute.operands=sram"],
-             "cores take operands to be in SRAM, and access no memory")):
+             "cores assume that operands are in SRAM and access no memory")):
         done = program.call("check", subject, "--json", *settings)
         expect(done.returncode == 0, done.stderr_text)
         notes = json.loads(done.stdout_text)["notes"]

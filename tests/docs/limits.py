@@ -169,7 +169,7 @@ def one_piece(program):
 
 
 def additions(program):
-    yield from same("noted", True, "what collectives add up takes no time" in str(
+    yield from same("noted", True, "reductions in collectives take no time" in str(
         program.run(SMALL)["notes"]))
 
 

@@ -488,7 +488,7 @@ class Reports(unittest.TestCase):
         _, report = self.report(folder)
         sweep = report["sweep"]
         best = sweep["numbers"][sweep["best"]]
-        self.assertIn([6, "what collectives add up takes no time"], sweep["notes"], "of those with tensor groups or replicas")
+        self.assertIn([6, "reductions in collectives take no time"], sweep["notes"], "of those with tensor groups or replicas")
         self.browse("sweep", self.base / "sweep.html", {
             "points": len(sweep["numbers"]), "best": f"point {best}:", "other": "iteration_time_ps"})
 

@@ -2,7 +2,8 @@
 // Sections are read by the declaration, and what `tessera list`, its JSON and the schema for
 // editors say is made from it:
 //
-//   const Key<Bytes> flit_size{"flit_size", Bytes(32), "what the fastest link carries in a cycle",
+//   const Key<Bytes> flit_size{"flit_size", Bytes(32),
+//                              "bytes that the fastest link carries per cycle",
 //                              at_least(Bytes(1))};
 //   settings.flit = flit_size.read(section);
 //   ... {"flit", "wormhole routers", {flit_size, buffer}}   // a part's parameters

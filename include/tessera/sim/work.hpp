@@ -24,7 +24,7 @@
 namespace tessera::sim {
 
 // In notes.
-inline const std::string free_additions = "what collectives add up takes no time";
+inline const std::string free_additions = "reductions in collectives take no time";
 inline const std::string no_hosts = "machine.compute.issue and issue_pass have no effect on ";
 
 // The components' numbers at the engine.

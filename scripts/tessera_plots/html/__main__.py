@@ -13,11 +13,11 @@ def _parse(words):
         "damaged or missing files, 70 a defect of this program")
     parser.add_argument("run", metavar="RUN", help="folder that 'tessera run' or 'tessera sweep' left")
     parser.add_argument("-o", "--output", type=named, metavar="FILE.html",
-                        help="where to write it (RUN/report.html)")
+                        help="file to write (RUN/report.html)")
     parser.add_argument("--operators", metavar="N", type=int, default=250_000,
-                        help="operators that the timeline shows one by one; others are summed up in "
-                        "bins (%(default)s)")
-    parser.add_argument("-q", "--quiet", action="store_true", help="say nothing while it works")
+                        help="number of operators that the timeline shows individually; others are "
+                        "summed in bins (%(default)s)")
+    parser.add_argument("-q", "--quiet", action="store_true", help="no progress")
     return parser.parse_args(words)
 
 

@@ -14,13 +14,13 @@ def _parse(words):
         prog="tessera compare", description=__doc__, epilog="exit codes: 0 done, 2 bad request, 74 "
         "damaged or missing files, 70 a defect of this program")
     parser.add_argument("runs", metavar="RUN", nargs="+", help="folders that 'tessera run' left; all "
-                        "others are held against the first")
-    parser.add_argument("-o", "--output", type=named, metavar="FILE.html", help="write the report of both, too")
-    parser.add_argument("--json", action="store_true", help="print JSON in place of tables")
-    parser.add_argument("--all", action="store_true", help=f"all rows of tables, not the first {_FEW}")
-    parser.add_argument("--pictures", metavar="DIR", help="draw maps of links and breakdowns there, "
-                        "on equal scales")
-    parser.add_argument("-q", "--quiet", action="store_true", help="say nothing while it works")
+                        "others are compared with the first")
+    parser.add_argument("-o", "--output", type=named, metavar="FILE.html", help="also write one report of all runs")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    parser.add_argument("--all", action="store_true", help=f"print all rows of tables, not only the first {_FEW}")
+    parser.add_argument("--pictures", metavar="DIR", help="draw maps of links and breakdowns into this "
+                        "folder, on equal scales")
+    parser.add_argument("-q", "--quiet", action="store_true", help="no progress")
     options = parser.parse_args(words)
     if len(options.runs) < 2:
         parser.error("give two run folders or more")

@@ -18,15 +18,15 @@ BACKENDS = {
 DEPARTURES = [
     (lambda row: row["algorithm"] == "doubleBinaryTree", 47,
      "The public code takes 7.95 times as long as a message of a whole chunk between two NPUs: each "
-     "chunk goes up and down one of the trees. Ours sends a half over each tree at once, as Sanders et "
-     "al. publish it, and takes half of that."),
+     "chunk goes up and down one of the trees. Ours sends half of it over each tree at the same time, as "
+     "published by Sanders et al., and takes half as long."),
     (lambda row: row["backend"] == "unaware" and row["algorithm"] == "direct" and
      row["topology"] == "Ring" and row["npus_per_dim"] == "4" and
      row["collective"] == "all_reduce", 1.3,
-     "The public code begins to gather when all contributions have arrived, also those that are not added "
-     "up yet: on a ring of four the one from the far side comes a latency after the others, but before "
-     "they are added up, which takes 1965 ns here. So the far latency counts once a chunk, not twice: "
-     "with two chunks one after the other 1000 ns. Ours gathers what has been added up."),
+     "The public code begins to gather when all contributions have arrived, including those not yet added "
+     "up: on a ring of four, the one from the far side arrives one latency after the others, but before "
+     "they are added up, which takes 1965 ns here. The far latency therefore counts once per chunk, not "
+     "twice: 1000 ns with two chunks one after the other. Ours gathers only what has been added up."),
 ]
 # Every how many rows the quick run takes.
 REDUCED_STEP = 9
@@ -116,7 +116,7 @@ def traces(report, runner, folder):
     report.say("## Execution traces")
     report.say()
     report.say("Chakra traces of eight NPUs, `tests/validation/reference/gpt_222`. The public code "
-               "begins one collective or send at a time, and a send is over when it has arrived: "
+               "starts one collective or send at a time, and a send ends when it has arrived: "
                "`lanes.collective: 1`, `sends: delivered`.")
     report.say()
     table = []
@@ -168,7 +168,7 @@ def sections(report, program, folder, setting):
         report.table(["topology", "sizes", "collective", "bytes", "algorithm", "chunks", "active",
                       "order", "queue", "theirs [ns]", "ours [ns]", "off", f"within {bound:g} %"],
                      table)
-    report.say("Departures, held to where they are:")
+    report.say("Departures, each with a bound of its own:")
     report.say()
     for number, (_, most, reason) in enumerate(DEPARTURES):
         report.say(f"{number + 1}. At most {most} %. {reason}")

@@ -118,8 +118,8 @@ def rings(report, runner, folder):
     report.say("## V100 rings")
     report.say()
     report.say("ASTRA-sim 2.0 compares all-reduces of 64 MB to 1.5 GB on rings of 4 and 16 V100 with NVLink at "
-               "150 GB/s, mean error 5 %. What was measured is in a picture only, so that nothing here can "
-               "be held against it: beside ours is the paper's own equation, summed over the steps of a "
+               "150 GB/s, with a mean error of 5 %. The measurements are given only in a figure, so ours cannot "
+               "be compared with them, but with the paper's own equation, summed over the steps of a "
                f"ring, 2 (n - 1) (L + S / n / B), with L = {RING_LATENCY_NS} ns assumed.")
     report.say()
     rows = []
@@ -151,10 +151,10 @@ def sections(report, program, folder, setting):
     rings(report, runner, folder)
     report.say("## NCCL all-reduces")
     report.say()
-    report.say("Medians measured on DGX A100 and DGX H100 (Vidur's profiles), against a ring with up "
-               f"to {PROTOCOLS} protocols fitted to every second size; what is shown is the error at "
+    report.say("Medians measured on DGX A100 and DGX H100 (Vidur's profiles), compared with a ring with up "
+               f"to {PROTOCOLS} protocols fitted to every second size; errors are at "
                "the other half, which the fit has not seen. All links of the ring of 16 have the rate that "
-               "its fastest protocol gets. ASTRA-sim's own pages state mean errors of "
+               "its fastest protocol reaches. ASTRA-sim's own pages state mean errors of "
                "9.7 to 20.6 % on HGX H100.")
     report.say()
     fitted, tested = [], []

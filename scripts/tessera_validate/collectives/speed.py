@@ -49,7 +49,7 @@ def sections(report, program, folder, setting):
         return
     summary = runner.run(LARGE_STEP, 2, ("--set", "execution.times=model"))
     wall = report.at_most(summary["wall_s"], LARGE_STEP_S, f"{LARGE_STEP} as graphs on 2 ranks: wall s")
-    report.say(f"A step of GPT-3 on 16 384 NPUs from the generator, as graphs: `mpirun -n 2 tessera run "
+    report.say(f"A GPT-3 step on 16 384 NPUs, made by the generator and run as graphs: `mpirun -n 2 tessera run "
                f"configs/experiments/{LARGE_STEP}.yaml --set execution.times=model` simulates "
                f"{summary['simulated_time_ps'] / 1e12:.3f} s with {summary['events']} events in {wall} s.")
     report.say()

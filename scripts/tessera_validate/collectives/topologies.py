@@ -85,7 +85,7 @@ def table_3(report, runner, folder, reduced):
     report.say()
     report.say("All-reduce of 1 GiB on Ring_FC_Ring_Switch. The paper gives rates of 1000, 200, 100 "
                f"and 50 GB/s; latencies of {CONV_4D['latencies_ns']} ns, an endpoint delay of 2 ns, "
-               f"{CHUNKS} chunks and GB = 2^30 B are a fit, as it does not state them.")
+               f"{CHUNKS} chunks and GB = 2^30 B are fitted, as the paper does not state them.")
     report.say()
     rows = []
     for number, (sizes, theirs) in enumerate(TABLE_3[:REDUCED_ROWS] if reduced else TABLE_3):
@@ -104,10 +104,10 @@ def table_3(report, runner, folder, reduced):
 def table_1(report, runner, folder):
     report.say("## ASTRA-sim 2.0's Table I: topologies with and without Themis")
     report.say()
-    report.say("All-reduce of 1 GiB on 512 NPUs. The paper shows bars without figures: the times beside "
-               "ours are those of its public code, whose latencies are not stated: "
-               f"{TABLE_1_LATENCY_NS} ns a link come nearest; the delay is that of Table III. What an "
-               "NPU sends into a full mesh goes over seven links.")
+    report.say("All-reduce of 1 GiB on 512 NPUs. The paper shows bars without figures, so our times are "
+               "compared with those of its public code, whose latencies are not stated: "
+               f"{TABLE_1_LATENCY_NS} ns per link come nearest; the endpoint delay is that of Table III. An "
+               "NPU sends into a full mesh over seven links.")
     report.say()
     rows = []
     times = {}
@@ -132,7 +132,7 @@ def table_1(report, runner, folder):
                  times["W-1D-500", "ascending"],
                  "Table I: Conv-4D lies between W-1D-350 and W-1D-500")
     off = abs(times["Conv-4D", "themis"] / times["W-1D-600", "ascending"] - 1)
-    report.say(f"With Themis Conv-4D, of 600 GB/s an NPU, is {100 * off:.0f} % from W-1D-600; the "
+    report.say(f"With Themis, Conv-4D (600 GB/s per NPU) is {100 * off:.0f} % away from W-1D-600; the "
                "paper calls them identical.")
     report.say()
 

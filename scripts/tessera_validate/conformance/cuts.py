@@ -24,23 +24,23 @@ def experiment(draw):
          "stage": standing_for("stage"), "only tenant": as_only_tenant}
 
 
-LEFT_OUT = ("closed forms leave out what other stages, memory and collectives in the background send over the same "
-            "links, and share links at once that groups would have one after the other")
-BESIDE = ("the same; weights that ZeRO 3 gathers in the background and sums of tensor groups go over one link one "
-          "after the other, where each is taken to have it for itself: twice as long at most")
+LEFT_OUT = ("closed forms ignore what other stages, memory and background collectives send over the same links, and "
+            "let groups share links at the same time that they would use one after the other")
+BESIDE = ("the same; ZeRO 3's background weight gathers and the sums of tensor groups use one link one after "
+          "the other, where each is modelled as having it alone: twice as long at most")
 # What replicas of a tensor group send is simulated with `tensor`; 94 % of plans are within 5 % (docs/design/0009).
 LEAST = {"tensor": 0.8, "stage": 0.6}
 MOST = 1.2
-STEADY = Apart("micro-batches that repeat in three runs are taken to go on so", 0.9995, 1.0005)
-LATE = Apart("collectives one after another take what each adds in the long run", 0.999, 1.0005)
+STEADY = Apart("micro-batches that repeat in three runs are assumed to go on so", 0.9995, 1.0005)
+LATE = Apart("of consecutive collectives, each takes what it adds in the long run", 0.999, 1.0005)
 LATER = Apart("follows from that", 0.9995, 1.001)
 # Of the replicas of a stage, too.
-ONCE = Apart("the same; what comes a few times only, as gradients of replicas do, takes longer at first", 0.98, 1.0005)
+ONCE = Apart("the same; what occurs only a few times, such as gradient sums, takes longer at first", 0.98, 1.0005)
 ONCE_ON = Apart("follows from that", 0.9995, 1 / 0.98)
-TURNS = Apart("the same; members that are late after one of their collectives make up for it in those of other "
-              "groups, where each takes its own long run here", 0.98, 1.06)
+TURNS = Apart("the same; members that are late after one of their collectives catch up in those of other "
+              "groups, whereas here each takes its own long-run time", 0.98, 1.06)
 TURNED = Apart("follows from that", 1 / 1.06, 1 / 0.98)
-LAST = Apart("members go on at different times after a broadcast, the one tile with the last of them", 0.9995, 1.2)
+LAST = Apart("members continue at different times after a broadcast, the one tile with the last of them", 0.9995, 1.2)
 LAST_ON = Apart("follows from that", 1 / 1.2, 1.0005)
 
 

@@ -24,18 +24,18 @@ def traced(experiment):
     return {**one_ring(experiment), "lanes": {"memory": 0}}
 
 
-MODEL = Apart("a trace does not tell its model's FLOPs: those that are done count", 1, 3)
+MODEL = Apart("a trace does not state its model's FLOPs, so those executed count", 1, 3)
 # Groups of these plans have two members or four.
-STEPS = Apart("four members take four steps by halving and doubling, or two by two, where a ring takes six; with "
-              "as many bytes", 2 / 3, 1)
+STEPS = Apart("four members take four steps by halving and doubling, or two by two, where a ring takes six, with "
+              "the same bytes", 2 / 3, 1)
 FASTER = Apart("follows from that", 1, 1.5)
-PASSED = Apart("the same, and all-to-alls of four take two steps of half of the data, where a ring takes three "
-               "of a quarter", 2 / 3, 4 / 3)
+PASSED = Apart("the same, and all-to-alls of four members take two steps of half the data, where a ring takes "
+               "three of a quarter", 2 / 3, 4 / 3)
 PASSING = Apart("follows from that", 0.75, 1.5)
-BANKS = Apart("accesses that a tile begins at one instant, as behind collectives in the background, may come to banks "
-              "and rows in another order", 0.98, 1.02)
+BANKS = Apart("accesses that a tile starts at the same instant, as after background collectives, may reach banks "
+              "and rows in a different order", 0.98, 1.02)
 BANKED = Apart("follows from that", 1 / 1.02, 1 / 0.98)
-TWICE = Apart("all-to-alls of two by two send half of the data twice, in place of three quarters", 1, 4 / 3)
+TWICE = Apart("all-to-alls over two by two members send half of the data twice, instead of three quarters", 1, 4 / 3)
 
 
 def through_dimensions(given):
@@ -163,13 +163,13 @@ def block_experiment(draw):
 def sections(report, program, folder, setting):
     report.say("## Plans")
     report.say()
-    report.say("Training and inference of transformers and of layers written out, cut by tensor, sequence, "
+    report.say("Training and inference of transformers and of explicitly listed layers, with tensor, sequence, "
                "data, pipeline, context and expert parallelism, ZeRO, recomputation, chunks and ZB-H1, on "
-               "`analytical` and `packet`; some with tiles that have nothing to do.")
+               "`analytical` and `packet`; in some, there are idle tiles.")
     report.say()
     family = Family(program, folder, "plans", [
         Rule("graphs", "programs", "`execution.collectives.communicators: flat`, rings of the members in "
-                                   "their order, as programs have them"),
+                                   "their order, as in programs"),
         Rule("trace", "graphs", "`execution.lanes.memory: 0`, `workload.samples`",
              {"FLOPs": MODEL, "utilisation": MODEL}),
         Rule("plain graphs", "graphs", "`execution: {}`; groups of two, or a machine that is one ring",
@@ -184,8 +184,9 @@ def sections(report, program, folder, setting):
         Rule("only tenant", "programs")])
     family.many(4 if setting.reduced else 60, experiment)
     family.report(report)
-    report.say("The same plans, and plans of eight replicas, on clusters and wafers, where groups have several "
-               "members in each server or tile and their rings go in channels, on `analytical`, `packet` and `flow`.")
+    report.say("The same plans, and plans with eight replicas, on clusters and wafers, where groups have several "
+               "members in each server or tile and their rings are split into channels, on `analytical`, "
+               "`packet` and `flow`.")
     report.say()
     clusters = Family(program, folder, "plans on clusters", [
         Rule("graphs", "programs", "`execution.collectives.communicators: flat`, as many channels as programs have"),

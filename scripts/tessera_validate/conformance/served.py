@@ -14,14 +14,14 @@ CORE = {"model": "npu", "array": [16, 16], "vector_width": 64, "scratchpad": "25
         "dma": {"access": "block"}}
 
 ARRAY = 2 * 16 * 16 * 1e9 / 1e12  # of the peak of a tile
-CLOCKS = "tiles have closed forms of operations in SRAM, cores execute instructions tile by tile out of DRAM"
-PEAK = Apart("an array of 16x16 at 1 GHz in place of 1 TFLOP/s", 0.999 * ARRAY, 1.001 * ARRAY)
+CLOCKS = "tiles use closed forms for operations in SRAM, cores execute instructions tile by tile from DRAM"
+PEAK = Apart("an array of 16x16 at 1 GHz instead of 1 TFLOP/s", 0.999 * ARRAY, 1.001 * ARRAY)
 
-SQUARES = Apart("a chip cuts transpositions into squares, a plan knows their bytes alone", 0.95, 1.05)
+SQUARES = Apart("a chip splits transpositions into squares, a plan knows only their bytes", 0.95, 1.05)
 SQUARED = Apart("follows from that", 1 / 1.05, 1 / 0.95)
-PASSES = Apart("the same; a plan counts an addition for each FLOP of a function, and what is fused behind a product "
-               "comes after it; a chip has the passes of each function by name, of softmax trees over rows, too, tile "
-               "by tile beside the product", 0.75, 2)
+PASSES = Apart("the same; a plan counts an addition for each FLOP of a function, and runs functions that are fused "
+               "with a product after it; a chip has the passes of each function by name (for softmax also trees over "
+               "rows), and runs them tile by tile beside the product", 0.75, 2)
 PASSED = Apart("follows from that", 1 / 2, 1 / 0.75)
 
 
@@ -170,12 +170,12 @@ class Meshes:
         def rule(where, when, apart):
             return Rule("served", "plan", where, apart, when=when)
         alone = [rule("one tile", lambda given: tiles_of(given) == 1, {})]
-        hosts = Apart("the host tells the tiles of a step one after the other, stages wait for what goes before, and "
-                      "rings go in the order of the tiles' numbers", 1, 1.005)
+        hosts = Apart("the host notifies the tiles of a step one after the other, stages wait for the preceding work, "
+                      "and rings follow the order of the tiles' numbers", 1, 1.005)
         follows = Apart("follows from that", 0.995, 1)
         times = {"simulated time": hosts, "iteration time": hosts, "utilisation": follows}
-        once = {**times, "FLOPs done": Apart("services count once what each tile of a tensor group does for itself, "
-                                             "as norms", 1 / 4, 1)}
+        once = {**times, "FLOPs done": Apart("services count once what every tile of a tensor group repeats, "
+                                             "such as norms", 1 / 4, 1)}
         return [*alone,
                 rule("stages", lambda given: given["strategy"]["tensor"] == 1 and tiles_of(given) > 1, times),
                 rule("tensor groups", lambda given: given["strategy"]["tensor"] > 1, once)]
@@ -188,7 +188,7 @@ def tiles_of(given):
 def sections(report, program, folder, setting):
     report.say("## Served models and ONNX models on tiles and on cores")
     report.say()
-    read = Apart("tiles have all in SRAM; cores read weights in each pass, and activations", 0.5, 10,
+    read = Apart("tiles hold everything in SRAM; cores read weights in each pass, and activations", 0.5, 10,
                  of=weights_of_passes, of_what="the weights, each pass")
     written = Apart("the same; cores write activations", 0.005, 10, of=weights_of_passes,
                     of_what="the weights, each pass")
@@ -196,7 +196,7 @@ def sections(report, program, folder, setting):
         Rule("cores", "tiles", "a language model, one request after the other", on_other_hardware(1, 12, read, written))])
     models.many(3 if setting.reduced else 60, served)
     models.report(report)
-    read = Apart("the same; of small models what is looked at again counts, too", 0.01, 10, of=kept,
+    read = Apart("the same; for small models, data that is read again counts, too", 0.01, 10, of=kept,
                  of_what="what a tile holds")
     written = Apart("the same", 0.001, 10, of=kept, of_what="what a tile holds")
     models = Kept(program, folder, "onnx", [
@@ -204,7 +204,7 @@ def sections(report, program, folder, setting):
         Rule("chip", "plan", "products alone", on_other_hardware(1, 12, read, written),
              when=lambda given: given["name"] == "products"),
         Rule("chip", "plan", "with functions", on_other_hardware(
-            0.5, 200, read, written, "; trees over rows take cycles, functions go on beside a product"),
+            0.5, 200, read, written, "; trees over rows take cycles, functions run beside a product"),
              when=lambda given: given["name"] == "functions"),
         Rule("plan on a core", "chip", "`strategy: {}`, products and transpositions",
              {"simulated time": SQUARES, "iteration time": SQUARES, "utilisation": SQUARED},

@@ -47,7 +47,9 @@ def is_spread(row):
         and row["max_outstanding(0=queue-limited)"] == "0"
 
 
-def compare(report, program, row):
+def compare(report, program, row, spreads):
+    """The row of the table; of random requests to several channels, how far a draw's mean latency is from that of
+    all draws at most, is added to `spreads`."""
     words = words_of(row)
     seeds = range(1, SEEDS + 1) if is_spread(row) else (1,)
     runs = [measure(program, [*words, "--seed", str(seed)]) for seed in seeds]
@@ -63,6 +65,8 @@ def compare(report, program, row):
             ("latency", latency, float(row["avg_latency_cycles"]), LATENCY)):
         holds = report.bound(abs(ours / theirs - 1) <= bound, f"{name}: {what} {percent(ours, theirs)}")
         cells.append(percent(ours, theirs) + ("" if holds == "holds" else f" {holds}"))
+    if len(runs) > 1:
+        spreads.append(max(abs(one / latency - 1) for one in latencies))
     spread = f" ({min(latencies):.0f} … {max(latencies):.0f})" if len(runs) > 1 else ""
     return [row["simulator"], name, row["cycles"], f"{cycles:.0f}", cells[0],
             row["avg_latency_cycles"], f"{latency:.2f}{spread}", cells[1]]
@@ -73,28 +77,34 @@ def references(report, program, setting):
     report.say()
     report.say("`tessera dram` with the devices of `configs/dram/` on every run of `dram_ref.csv`: bandwidth "
                f"within {100 * BANDWIDTH:.0f} %, mean latency within {100 * LATENCY:.0f} %. Random requests to "
-               f"several channels are held back by the fullest, and one draw differs from another by up to 10 %: "
-               f"means of {SEEDS} draws, with the least and the most.")
+               f"several channels are limited by the fullest channel, and draws differ; their rows are means of "
+               f"{SEEDS} draws, with minimum and maximum.")
     report.say()
+    spreads = []
     rows = rows_of("dram_ref.csv")
     if setting.reduced:
         rows = [row for row in rows if int(row["requests"]) <= 100000 and not is_spread(row)]
     report.table(["simulator", "run", "its cycles", "ours", "bandwidth", "its mean latency [cycles]", "ours",
-                  "latency"], [compare(report, program, row) for row in rows])
-    report.say("What had to be found out: Ramulator 2's buffers hold one more than their 512; writing begins at "
+                  "latency"], [compare(report, program, row, spreads) for row in rows])
+    if spreads:
+        report.say(f"Mean latencies of single draws differ by up to {100 * max(spreads):.0f} % from the mean of all "
+                   "draws.")
+        report.say()
+    report.say("What had to be found out: Ramulator 2's buffers hold one entry more than their 512; writing begins at "
                "0.4 of them and ends at 0.1, which its latencies with writes imply; tRFC of its 8 Gb DDR4 is "
-               "360 ns, as in its source, not the 350 ns that the table's last column says; its HBM2 never "
-               "refreshes. DRAMsim3 moves one request a cycle into the queues of banks, merges reads of the same "
-               "burst, calls a write done when it is accepted, and drains more than 8 when no bank has a request.")
+               "360 ns, as in its source, not the 350 ns in the table's last column; its HBM2 never refreshes. "
+               "DRAMsim3 moves one request per cycle into the bank queues, merges reads of the same burst, "
+               "regards a write as done when it is accepted, and drains more than 8 writes when no bank has a request.")
     report.say()
 
 
 def closed_forms(report, program):
     report.say("## DRAM: closed forms")
     report.say()
-    report.say("Of the presets, in cycles: a row conflict (tRAS + tRP) / (1 − tRFC / tREFI); DDR4 in one bank "
-               "group tCCD_L a burst; random reads of HBM2 four in tFAW; a stream with bank groups in turn "
-               "1 − tRFC / tREFI of the peak. Exact forms of single requests are unit tests.")
+    report.say("Closed forms for the presets, in cycles: a row conflict takes (tRAS + tRP) / (1 − tRFC / tREFI); a "
+               "DDR4 burst in one bank group takes tCCD_L; there are four random reads of HBM2 in each tFAW; a stream "
+               "over bank groups in turn reaches 1 − tRFC / tREFI of the peak. Exact forms of single requests are unit "
+               "tests.")
     report.say()
     def cycles_each(words, requests=100000):
         return measure(program, [*words, "--requests", str(requests)])["cycles"] / requests
@@ -127,7 +137,7 @@ def speed(report, program, setting):
         return
     report.say("## DRAM: speed")
     report.say()
-    report.say("Requests a CPU second, outside of a machine. DRAMsim3 makes 0.12 to 0.25 million on streams of this "
+    report.say("Requests per CPU second, outside a machine. DRAMsim3 reaches 0.12 to 0.25 million on streams of this "
                "kind, Ramulator 2 0.02 to 0.05 million.")
     report.say()
     bench = Bench(str(binary))
@@ -148,8 +158,8 @@ def speed(report, program, setting):
 def machines(report, program, folder, setting):
     report.say("## DRAM in a machine")
     report.say()
-    report.say("A small transformer on a 4×5 mesh with LPDDR5 at one side, addresses spread over it: iteration "
-               "with each network and memory, and results on several ranks.")
+    report.say("A small transformer on a 4×5 mesh with LPDDR5 on one side and addresses spread over it: iteration "
+               "time with each network and memory, and results on several ranks.")
     report.say()
     runner = Runner(program, folder)
     rows = []

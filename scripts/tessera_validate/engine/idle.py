@@ -15,11 +15,11 @@ def idle(report, tools, setting):
     each = {part: run[f"{part}_bytes_per_tile"] for part in parts}
     report.say("## Idle routers and tiles")
     report.say()
-    report.say(f"Command: `build/release/tessera-bench {words}`: the program's own packet network, "
-               f"memory channels, roofline and executor on a mesh of {side}×{side} tiles, of which one "
-               "works, after its run. Parts are what their owners hold; *resident* is what the "
-               "operating system counts for this process, before and after. Descriptions (topology, "
-               "partition, who plays which role) are shared by all models of a rank.")
+    report.say(f"Command: `build/release/tessera-bench {words}`: memory of the simulator's own packet network, "
+               f"memory channels, roofline and executor on a mesh of {side}×{side} tiles, after a run in which "
+               "one tile works. Parts are what their owners hold; *resident* is the growth of the "
+               "process as counted by the operating system. Descriptions (topology, "
+               "partition, roles of the nodes) are shared by all models of a rank.")
     report.say()
     together = sum(each.values())
     resident = run["resident_models_bytes_per_tile"]

@@ -96,9 +96,9 @@ def speed(report, bench, setting):
     report.say("## One rank, one core")
     report.say()
     report.say("Command: `build/release/tessera-bench CASE --engine both --repeat N --json`, with the "
-               "case from the table. Millions of events (for a mesh: packet hops) per processor "
+               "case from the table. Millions of events (for a mesh: packet hops) per CPU "
                "second, best and median of N = 3 or 5 runs, and the best of the reference engine "
-               "built into the benchmark: one `std::priority_queue` over the same model code, in the "
+               "built into the benchmark: one `std::priority_queue` with the same model code, in the "
                "same process; both must give the same digest. *Quoted* figures were measured by "
                "others and elsewhere (a 2.5 GHz core of the same kind), not here.")
     report.say()
@@ -106,19 +106,19 @@ def speed(report, bench, setting):
     measured = [measure(report, bench, row, setting) for row in rows]
     report.table(["case", "ours, best [M/s]", "median", "`std::priority_queue` [M/s]", "ratio",
                   "quoted, not measured here [M/s]", "CASE"], [each[0] for each in measured])
-    report.say("Memory of the engine beyond the model's state: in proportion to the largest number of "
-               "pending events, and to logical processes. ROSS (quoted, not measured here): 352 bytes "
-               "an event, 408 an LP; prototype: 57 MB at most for PHOLD, 77 MB for the mesh of "
-               "633×633; SST-core 124 MB for 64×64. With few events pending, what the engine holds at "
-               "least weighs most.")
+    report.say("Memory of the engine beyond the model's state, per pending event (at the largest "
+               "number of them) and per logical process. ROSS (quoted, not measured here): 352 bytes "
+               "per event, 408 per LP; prototype: 57 MB at most for PHOLD, 77 MB for the mesh of "
+               "633×633; SST-core 124 MB for 64×64. With few events pending, the engine's minimum "
+               "memory dominates.")
     report.say()
     report.table(["case", "bytes a pending event", "bytes an LP", "model's bytes an LP",
                   "most events pending", "peak memory of the process [MB]", "windows with events",
                   "events a window"], [each[1] for each in measured])
     sparse = next(each[2] for each in measured if each[2]["case"] == "sparse")
     passed = sparse["simulated_ps"] // sparse["parameters"]["lookahead_ps"]
-    report.say(f"A window without events costs nothing: the sparse run passed {passed} windows of the "
-               f"lookahead and opened {sparse['windows']}.")
+    report.say(f"Windows without events cost nothing: the sparse run passed {passed} windows of the "
+               f"lookahead and opened {sparse['windows']} of them.")
     report.say()
     report.bound(sparse["windows"] <= sparse["events"],
                  "sparse: no more windows than events are opened")
@@ -144,9 +144,9 @@ def simgrid(report, bench, setting):
                      millions(many["events_per_cpu_s"]),
                      f"{many['events_per_cpu_s'] / theirs['events_per_cpu_s']:.0f}"])
     report.say("SimGrid on the same ring, run here: `tessera-bench ring --lps N --iterations 1 --engine "
-               "simgrid`; ours with 100 iterations, as one is over too soon. SimGrid solves for the "
-               "shares of each link among its flows, which this ring does not need: the ratio says "
-               "what a flow costs, not which program is better.")
+               "simgrid`; ours with 100 iterations, as one is too short to time. SimGrid solves for the "
+               "shares of each link among its flows, which this ring does not need: the ratio shows "
+               "the cost of a flow, not which program is better.")
     report.say()
     report.table(["accelerators", "flows", "SimGrid's time [ms]", "our time [ms]",
                   "SimGrid [M flows per CPU s]", "ours", "ratio"], rows)

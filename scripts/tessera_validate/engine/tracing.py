@@ -90,13 +90,13 @@ def tracing(report, tools, setting):
                "LEVEL`"
                + (", a quarter of its replicas (" + ", ".join(f"`--set '{each}'`" for each in QUARTER) + ")"
                   if experiment == WAFER else "")
-               + f", whole processes on one rank. For each level {turns} turn(s); in a turn a run with "
-               "the trace and one without go on at the same time, each on a core of its own, and then "
-               "once more with the cores changed over, so that what slows the machine for minutes slows "
-               "both; the core whose run ends first gets another one until the end. Throughput is events "
-               "per processor second, user and system together; the cost is the share of the throughput "
-               "without a trace that is lost in a turn, and its median over the turns is held against "
-               "the bound. Times are medians over the runs; wall time is the simulation's own.")
+               + f", whole processes on one rank. Each level is measured in {turns} turn(s); in a turn, a run with "
+               "the trace and one without execute at the same time, each on a core of its own, and then "
+               "once more with the cores swapped, so that what slows the machine for minutes slows "
+               "both; the core whose run ends first gets another run until the other ends. Throughput is "
+               "events per CPU second, user and system together; the cost is the share of the throughput "
+               "without a trace that is lost in a turn, and its median over the turns is compared with "
+               "the bound. Times are medians over the runs; wall time is that of the simulation alone.")
     report.say()
     taken = {level: [side_by_side(tools, experiment, level) for _ in range(turns)]
              for level in COSTS}

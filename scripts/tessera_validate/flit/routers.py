@@ -110,13 +110,13 @@ def against_booksim(report, program, folder, setting):
         rows = [row for row in rows if int(row["packet_size"]) == 1 and row["k"] == "8"][::6]
     report.say("### BookSim 2")
     report.say()
-    report.say(f"Every row of `{ROWS.name}` but the 100×100 one (below): the same routers, the same warm-up, samples "
-               "and limits. BookSim's figures are of one run with one seed; ours are means of "
-               f"{seeds}, with the standard deviation of a single run (σ). *H*: BookSim's packets were few, and went "
-               "through more or fewer routers than the pattern's mean; the difference is put right by that of the hops, "
-               "at the delay of a router and its link. Saturation is the most that BookSim accepted where more was "
-               "offered; beyond 95 % of it, and where runs are cut off because messages wait too long, latency is that "
-               "of the moment and no bound is set.")
+    report.say(f"Every row of `{ROWS.name}` except the 100×100 one (below), with the same routers, warm-up, samples "
+               "and limits. BookSim's figures are from one run with one seed; ours are means of "
+               f"{seeds}, with the standard deviation of a single run (σ). *H* corrects for BookSim's few packets, "
+               "which passed more or fewer routers than the pattern's mean: the difference in hops, times the delay of "
+               "a router and its link. Saturation is the most that BookSim accepted where more was "
+               "offered; beyond 95 % of it, and where runs are cut off because messages wait too long, latency is only "
+               "a snapshot and has no bound.")
     report.say()
     table, scattered = [], []
     for number, row in enumerate(rows):
@@ -158,7 +158,7 @@ def against_booksim(report, program, folder, setting):
     report.table(["profile", "k", "VCs", "pattern", "flits", "rate", "BookSim", "latency", "H", "ours ± σ", "off",
                   "accepted", "ours", "off", "bound"], table)
     if scattered:
-        report.say("Beyond the bound, but no further than single runs lie apart: " + "; ".join(scattered) + ".")
+        report.say("Beyond the bound, but within the spread of single runs: " + "; ".join(scattered) + ".")
         report.say()
 
 
@@ -168,9 +168,9 @@ def largest(report, program, folder):
     point = run(program, folder / "largest.yaml", traffic_text(row, row["injection_rate_flits"], 1))["points"][0]
     report.say("### 100×100")
     report.say()
-    report.say("BookSim's run on the 100×100 mesh measures its speed: it ended after three samples of "
-               f"{row['sample_period']} cycles, in which a packet could hardly cross the machine, so its latency is "
-               "that of the packets that came first, and no bound is set.")
+    report.say("BookSim's run on the 100×100 mesh measures its speed. It ended after three samples of "
+               f"{row['sample_period']} cycles, in which a packet can hardly cross the machine, so its latency is "
+               "that of the packets that arrived first and has no bound.")
     report.say()
     hops = float(row["flit_sends_total"])
     report.table(["", "cycles", "latency", "M hops", "CPU s", "M hops / CPU s"],
@@ -183,8 +183,8 @@ def largest(report, program, folder):
 def zero_load(report, program, folder):
     report.say("### Zero load")
     report.say()
-    report.say("Least latency of a packet to its own node through one router, T₀ = H (r + 1) + 2 + (F − 1); every "
-               "other distance and delay is a unit test (`flit_network_test`).")
+    report.say("Least latency of a packet to its own node through one router, T₀ = H (r + 1) + 2 + (F − 1); unit "
+               "tests (`flit_network_test`) cover all other distances and delays.")
     report.say()
     rows = []
     with ROWS.open(encoding="utf-8") as file:
@@ -214,10 +214,10 @@ def base(k, kind="mesh"):
 def speed(report, program, folder, setting):
     report.say("### Speed and memory")
     report.say()
-    report.say("Flits through routers a second of processor time, setting up included (BookSim, by the same count in "
-               "the reference: 0.08 to 0.55 M). 0.3 flits a node and cycle are 72 % of what the 8×8 mesh can take; a "
-               "128×128 mesh takes 4 / 128 = 0.031 at most, so 0.3 is far beyond, and 0.0225 is the same share. Beyond saturation "
-               "messages wait at their senders, 48 B each, and count with the routers.")
+    report.say("Flits through routers per second of CPU time, set-up included (BookSim, counted the same way in "
+               "the reference: 0.08 to 0.55 M). 0.3 flits per node and cycle are 72 % of what the 8×8 mesh can accept; "
+               "a 128×128 mesh accepts 4 / 128 = 0.031 at most, so 0.3 is far beyond saturation, and 0.0225 is the "
+               "same share. Beyond saturation, messages wait at their senders, 48 B each, and count with the routers.")
     report.say()
     cases = [(8, 0.3, 1.0, "12000"), (128, 0.0225, 0.5, "200"), (128, 0.3, 0.5, "200")]
     rows = []
@@ -242,8 +242,8 @@ def speed(report, program, folder, setting):
                 traffic_text({**base(8), "sample_period": "1000000"}, 1e-6, 1))["points"][0]
     events = still["events"] / still["hops"]
     report.bound(events < 8, f"idle routers: {events:.1f} events a hop at a load of 1e-6, below 8")
-    report.say(f"Idle routers cost nothing: at 10⁻⁶ flits a node and cycle, {still['cycles']} cycles take "
-               f"{still['events']} events, {events:.1f} for each flit and router.")
+    report.say(f"Idle routers cost nothing: at 10⁻⁶ flits per node and cycle, {still['cycles']} cycles take "
+               f"{still['events']} events, {events:.1f} per flit and router.")
     report.say()
 
 
@@ -259,8 +259,8 @@ def ranks(report, program, folder, setting):
             point = run(program, folder / f"ranks-{kind}-{count}.yaml", text, count)["points"][0]
             found.append({key: value for key, value in point.items() if key not in ("cpu_s",)})
         report.bound(all(point == found[0] for point in found), f"{kind}, {pattern}: equal on 1, 2, 3, 4 ranks")
-    report.say(f"Points of {len(cases)} cases (mesh, uniform; torus, tornado) are equal on 1, 2, 3 and 4 ranks, events "
-               "and hops included.")
+    report.say(f"Results of {len(cases)} cases (mesh, uniform; torus, tornado) are equal on 1, 2, 3 and 4 ranks, "
+               "events and hops included.")
     report.say()
 
 
@@ -271,8 +271,8 @@ LOADS = (0.5, 0.8, 1.0, 1.2, 1.6, 2.0)  # of the most that the links can carry
 def tori(report, program, folder, setting):
     report.say("### Tori beyond saturation")
     report.say()
-    report.say("Flits accepted a node and cycle, messages of 5 flits, 4 virtual channels of 8 flits; loads in shares of "
-               "what the links can carry. BookSim has no torus in the reference.")
+    report.say("Accepted flits per node and cycle, for messages of 5 flits and 4 virtual channels of 8 flits; loads "
+               "are shares of what the links can carry. The BookSim reference has no torus.")
     report.say()
     rows = []
     for name, height, width, pattern, most in TORI[:1] if setting.reduced else TORI:
@@ -289,11 +289,11 @@ def tori(report, program, folder, setting):
                             "{:.2f}")
     report.table(["torus", "pattern", "links carry"] + [f"at {load:g}" for load in LOADS], rows)
     if not setting.reduced:
-        report.say("An 8×8 torus keeps nearly all of its best, long rings do not. The likely reason: what a packet in "
-                   "a ring leaves free behind it, routers give in turn to packets in the ring and to those that their "
-                   "node has just sent, so that under overload few free places get back to where packets have far to "
-                   "go; with two dimensions, one waits for the other too. In the ring of 16, more channels or larger "
-                   "buffers change little. Nothing holds back what nodes send, as networks of that kind do.")
+        report.say("An 8×8 torus keeps nearly all of its best throughput, long rings do not. The likely reason: "
+                   "routers grant the buffer space that a packet in a ring frees behind it alternately to packets in "
+                   "the ring and to newly injected ones, so that under overload little free space gets back to where "
+                   "packets have far to go; with two dimensions, one also waits for the other. In the ring of 16, more "
+                   "channels or larger buffers change little. Injection is not controlled, as it is in such networks.")
         report.say()
 
 
@@ -308,8 +308,8 @@ def soak(report, program, folder, setting):
     report.say("### A torus that must not come to rest")
     report.say()
     report.say(f"5×5 torus, 2 virtual channels of 4 flits, messages of 5 flits, 0.9 offered: after {point['cycles']} "
-               f"cycles and {point['hops']} hops it still takes {point['accepted_rate']:.4f} flits a node and cycle "
-               f"({point['status']}; a sample in which nothing came would have been a deadlock).")
+               f"cycles and {point['hops']} hops it still accepts {point['accepted_rate']:.4f} flits per node and "
+               f"cycle ({point['status']}; a sample in which nothing arrived would have been a deadlock).")
     report.say()
 
 

@@ -49,12 +49,12 @@ def lumped_row(report, runner, folder, xpus, label, counts_only, beside, **more)
 def lumped_rings(report, runner, folder, setting):
     report.say("## Speed: rings that nobody disturbs")
     report.say()
-    report.say("`uncontended_steps: lumped`: the steps of a ring are a recurrence as long as no other message "
-               "is on its links, and messages again as soon as one is. Messages of a pair go in turn. `local`: "
-               "layers access the XPU's own memory, so that rings have the fabric to themselves; "
-               "`nothing-beside`: they access the memory of others, as above, and the backward pass waits for "
-               "the rings. With accesses beside rings, as in the table above, hardly any step is undisturbed, "
-               "and lumping gains nothing. Digests are compared where both ways are run.")
+    report.say("`uncontended_steps: lumped`: the steps of a ring are computed by a recurrence as long as no other "
+               "message is on its links, and simulated as messages again as soon as one is. Messages of a pair are "
+               "sent in turn. `local`: layers access the XPU's own memory, so that rings have the fabric to "
+               "themselves. `nothing-beside`: layers access the memory of other XPUs, as above, and the backward "
+               "pass waits for the rings. With accesses during rings, as in the table above, few steps are "
+               "uncontended. Digests are compared where both variants are run.")
     report.say()
     scales = (64,) if setting.reduced else (64, 256, 1024)
     report.table(["XPUs", "data", "messages", "events", "CPU [s]", "events, each step", "CPU [s]"],
@@ -67,11 +67,11 @@ def sections(report, program, folder, setting):
     runner = Runner(program, folder)
     report.say("## Speed: LLaMA2-13B with the ring all-reduce of HCSim's paper")
     report.say()
-    report.say("One iteration of 40 decoders on one rank, coherent access, every step of every ring a "
-               f"message of its own. HCSim takes {PAPER_S} s with 1024 XPUs. Flows of a pair of XPUs go "
-               "in turn, as in remote-memory.md and as collectives do by default, which the bound is for, "
-               "or together, which is plain max-min: then XPUs are often at the same step at the same time, and "
-               "more flows share an instant.")
+    report.say("One iteration of 40 decoders on one rank, with coherent access and every step of every ring as a "
+               f"separate message. HCSim takes {PAPER_S} s with 1024 XPUs. Flows of a pair of XPUs run either in "
+               "turn, as in remote-memory.md and by default in collectives (the bound is for these rows), or "
+               "together, which is plain max-min: then XPUs are often at the same step at the same time, and more "
+               "flows share an instant.")
     report.say()
     scales = (64,) if setting.reduced else (64, 256, 1024)
     report.table(["XPUs", "pairs", "messages", "events", "events a message", "CPU [s]", "a message [ns]"],

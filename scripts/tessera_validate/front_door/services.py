@@ -44,12 +44,12 @@ class Space:
 SPACES = (
     Space("tokens", "{arrivals: poisson, rate: 500, count: 400, prompt: [16, 256], generate: [32, 128]}",
           "{between_tokens: 1 ms, latency: 60 ms}",
-          "short prompts, many tokens, and targets for the time between them and for all"),
+          "short prompts, many tokens, and targets for the time between tokens and for the whole latency"),
     Space("prompts", "{arrivals: poisson, rate: 200, count: 300, prompt: [512, 3072], generate: [4, 24]}",
           "{first_token: 15 ms, between_tokens: 2 ms}",
-          "long prompts, few tokens, and a target for the first one"),
+          "long prompts, few tokens, and a target for the first token"),
     Space("stages", "{arrivals: poisson, rate: 2000, count: 100, prompt: [64, 512], generate: [4, 12]}",
-          "{first_token: 500 us, latency: 1800 us}", "stages, whose steps are walked through layer by layer",
+          "{first_token: 500 us, latency: 1800 us}", "pipeline stages, with steps that are walked layer by layer",
           servers=2, model=SMALLER, steps="walked"),
 )
 
@@ -89,13 +89,13 @@ def row(report, program, folder, space, setting):
 def sections(report, program, folder, setting):
     report.say("## Services against brute force")
     report.say()
-    report.say("Layouts of a service over 64 devices (of `stages` 16) in servers of eight: devices of a tensor "
-               "group, stages, replicas, replicas for prompts alone, tokens of a step. `tessera plan --all` searches "
-               "the largest rate that meets the targets for each of them, `tessera plan` looks at most of them once, "
-               f"at the best rate so far; both with `--within {WITHIN}`. What has no place (more stages than layers, "
-               "shards than heads, stages of steps that are summed whole) is refused and not among those searched. "
-               "The regret is by how much the rate of the layout that plan names is below the best, both as the "
-               "search of all found them. On two ranks plan says the same.")
+    report.say("Layouts of a service over 64 devices (16 for `stages`) in servers of eight: devices per tensor "
+               "group, stages, replicas, replicas for prompts alone, tokens per step. `tessera plan --all` searches "
+               "for the largest rate that meets the targets for each of them, `tessera plan` tries most of them once, "
+               f"at the best rate so far; both with `--within {WITHIN}`. Impossible layouts (more stages than layers, "
+               "more shards than heads, stages with steps that are summed whole) are refused and not counted as "
+               "searched. The regret is how far the rate of the layout that plan names is below the best, both as "
+               "found by the search of all layouts. On two ranks, plan gives the same answer.")
     report.say()
     spaces = SPACES[:1] if setting.reduced else SPACES
     report.table(HEAD, [row(report, program, folder, space, setting) for space in spaces])

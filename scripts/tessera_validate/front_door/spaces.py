@@ -74,22 +74,22 @@ PLAIN = {"context": "1", "sequence_parallel": "false", "overlap_tensor": "false"
 SPACES = (
     Space("mesh", MESH.replace("SRAM", "64 MB").replace("DRAM", ""), DENSE,
           {**PLAIN, **GRID, "chunks": "1", "recompute": "none", "zero": "0,1,3"},
-          "a mesh whose SRAM holds all: degrees, micro-batch, schedule, ZeRO, overlap of gradients and layout",
+          "a mesh whose SRAM holds everything: degrees, micro-batch, schedule, ZeRO, gradient overlap and layout",
           {"placement": "s-shape,linear", "zero": "0,1", "micro_batch": "1,4"}),
     Space("edges", MESH.replace("SRAM", "1 MB").replace("DRAM", EDGE), DENSE,
           {**PLAIN, "placement": "s-shape,replicas", "chunks": "1", "recompute": "none,full", "zero": "0,1,3"},
-          "the same with SRAM that is too small, and DRAM at two edges: recomputation, ZeRO, schedule"),
+          "the same with too little SRAM, and DRAM at two edges: recomputation, ZeRO, schedule"),
     Space("crowded", CROWDED, "{kind: transformer, layers: 6, hidden: 192, heads: 6, sequence: 96, "
           "vocabulary: 2000, batch: 24}",
           {"context": "1", "overlap_tensor": "false", "chunks": "1", "schedule": "1f1b,zb-h1", "zero": "1,3",
            "recompute": "none,full", "placement": "s-shape,linear", "micro_batch": "1,2,4"},
-          "DRAM at one edge of a mesh, whose links all that tiles read goes over beside collectives"),
+          "a mesh with DRAM at one edge, whose links carry everything that tiles read besides collectives"),
     Space("wafer", WAFER, DENSE,
           {**PLAIN, **GRID, "chunks": "1", "recompute": "none,full", "zero": "0,2,3",
            "overlap_gradients": "true", "schedule": "1f1b,zb-h1"},
-          "a wafer of two levels, with DRAM at its edges"),
+          "a two-level wafer with DRAM at its edges"),
     Space("servers", CLUSTER.replace("NODES", "4").replace("CAPACITY", "24 MB"), DENSE, PLAIN,
-          "servers with little memory: ZeRO, recomputation, overlap of gradients, schedule and chunks"),
+          "servers with little memory: ZeRO, recomputation, gradient overlap, schedule and chunks"),
     Space("a100", f"{ROOT}/configs/machines/a100_cluster_4nic.yaml", LARGER,
           {"context": "1", "chunks": "1", "recompute": "none,full", "zero": "0,1,3", "overlap_tensor": "false",
            "schedule": "1f1b,zb-h1"},
@@ -104,27 +104,27 @@ SPACES = (
     Space("chunks", CLUSTER.replace("NODES", "4").replace("CAPACITY", "1 GB"),
           DENSE.replace("layers: 8", "layers: 14"),
           {**PLAIN, "zero": "0,1", "recompute": "none,full"},
-          "interleaved chunks and weight gradients that are put off"),
+          "interleaved chunks and deferred weight gradients"),
     Space("hybrid", CLUSTER.replace("NODES", "4").replace("CAPACITY", "64 MB"), DENSE,
           {**PLAIN, "chunks": "1", "schedule": "1f1b", "zero": "1,2,3", "shard": "0,2,4,8"},
-          "hybrid sharding: ZeRO over some of the replicas, of a server or of two, and over all",
+          "hybrid sharding: ZeRO over some of the replicas, those of one or two servers, and over all",
           {"recompute": "none,full", "micro_batch": "4"}),
     Space("v", CLUSTER.replace("NODES", "4").replace("CAPACITY", "1 GB"),
           DENSE.replace("layers: 8", "layers: 14"),
           {"context": "1", "sequence_parallel": "false", "zero": "0,1", "recompute": "none,full", "chunks": "1,2",
            "schedule": "1f1b,zb-h1,interleaved,zb-v,dualpipe-v"},
-          "schedules whose chunks lie in a V beside others, and overlaps"),
+          "V-shaped schedules beside others, and overlaps"),
     Space("turns", CLUSTER.replace("NODES", "2").replace("CAPACITY", "1 GB"),
           EXPERTS.replace("batch: 32", "batch: 128"),
           {**PLAIN, "zero": "0,2", "recompute": "none,full", "chunks": "1,2", "micro_batch": "1,2,4",
            "schedule": "1f1b,interleaved,dualpipe-v"},
-          "a mixture of experts whose passes may take turns, so that exchanges are hidden"),
+          "a mixture of experts whose passes may alternate, so that exchanges are hidden"),
     # The hardest of 200 random ones.
     Space("uplinks", UPLINKS, "{kind: transformer, layers: 12, hidden: 192, heads: 4, sequence: 64, "
           "vocabulary: 8192, batch: 24}",
           {"context": "1", "sequence_parallel": "false", "recompute": "none,selective", "zero": "0,3",
            "schedule": "1f1b,dualpipe-v", "micro_batch": "1,4"},
-          "servers with one slow NIC each, whose accelerators' messages share nothing beyond their first link"),
+          "servers with one slow NIC each, and messages that share no link beyond the first one"),
     Space("ports", PORTS, "{kind: transformer, layers: 8, hidden: 192, heads: 4, sequence: 64, vocabulary: 1024, "
           "batch: 32, tie_embeddings: false, experts: {count: 8, top_k: 2, every: 2}}",
           {"context": "1", "overlap_tensor": "false", "async_tensor": "false", "recompute": "selective,full",
@@ -134,7 +134,7 @@ SPACES = (
           "batch: 8}",
           {"sequence_parallel": "false", "overlap_tensor": "false", "async_tensor": "false",
            "placement": "replicas", "recompute": "none,selective", "zero": "3", "micro_batch": "1,2"},
-          "long sequences beside DRAM at all edges, with a layout of replicas alone"),
+          "long sequences with DRAM at all edges, and the replicas layout alone"),
 )
 REDUCED = ("mesh", "experts", "hybrid")
 
@@ -189,17 +189,17 @@ def row(report, program, folder, space, setting):
 def sections(report, program, folder, setting):
     report.say("## Against brute force")
     report.say()
-    report.say("Each space is what `tessera plan` searches, with some keys held to some values "
-               "(`--keep KEY=VALUES`). `tessera plan --all` simulates every point that fits, `tessera plan` those it "
-               "thinks may win; both list the same points and simulate them alike. The regret is by how much the "
-               "best that plan simulated is slower than the fastest of all. The certain gap is what plan says of "
-               "itself without brute force: by how much the smallest bound of what it did not simulate is below its "
-               "best. Bounds are set against the simulated times of all points; one above 1 is violated, and a "
-               "defect. A run of the strategy that plan writes takes what plan says.")
+    report.say("Each space is what `tessera plan` searches, with some keys restricted to given values "
+               "(`--keep KEY=VALUES`). `tessera plan --all` simulates every point that fits, `tessera plan` those that "
+               "it expects may win; both list the same points and simulate them in the same way. The regret is how "
+               "much slower the best point that plan simulated is than the fastest of all. The certain gap is what "
+               "plan states without brute force: how far the smallest bound of the points that it did not simulate is "
+               "below its best. Bounds are given relative to the simulated times of all points; one above 1 is "
+               "violated, which is a defect. A run of the strategy that plan writes takes the time that plan states.")
     report.say()
     spaces = [space for space in SPACES if not setting.reduced or space.name in REDUCED]
     report.table(HEAD, [row(report, program, folder / space.name, space, setting) for space in spaces])
     for space in spaces:
         kept = ", ".join(f"`{key}={values}`" for key, values in space.keep.items())
-        report.say(f"- `{space.name}`: {space.about}. Held: {kept}.")
+        report.say(f"- `{space.name}`: {space.about}. Restricted: {kept}.")
     report.say()

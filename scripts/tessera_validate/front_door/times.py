@@ -55,10 +55,10 @@ def row(report, program, folder, number, setting, case):
 def sections(report, program, folder, setting):
     report.say("## Time")
     report.say()
-    report.say("On one rank. Where simulations of every tile would take more than some seconds, one tile stands for "
-               "its stage (`strategy.aggregation: stage`). Candidates that were not simulated are out by their "
+    report.say("On one rank. Where simulating every tile would take more than a few seconds, one tile represents "
+               "its stage (`strategy.aggregation: stage`). Candidates that were not simulated are excluded by their "
                "bounds, which is certain, or by their estimates alone, less the margin that simulations have shown; "
-               "the certain gap is by how much the smallest bound of these is below the best.")
+               "the certain gap is how far the smallest bound of these is below the best.")
     report.say()
     cases = REDUCED if setting.reduced else CASES
     report.table(HEAD, [row(report, program, folder, number, setting, case)

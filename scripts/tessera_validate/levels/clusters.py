@@ -57,17 +57,17 @@ def sections(report, program, folder, setting):
     report.say()
     family = Family(program, folder, "clusters", [
         Rule("analytical", "packet", 0.9999, 1.0001, label="analytical, servers", when=is_else,
-             why="a link takes one message after the other where a message leaves; `direct` turns within servers, so "
-                 "that every GPU hears from one at a time"),
+             why="the link on which messages leave takes one at a time; `direct` rotates within servers, so "
+                 "that every GPU receives from one sender at a time"),
         Rule("flow", "packet", 0.99, 1.0001, label="flow, servers", when=lambda one: not is_relayed(one),
-             why="shares of a link in place of turns: latency is waited for once, and not behind another message"),
+             why="messages share a link instead of taking turns: latency is paid once, not behind another message"),
         Rule("analytical", "packet", 0.4, 1.0001, label="analytical, gathers", when=is_gathered,
-             why="what comes to the root over several links of the fabric, or over its one link"),
+             why="messages reach the root over several links of the fabric, or over its only link"),
         Rule("analytical", "packet", 0.75, 1.0001, label="analytical, all-to-alls in step", when=is_relayed,
-             why="in a step some GPUs of a server send to the next one, and others within"),
+             why="in each step, some GPUs of a server send to the next server and others within their own"),
         Rule("flow", "packet", 0.9999, 2, label="flow, all-to-alls in step", when=is_relayed,
-             why="every message of a step comes later with even shares, and the next step waits for it "
-                 "(a run notes it)")])
+             why="with fair shares, every message of a step arrives later, and the next step waits for it "
+                 "(the run prints a note)")])
     family.compare(*shipped("32 MB", 2))
     family.compare(*shipped("4 MB", 4))
     family.compare(*shipped("1 MB", 2, "gather"))

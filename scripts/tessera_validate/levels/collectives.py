@@ -94,34 +94,34 @@ def even_tree(experiment):
 def sections(report, program, folder, setting):
     report.say("## Collectives")
     report.say()
-    report.say("Rings, whose messages meet nobody.")
+    report.say("Rings, whose messages share no link.")
     report.say()
     count = 4 if setting.reduced else 50
     rings = Family(program, folder / "rings", "rings", [
         Rule("packet", "analytical", why="one message on a link at a time"),
-        Rule("flow", "analytical", why="the same, up to a picosecond a step", slack_ps=16),
+        Rule("flow", "analytical", why="the same, up to a picosecond per step", slack_ps=16),
         Rule("shared", "analytical", why="a node sends one message at a time")])
     rings.many(count, ring)
     rings.report(report)
-    report.say("Such rings on grids, in flits too.")
+    report.say("Such rings on grids, also with flits.")
     report.say()
     grids = Family(program, folder / "grids", "rings on grids", [
-        Rule("analytical", "packet", label="analytical, grids", why="rows and columns are rings of their own"),
-        Rule("flow", "packet", label="flow, grids", slack_ps=64, why="the same, up to a picosecond a step"),
+        Rule("analytical", "packet", label="analytical, grids", why="each row and column is a ring of its own"),
+        Rule("flow", "packet", label="flow, grids", slack_ps=64, why="the same, up to a picosecond per step"),
         Rule("flit", "packet", 1, 1.35, label="flit, grids",
-             why="ten cycles or more a step, beside 64 to 4096 flits of a step over one link")])
+             why="ten or more cycles per step, compared with 64 to 4096 flits per step over one link")])
     grids.many(2 if setting.reduced else 25, on_grid)
     grids.report(report)
-    report.say("All-to-alls, all messages at once: `analytical` with `ports: free`, where none of them share a link, "
-               "and  with `ports: shared`.")
+    report.say("All-to-alls with all messages at once: `analytical` with `ports: free`, where no messages share a "
+               "link, and with `ports: shared`.")
     report.say()
     exchanges = Family(program, folder / "exchanges", "exchanges", [
         Rule("analytical", "packet", when=neither(is_on_switch), label="analytical, fully connected",
-             why="every pair has a link"),
+             why="every pair has its own link"),
         Rule("analytical", "packet", others, 1, label="analytical, switch", when=is_on_switch,
-             within="1/(n - 1) to 1", why="the n - 1 messages of a member are all alone on its link"),
-        Rule("shared", "packet", why="a member sends one after the other, each to another receiver"),
-        Rule("flow", "packet", why="even shares of alike messages end when the last of them does in turn",
+             within="1/(n - 1) to 1", why="each of a member's n - 1 messages is modelled as alone on its link"),
+        Rule("shared", "packet", why="a member sends one message at a time, each to a different receiver"),
+        Rule("flow", "packet", why="equal messages with fair shares end when the last of them would if sent in turn",
              slack_ps=16)])
     exchanges.many(count, exchange)
     exchanges.report(report)
@@ -131,18 +131,18 @@ def sections(report, program, folder, setting):
     tree = algorithm("halving-doubling")
     rules = [
         Rule("analytical", "packet", others, 1, label="analytical, rooted", when=neither(is_chain),
-             within="1/(n - 1) to 1", why="the n - 1 messages of a root are all alone on its link"),
+             within="1/(n - 1) to 1", why="each of a root's n - 1 messages is modelled as alone on its link"),
         Rule("analytical", "packet", 0.5, 1, label="analytical, chains", when=is_chain,
-             why="n pieces in n - 1 hops: of 2 n - 2 rounds one behind the other n - 1 are left when all pieces go at "
+             why="n pieces over n - 1 hops: of 2 n - 2 consecutive rounds, n - 1 remain when all pieces are sent at "
                  "once"),
         Rule("shared", "packet", label="shared, rooted",
-             why="a node sends one after the other, and the root takes one after the other"),
+             why="a node sends one message at a time, and the root receives one at a time"),
         Rule("flow", "packet", label="flow, rooted", when=neither(both(outward, tree)), slack_ps=64,
-             why="messages that share a link are alike, or follow each other"),
+             why="messages that share a link are equal, or follow each other"),
         Rule("flow", "packet", 1, even_tree, label="flow, outward trees", when=both(outward, tree),
              within="1 to 1.5, 2 (broadcast), 4/3, 11/7 (scatter) of 4, 8",
-             why="messages of a node begin at once and share its link: the child with most to pass on has its part "
-                 "last, where packets of the message that was asked for first go first")]
+             why="messages of a node start together and share its link: the child with the most to forward gets its "
+                 "part last, whereas packets of the message requested first go first")]
     roots = Family(program, folder / "rooted", "rooted", rules)
     for what in ("broadcast", "scatter"):
         roots.compare(*tree_of_four(what))

@@ -28,10 +28,10 @@ def sections(report, program, folder, setting):
     report.say("## Compute")
     report.say()
     family = Family(program, folder, "compute", [
-        Rule("stepped", "systolic", why="the closed form is that of the array, stepped unit by unit"),
+        Rule("stepped", "systolic", why="the closed form equals the array stepped unit by unit"),
         Rule("gemm", "roofline", 1.8, 3.3, "small products: tiles of the default size are not full, the array fills "
-                                           "and drains, a launch each"),
-        Rule("systolic", "roofline", 1, 1.5, "filling and draining the array, and units without work, of sides of 16 "
+                                           "and drains, and each product has a launch"),
+        Rule("systolic", "roofline", 1, 1.5, "filling and draining the array, and idle units, for sides of 16 "
                                              "to 64 on arrays of 8 and 16")])
     family.many(3 if setting.reduced else 40, experiment)
     family.report(report)

@@ -72,21 +72,21 @@ def sections(report, program, folder, setting):
     report.say()
     family = Family(program, folder / "loaded", "loaded messages", [
         Rule("analytical", "packet", one_behind_the_other, 1.0001, label="analytical, loaded",
-             within="1/messages to 1.0001", why="all alone, where at the worst all go one behind the other"),
+             within="1/messages to 1.0001", why="each is modelled as alone; in the worst case, all are serialised"),
         Rule("shared", "packet", 0.45, 1.0001, label="shared, loaded",
-             why="ports of nodes are shared; links that messages of several nodes pass are not"),
+             why="ports of nodes are shared; links used by messages of several nodes are not"),
         Rule("flow", "packet", 0.7, 1.05, label="flow, loaded",
              why="a packet that waits for its next link leaves that one idle for those behind it; even shares leave no "
                  "link idle that has a flow")])
     family.many(4 if setting.reduced else 50, loaded)
     family.report(report)
-    report.say("Traces in Chakra's format: NPUs that compute, send to the next one, add up by rings and exchange.")
+    report.say("Chakra traces: NPUs compute, send to the next one, all-reduce over rings and exchange data.")
     report.say()
     traces = Traces(program, folder / "traces", "traces", [
         Rule("analytical", "packet", 0.2, 1.0001, label="analytical, traces",
-             why="messages of an all-to-all are all alone, and in turn elsewhere; computing is the same"),
+             why="messages of an all-to-all are modelled as alone, but sent in turn elsewhere; computing is the same"),
         Rule("shared", "packet", 0.9999, 1.03, label="shared, traces", when=lambda one: not is_ring(one),
-             why="a node sends and takes one after the other; what was asked for first goes first"),
-        Rule("flow", "packet", 0.97, 1.1, label="flow, traces", why="even shares where messages meet")])
+             why="a node sends and receives one message at a time; the one requested first goes first"),
+        Rule("flow", "packet", 0.97, 1.1, label="flow, traces", why="fair shares where messages share a link")])
     traces.many(4 if setting.reduced else 40, trace)
     traces.report(report)

@@ -35,8 +35,8 @@ def sections(report, program, folder, setting):
     report.say("## Memories")
     report.say()
     family = Family(program, folder, "memory", [
-        Rule("channel", "bandwidth", 1, 2, "a tile prefetches: accesses under way share the channel, where "
-                                              "`bandwidth` gives each of them all"),
-        Rule("dram", "channel", 1, 1.25, "rows, refresh and turns between reads and writes")])
+        Rule("channel", "bandwidth", 1, 2, "a tile prefetches: outstanding accesses share the channel, whereas "
+                                              "`bandwidth` gives each of them all of it"),
+        Rule("dram", "channel", 1, 1.25, "row activation, refresh and turnaround between reads and writes")])
     family.many(3 if setting.reduced else 40, with_peak)
     family.report(report)

@@ -45,12 +45,12 @@ def sections(report, program, folder, setting):
     report.say("## Messages on an idle machine")
     report.say()
     family = Family(program, folder, "messages", [
-        Rule("packet", "analytical", why="latency of the links, and the bytes once: packets follow each "
-                                         "other without a gap on links that are alike"),
+        Rule("packet", "analytical", why="link latencies plus one serialisation of the bytes: packets follow "
+                                         "each other without gaps on equal links"),
         Rule("one packet", "analytical", why="cut-through"),
-        Rule("flow", "analytical", why="latency first, then the whole bandwidth; ends of flows are rounded",
+        Rule("flow", "analytical", why="latency first, then the full bandwidth; ends of flows are rounded",
              slack_ps=1),
-        Rule("flit", "closed form in flits", why="four cycles a router, a cycle to and from the node, links of whole "
-                                                "cycles, whole flits")])
+        Rule("flit", "closed form in flits", why="four cycles per router, one to and one from the node, links of "
+                                                "whole cycles, whole flits")])
     family.many(5 if setting.reduced else 80, experiment)
     family.report(report)

@@ -47,23 +47,23 @@ def short(one):
 def sections(report, program, folder, setting):
     report.say("## Traffic")
     report.say()
-    report.say("Mean latencies of messages at a hundredth of a flit a node and cycle (idle), and at a tenth to a "
-               "seventh (loaded, below saturation), on 4x4 tiles.")
+    report.say("Mean message latencies at 0.01 flits per node and cycle (idle), and at 0.1 to 0.15 "
+               "(loaded, below saturation), on 4x4 tiles.")
     report.say()
     rules = []
     for name, when, free, even, why in (
-            ("idle", idle, 0.975, (0.975, 1.02), "few messages meet"),
-            ("loaded", loaded, 0.85, (1, 1.16), "messages that meet wait for each other")):
+            ("idle", idle, 0.975, (0.975, 1.02), "few messages share a link"),
+            ("loaded", loaded, 0.85, (1, 1.16), "messages that share a link wait for each other")):
         rules += [Rule("analytical", "packet", free, 1.0001, label=f"analytical, {name}", when=when,
                        why=f"{why}; with `ports: free` none waits"),
                   Rule("flow", "packet", *even, label=f"flow, {name}", when=when,
-                       why=f"{why}; two with even shares both end last, where of two in turn one ends first"),
+                       why=f"{why}; two with fair shares both end late, while of two in turn one ends early"),
                   Rule("flit", "packet", 3, 6, label=f"flit, {name}, links of 1 ns",
                        when=lambda one, when=when: when(one) and short(one),
-                       why="four cycles in each router, one to and one from the node, beside a cycle a link"),
+                       why="four cycles in each router, one to and one from the node, in addition to one per link"),
                   Rule("flit", "packet", 1.8, 3, label=f"flit, {name}, links of 4 ns",
                        when=lambda one, when=when: when(one) and not short(one),
-                       why="the same beside four cycles a link")]
+                       why="the same in addition to four cycles per link")]
     family = Patterns(program, folder, "traffic", rules)
     family.many(8 if setting.reduced else 40, experiment)
     family.report(report)

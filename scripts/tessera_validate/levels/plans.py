@@ -66,11 +66,11 @@ def gathers(experiment):
 
 
 def standing(level, where=""):
-    return [Rule(level, "programs", 0.94, 1.08, "closed forms leave out where tensor groups meet replicas on a tile's "
-                 "link, and what they wait for each other",
+    return [Rule(level, "programs", 0.94, 1.08, "closed forms ignore that tensor groups and replicas share a tile's "
+                 "link and wait for each other",
                  when=lambda experiment: not gathers(experiment), label=level + where),
-            Rule(level, "programs", 0.74, 1.02, "ZeRO 3 in tensor groups: weights are gathered beside sums of the "
-                 "tensor group, over the same link, one after the other; each is taken to have it for itself",
+            Rule(level, "programs", 0.74, 1.02, "ZeRO 3 in tensor groups: weight gathers and sums of the tensor group "
+                 "use the same link one after the other; each is modelled as having it alone",
                  when=gathers, label=f"{level}, weights gathered{where}")]
 
 
@@ -97,22 +97,22 @@ def blocks_beside_gathers(draw):
 def sections(report, program, folder, setting):
     report.say("## Plans")
     report.say()
-    report.say("`tensor` and `stage`: a tile stands for its tensor group, or its stage.")
+    report.say("`tensor` and `stage`: one tile represents its tensor group or its stage.")
     report.say()
     family = Family(program, folder, "plans", [
         Rule("graphs", "programs", why="the same instructions and dependencies"),
-        Rule("replayed", "programs", 0.999, 1.001, "micro-batches that repeat in three runs are taken to go on so"),
+        Rule("replayed", "programs", 0.999, 1.001, "micro-batches that repeat in three runs are assumed to go on so"),
         *standing("tensor"), *standing("stage")])
     family.many(3 if setting.reduced else 60, plan)
     family.compare(*beside_gathers(family.draw))
     family.report(report)
-    report.say("Such plans, and plans of eight replicas, on two servers of four: groups have several members in each, "
-               "and their rings go in channels.")
+    report.say("Such plans, and plans with eight replicas, on two servers of four: groups have several members in each "
+               "server, and their rings are split into channels.")
     report.say()
     clusters = Family(program, folder, "plans on clusters", [
         Rule("graphs", "programs", why="the same instructions, dependencies and channels",
              label="graphs on clusters"),
-        Rule("replayed", "programs", 0.999, 1.001, "micro-batches that repeat in three runs are taken to go on so",
+        Rule("replayed", "programs", 0.999, 1.001, "micro-batches that repeat in three runs are assumed to go on so",
              label="replayed on clusters"),
         *standing("tensor", " on clusters"), *standing("stage", " on clusters")])
     clusters.many(2 if setting.reduced else 40, block_plan)

@@ -22,9 +22,9 @@ def sections(report, program, folder, setting):
     report.say("## Steps of transformers on grids")
     report.say()
     family = Family(program, folder, "steps", [
-        Rule("analytical", "packet", 0.8, 1.0001, "no link is shared: a lower bound"),
+        Rule("analytical", "packet", 0.8, 1.0001, "links are modelled without contention: a lower bound"),
         Rule("flow", "packet", 0.99, 1.06, "fair shares against packets in turn"),
-        Rule("flit", "packet", 0.94, 1.4, "cycles of routers, which small messages feel; flits of two messages "
-                                       "share a link where a packet waits for the one before")])
+        Rule("flit", "packet", 0.94, 1.4, "router cycles, which matter for small messages; flits of two messages "
+                                       "share a link where a packet waits for the previous one")])
     family.many(4 if setting.reduced else 60, experiment)
     family.report(report)

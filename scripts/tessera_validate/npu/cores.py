@@ -96,11 +96,10 @@ def onnxim_rows(reduced):
 def like_onnxim(report, chip, setting):
     report.say("## NPU cores: ONNXim's products and convolutions")
     report.say()
-    report.say("Four cores of the Mobile or Server NPU (its Table II) as its public code configures and cuts "
-               "them (`timing: onnxim`, `tiling: onnxim`), with DRAM by banks and rows. `active`: cycles that the "
-               "products would take of a full array, of the busiest core. `end to end`: all cycles, ours and "
-               "theirs. It crashes on 100 × 300 × 200 on Server "
-               "cores.")
+    report.say("Four cores of ONNXim's Mobile or Server NPU (its Table II), with the timing and tiling of its public "
+               "code (`timing: onnxim`, `tiling: onnxim`), and DRAM by banks and rows. `active`: cycles that the "
+               "products of the busiest core would take on a full array. `end to end`: all cycles, ours and "
+               "theirs. ONNXim crashes on 100 × 300 × 200 on Server cores.")
     report.say()
     table, same, times, offs = [], [], [], []
     for row, operator in onnxim_rows(setting.reduced):
@@ -122,21 +121,20 @@ def like_onnxim(report, chip, setting):
                       f"{100 * busy:.1f} %", theirs[3], f"{cpu:.2f}", theirs[4]))
     report.table(("NPU", "operator", "active", "theirs", "end to end", "theirs", "", "array busy", "theirs",
                   "CPU [s]", "theirs"), table)
-    report.say("End to end, " + report.at_most(max(map(abs, offs)), 10, "% off end to end at worst") + " % off at "
-               "worst. Rows with one port show the cores alone, as that port and not the DRAM is the limit. In "
-               "`matmul_512_2048_128` four cores store strips of columns, and what decides is whether they store to "
-               "the same rows of the DRAM: where they begin within 32 ns of each other, one burst in four opens a "
-               "row, else three in four. So nanoseconds make 40 % there. With a DRAM clock of 1200 MHz in place of a "
-               "cycle of 833 ps, as theirs rounds it, we get 10 700 cycles, and 9800 with one port for all channels "
-               "in place of the crossbar's one for each.")
+    report.say("The largest end-to-end difference is "
+               + report.at_most(max(map(abs, offs)), 10, "% off end to end at worst") + " %. Rows with one port test "
+               "the cores alone, because that port, not the DRAM, is the limit. In `matmul_512_2048_128` four cores "
+               "store strips of columns, and the time depends on whether they store to the same rows of the DRAM at "
+               "about the same time: if not, more bursts open a row. Its end-to-end time is therefore sensitive to "
+               "small differences in timing.")
     report.say()
-    report.say("Active matrix cycles, all that they have: "
+    report.say("Active matrix cycles equal ONNXim's wherever it has them: "
                + report.bound(bool(same) and all(same), f"{sum(same)} of {len(same)} equal ONNXim's") + ".")
     report.say()
     slow = [(row, cpu) for row, cpu in times if row["model"] == "matmul_2048_2048_2048"]
     if slow and not setting.counts_only:
         row, cpu = slow[0]
-        report.say("2048³ on Server cores: "
+        report.say("CPU time of ONNXim over ours, 2048³ on Server cores: "
                    + report.at_least(float(row["user_s"]) / cpu, SPEED, "times less CPU time than ONNXim")
                    + ".")
         report.say()
@@ -145,8 +143,8 @@ def like_onnxim(report, chip, setting):
 def kinds(report, chip, setting):
     report.say("## NPU cores: what each kind of operator costs")
     report.say()
-    report.say("On the Server NPU with our own timing and tiling, fp16, operands in DRAM, each alone. Busy: of "
-               "the busiest core, while the operator runs.")
+    report.say("Each operator alone on the Server NPU, with our own timing and tiling, fp16 and operands in DRAM. "
+               "Busy shares are those of the busiest core while the operator runs.")
     report.say()
     table, costly = [], []
     own = ["--set", "machine.compute.timing=deterministic", "--set", "machine.compute.tiling=fitted"]
@@ -159,7 +157,7 @@ def kinds(report, chip, setting):
                       *(f"{100 * max(core[unit] for core in cores) / end:.0f} %"
                         for unit in ("matrix_busy", "vector_busy", "dma_busy"))))
     report.table(("kind", "keys", "cycles", "moved [MB]", "GB/s", "array", "vector", "DMA"), table)
-    report.say("Each costs time and traffic: " + report.bound(all(costly), "no operator is for nothing") + ".")
+    report.say("Each operator costs time and traffic: " + report.bound(all(costly), "no operator is for nothing") + ".")
     report.say()
 
 
@@ -167,8 +165,8 @@ def meshes(report, chip, setting):
     report.say("## NPU cores: on a mesh, and on ranks")
     report.say()
     side = 512 if setting.reduced else 2048
-    report.say(f"{side}³ on cores of 32 × 32 MACs at 1 GHz in a mesh of 64 GB/s links, memory of 64 GB/s at every "
-               "tile of the west and east edges.")
+    report.say(f"{side}³ on cores of 32 × 32 MACs at 1 GHz in a mesh of 64 GB/s links, with a memory of 64 GB/s at "
+               "every tile of the west and east edges.")
     report.say()
     table, busy = [], []
     for number in (1, 2, 4, 8):
@@ -184,8 +182,8 @@ def meshes(report, chip, setting):
         table.append((f"{number} × {number}", end // 1000, f"{100 * share:.1f} %",
                       f"{sum(core['loaded'] for core in cores) / 1e6:.0f}", f"{cpu:.2f}"))
     report.table(("cores", "cycles", "of the arrays' peak", "loaded [MB]", "CPU [s]"), table)
-    report.say("One core reaches " + report.at_least(100 * busy[0], 90, "% of its peak") + " %; many cores share "
-               "the memory at the edges, and tiles smaller than their share load operands more often.")
+    report.say("One core reaches " + report.at_least(100 * busy[0], 90, "% of its peak") + " % of its peak. Many cores "
+               "share the memory at the edges, and tiles smaller than a core's share load operands more often.")
     report.say()
     runner = Runner(chip.program, chip.folder)
     levels = {name: runner.run(WAFER, 1, ["--set", f"machine.compute.model={name}"])
@@ -198,16 +196,16 @@ def meshes(report, chip, setting):
                  [(name, f"{one['iteration_time_ps'] / 1e9:.3f}", percent(one["iteration_time_ps"], npu))
                   for name, one in levels.items()])
     off = 100 * abs(levels["roofline"]["iteration_time_ps"] / npu - 1)
-    report.say("Cores overlap DMA and array, as a roofline assumes: "
+    report.say("Cores overlap DMA with the array, as a roofline assumes. The two differ by "
                + report.at_most(off, 10, "% between npu and roofline")
-               + " %. `gemm` with an array pays filling and draining for each fold of the weights, which the "
-               "core hides behind the fold before.")
+               + " %. `gemm` with an array pays for filling and draining at each fold of the weights, which a core "
+               "hides behind the previous fold.")
     report.say()
     for name in ("npu_chip", "npu_wafer"):
         path = ROOT / "tests" / "parallel" / f"{name}.yaml"
         counts = RANKS[:2] if setting.reduced else RANKS
         digests = {runner.run(path, ranks)["result_digest"] for ranks in counts}
-        report.say(f"- `{path.relative_to(ROOT)}` on {', '.join(map(str, counts))} ranks: "
+        report.say(f"- Digests of `{path.relative_to(ROOT)}` on {', '.join(map(str, counts))} ranks are equal: "
                    + report.bound(len(digests) == 1, f"{name}: equal digests") + ".")
     report.say()
 

@@ -124,9 +124,9 @@ def like_onnxim(report, chip, folder, setting):
     report.say("## Cycles: ResNet-50 and layers of language models beside ONNXim's")
     report.say()
     report.say("On the Server NPU as above: ResNet-50; a layer of GPT-3 Small for a prompt of 512 tokens and for the "
-               "token after it; a layer of OPT-125M in its mode for language models. `active` as above; `array`: the "
-               "share of the time in which that of the busiest core is busy; `reads, writes`: requests of 32 bytes of "
-               "a channel, ours the mean of all, theirs of the first.")
+               "token after it; a layer of OPT-125M in ONNXim's mode for language models. `active` as above. `array`: "
+               "the share of the time in which the array of the busiest core is busy. `reads, writes`: requests of 32 "
+               "bytes to a channel, ours the mean of all channels, theirs of the first.")
     report.say()
     theirs = {row["model"]: row for row in rows_of("onnxim_cycles.csv") if row["config"] == "server_simple"}
     table = []
@@ -150,42 +150,45 @@ def like_onnxim(report, chip, folder, setting):
                       else report.at_least(less, SPEED, f"times less CPU time, {name}", "{:.0f}")))
     report.table(("model", "active", "theirs", "end to end", "theirs", "off [%]", "array", "theirs", "reads, writes",
                   "theirs", "CPU [s]", "theirs", "times less"), table)
-    explain(report)
+    explain(report, theirs)
 
 
-def explain(report):
-    report.say("What its public code does, beyond the sizes of tiles, and these runs follow:")
+def explain(report, theirs):
+    prompt = int(theirs["gpt3s_s512_L1"]["core_cycles"])
+    heads = HEADS // CORES * TOKENS * (WIDTH // HEADS)  # cycles of the second product of a core's heads
+    report.say("What ONNXim's public code does beyond tile sizes, and these runs reproduce:")
     report.say()
-    report.say("- Left-over tiles: the first tile of a layer falls to the core with the number of the layer. Every "
-               "node of a model is a layer, in the order in which ONNX Runtime saves the nodes (`drain`); pooling and "
-               "flattening are layers that cost nothing (`free`). The file of the model is not among the data: with a "
-               "shortcut's convolution before the others of its block, as ONNX Runtime sorts nodes, active cycles are "
-               "theirs, with it behind them the busiest core has 67 407.")
-    report.say("- A convolution loads neither bias nor skip connection, of its image the rows and columns that a "
-               "stride meets, and of a block of weights those of one output (`tiling: onnxim`). Without that, and with "
-               "the data of pooling, ResNet-50 reads 65 % more.")
-    report.say("- The tiles of the first product of a layer of GPT-3 are made twice: attention adds that product to "
-               "the model while the tiles of all are being made, so that its turn comes again. Both sets begin at the same "
-               "core (`first_core`) and read the weights: 36 of the 162 active cycles that the busiest core has for "
-               "each token, and 3.5 MB.")
-    report.say("- Attention of GPT-3 is a tile for each head (`whole_heads`). Its second product is in the array for queries × "
-               "width of a head cycles, 16 times what it needs in the prompt: three heads a core take 98 000 of "
-               "287 000 cycles.")
-    report.say("- What OPT-125M was asked is not among the data either: tiles, traffic and active cycles are those of "
-               f"two requests with prompts of {PROMPTS[0]} and {PROMPTS[1]} tokens and two more steps of a token of "
-               "each. Cache and concatenation cost nothing.")
+    report.say("- Leftover tiles: the first tile of a layer goes to the core with the number of the layer. Every node "
+               "of a model is a layer, in the order in which ONNX Runtime saves the nodes (`drain`); pooling and "
+               "flattening are layers that cost nothing (`free`). The model file is not among the published data. "
+               "A shortcut's convolution is before the others of its block, as ONNX Runtime sorts nodes: which core "
+               "computes which tiles, and so the active cycles of the busiest one, depend on this order (row "
+               "`resnet50`).")
+    report.say("- A convolution loads neither bias nor skip connection, only those rows and columns of its image that "
+               "the stride visits, and only those weights of a block that belong to one output (`tiling: onnxim`). "
+               "Otherwise ResNet-50 would read more (its reads are in the table).")
+    report.say("- The tiles of the first product of a GPT-3 layer are made twice: attention adds that product to the "
+               "model while the tiles of all operators are being made, so that it is processed again. Both sets begin "
+               "at the same core (`first_core`) and read the weights, so that for each token "
+               f"{2 * 3 * WIDTH ** 2 / 1e6:.1f} MB are read once more and the array computes with them once more.")
+    report.say("- Attention of GPT-3 has one tile per head (`whole_heads`). Its second product occupies the array for "
+               f"queries × head width cycles, 16 times what the prompt needs: {HEADS // CORES} heads on a core take "
+               f"{heads} of ONNXim's {prompt} cycles for the prompt.")
+    report.say("- The requests to OPT-125M are not among the published data either. Tiles, traffic and active cycles "
+               f"are those of two requests with prompts of {PROMPTS[0]} and {PROMPTS[1]} tokens and two further steps "
+               "with one token of each. Cache and concatenation cost nothing.")
     report.say()
-    report.say("What differs: norms and activations are cut for all cores (88 tiles for the prompt in place of 57) and norms "
-               "take cycles for each row, biases of activations are not loaded, heads load keys and values of their own in "
-               "place of those of the first, and DRAM answers as in the rows above.")
+    report.say("What differs: norms and activations are split over all cores, "
+               "norms take cycles for each row, biases of activations are not loaded, heads load their own keys and "
+               "values instead of those of the first head, and DRAM responds as in the rows above.")
     report.say()
 
 
 def real_models(report, chip, folder, setting):
     report.say("## Cycles: models on the Server NPU")
     report.say()
-    report.say("Models of the part above, without Llama 3, with our own timing and tiling, fp16, optimised as `all`. Busy: "
-               "units of the busiest core, of the whole time.")
+    report.say("Models of the part above, without Llama 3, with our own timing and tiling, fp16, optimised with "
+               "`all`. Busy shares are those of the units of the busiest core, over the whole time.")
     report.say()
     table = []
     for name, file, dimensions, values, _ in CASES:
@@ -201,8 +204,8 @@ def real_models(report, chip, folder, setting):
                       *(f"{100 * max(core[unit] for core in cores) / end:.0f} %"
                         for unit in ("matrix_busy", "vector_busy", "dma_busy")), f"{cpu:.2f}"))
     report.table(("model", "time [µs]", "moved [MB]", "GB/s", "array", "vector", "DMA", "CPU [s]"), table)
-    report.say("All run to their end. Depth-wise convolutions of the OCR models go through the vector unit, all channels "
-               "together.")
+    report.say("All models run to completion. Depthwise convolutions of the OCR models use the vector unit, all "
+               "channels together.")
     report.say()
 
 

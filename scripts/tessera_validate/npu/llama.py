@@ -15,9 +15,10 @@ import onnx_models
 CASES = (("grouped-query, 8 heads of keys", "llama3-8b", 17, 60),
          ("multi-head, 32 heads of keys", "llama3-8b-mha", 45, 180))
 EXTRA = (*OWN, "--set", "machine.memory.transfer=4 KiB")
-# What `dram` reaches with these streams (part below), as the rate of a channel that serves in order.
+# About what `dram` reaches with these streams, as the rate of a channel that serves in order.
+RATE = 450  # GB/s
 LEVELS = (("dram", (), False), ("channel", ("--set", "machine.memory.model=channel",
-                                            "--set", "machine.dram.bandwidth=450 GB/s"), True))
+                                            "--set", f"machine.dram.bandwidth={RATE} GB/s"), True))
 
 
 def token_text(model, folder, batch, past):
@@ -27,10 +28,10 @@ def token_text(model, folder, batch, past):
 
 
 def layer(report, chip, folder, batch, past):
-    report.say("One layer of 32, with a full trace; messages of up to 4 KiB, DRAM burst by burst. Attention is the "
-               "operator that takes longest (not in a reduced run).")
+    report.say("One layer of 32, with a full trace, messages of up to 4 KiB and DRAM simulated burst by burst. "
+               "Attention is the operator that takes longest (except in a reduced run).")
     report.say()
-    table, attention = [], []
+    table, attention, rates = [], [], []
     for kind, model, _, _ in CASES:
         output, cpu = chip.workload(SERVER, token_text(model + "-layer", folder, batch, past),
                                     (*EXTRA, "--set", "run.trace=full"))
@@ -43,17 +44,18 @@ def layer(report, chip, folder, batch, past):
         attention.append(longest)
         channels = trace_rows(output, "channels")
         moved = sum(one["read"] + one["written"] for one in channels)
+        rates.append(f"{moved / end * 1000:.0f}")
         busy = max(core["matrix_busy"] for core in trace_rows(output, "cores"))
         table.append((kind, f"{end / 1e9:.3f}", f"{longest / 1e9:.3f} ({100 * longest / end:.0f} %)",
-                      f"{moved / 1e6:.0f}", f"{moved / end * 1000:.0f}", f"{100 * busy / end:.0f} %", f"{cpu:.1f}"))
+                      f"{moved / 1e6:.0f}", rates[-1], f"{100 * busy / end:.0f} %", f"{cpu:.1f}"))
     report.table(("attention", "time [ms]", "of it attention [ms]", "moved [MB]", "GB/s", "array", "CPU [s]"), table)
-    return attention
+    return attention, rates
 
 
-def whole(report, chip, folder, batch, past, setting):
-    report.say("All 32 layers, embedding and scores of words, without a trace: at the level `dram`, and at `channel` "
-               "with the rate that `dram` reaches above, 450 GB/s, in place of its peak. CPU seconds are of one core; "
-               "ONNXim's are those of the paper. The bounds, a minute and three, are held to at `channel`.")
+def whole(report, chip, folder, batch, past, rates, setting):
+    report.say("All 32 layers, embedding and logits, without a trace: with the memory `dram`, and with `channel` at "
+               f"{RATE} GB/s instead of its peak (`dram` reaches {' and '.join(rates)} GB/s above). CPU seconds are of "
+               "one core; ONNXim's are those of the paper. The bounds of one and three minutes apply to `channel`.")
     report.say()
     table = []
     for kind, model, minutes, most in CASES:
@@ -76,15 +78,15 @@ def sections(report, program, folder, setting):
     batch, past = (2, 63) if setting.reduced else (128, 1023)
     report.say("## Llama 3 8B: grouped-query against multi-head attention")
     report.say()
-    report.say(f"The Server NPU, one token of each of {batch} sequences after {past} (Fig. 5 of ONNXim's paper), fp16, "
-               "our own timing and tiling.")
+    report.say(f"One token of each of {batch} sequences after {past} tokens on the Server NPU (Fig. 5 of ONNXim's "
+               "paper), in fp16, with our own timing and tiling.")
     report.say()
     chip = Chip(program, folder)
-    attention = layer(report, chip, folder, batch, past)
+    attention, rates = layer(report, chip, folder, batch, past)
     if not setting.reduced:  # else attention is not the longest
         ratio = attention[1] / attention[0]
-        report.say("Attention is bound by memory and takes "
+        report.say("Attention is memory-bound and takes "
                    + report.at_least(ratio, 2.5, "times as long with multi-head attention")
                    + " times as long with four times the keys and values, as in the paper's figure.")
         report.say()
-    whole(report, chip, folder, batch, past, setting)
+    whole(report, chip, folder, batch, past, rates, setting)

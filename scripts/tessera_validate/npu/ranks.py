@@ -68,11 +68,11 @@ def workloads(program, folder, reduced=False):
 def sections(report, program, folder, setting):
     report.say("## Ranks: the cores of a chip apart")
     report.say()
-    report.say("The cores of the Server or Mobile NPU cut over 1 to 4 ranks, on 4 each on its own, the last with "
-               "crossbar and memory. Operators, ResNet-50 and layers as in part cycles, in ONNXim's mode; models and "
-               f"Llama with our own timing and tiling; GPT-3 Small gives {SERVED['tokens']} tokens after a prompt of "
-               f"{SERVED['prompt']} beside ResNet-50 of batch {SERVED['batch']}, as in serving.md. A digest is that "
-               "of all simulated results.")
+    report.say("The cores of the Server or Mobile NPU, partitioned over 1 to 4 ranks. On 4 ranks each core is on its "
+               "own rank, the last one together with crossbar and memory. Operators, ResNet-50 and layers as in the "
+               "part `cycles`, in ONNXim's mode; models and Llama with our own timing and tiling; GPT-3 Small "
+               f"generates {SERVED['tokens']} tokens after a prompt of {SERVED['prompt']} beside ResNet-50 with batch "
+               f"{SERVED['batch']}, as in serving.md. A digest covers all simulated results.")
     report.say()
     runner = Runner(program, folder)
     table = []

@@ -62,11 +62,11 @@ def sequence(row):
 def seed_cycles(report, arrays):
     report.say("## Systolic arrays: cycles of Sinha and Lam's code")
     report.say()
-    report.say("X (n × m) times W (m × p) on R × C MACs; `place` in a sequence of pipelined products. "
-               "`theirs`: cycle at which all outputs stand in the accumulators of the public code, stepped "
-               "(\"–\" where its result is never right); `ours` in closed form and stepped with int8 data, the "
-               "products checked. `paper`: equations (2) to (8), cycles since the product before, and how far "
-               "they are off ours.")
+    report.say("X (n × m) times W (m × p) on R × C MACs; `place` is the position in a sequence of pipelined products. "
+               "`theirs`: cycle at which all outputs are in the accumulators of the public code, stepped "
+               "(\"–\" where its result is never right). `ours`: closed form, and stepped with int8 data and the "
+               "products checked. `paper`: equations (2) to (8), cycles since the previous product, and their "
+               "difference from ours.")
     report.say()
     table, same, paper_same, paper_off = [], [], [], 0
     rows = rows_of("tpu_cycles.csv")
@@ -86,12 +86,12 @@ def seed_cycles(report, arrays):
                       f"{ours['off']:+d}" if ours["off"] else ""])
     report.bound(all(same), f"{len(same)} cycles of Sinha and Lam's code: {sum(same)} equal")
     report.bound(all(paper_same), f"{len(paper_same)} values of the paper's equations: {sum(paper_same)} equal")
-    report.say(f"{sum(same)} of {len(same)} cycles are equal; equations (2) to (8) part from the stepped array in "
-               f"{paper_off} of {len(rows)} rows. Where n > R on `non-stationary`, the file has the equations "
-               "for a product that the array cannot take; ours cuts it into tiles. Where the public code is never "
-               "right (it changes weights after m cycles, not n) ours has no reference. Its set-up pads by "
-               "max(0, n − m of the product before), rows `pipe_n2R` and `pipe_small_then_large`; so does ours "
-               "between products, not between tiles of one.")
+    report.say(f"{sum(same)} of {len(same)} cycles are equal; equations (2) to (8) differ from the stepped array in "
+               f"{paper_off} of {len(rows)} rows. Where n > R on `non-stationary`, the reference file has the "
+               "equations for a product that the array cannot take; ours splits it into tiles. Where the public code "
+               "is never right (it changes weights after m cycles, not n), ours has no reference. Its set-up pads by "
+               "max(0, n − m of the previous product), in rows `pipe_n2R` and `pipe_small_then_large`; ours pads in "
+               "the same way between products, but not between tiles of one product.")
     report.say()
     report.table(["dataflow", "array", "n×m×p", "sequence", "place", "theirs", "ours", "paper", "off by"], table)
 
@@ -99,9 +99,9 @@ def seed_cycles(report, arrays):
 def scale_sim_cycles(report, arrays):
     report.say("## Systolic arrays: SCALE-Sim's cycles")
     report.say()
-    report.say("SCALE-Sim v3, without stalls. `total_cycles` there is the index of the last cycle, and its "
-               "overall utilisation is over that; `theirs` is one more. Convolutions of stride 1 are given as such; "
-               "of stride 2 as the product, because SCALE-Sim rounds their output up to positions that "
+    report.say("SCALE-Sim v3, without stalls. Its `total_cycles` is the index of the last cycle, and its "
+               "overall utilisation is relative to that; `theirs` is one more. Convolutions of stride 1 are given as "
+               "such, those of stride 2 as the product, because SCALE-Sim rounds their output up to positions that "
                "leave the image (13 for 28, 5, 2). Utilisation in %.")
     report.say()
     table, cycles_same, use_same = [], [], []
@@ -121,8 +121,8 @@ def scale_sim_cycles(report, arrays):
     report.bound(all(cycles_same), f"{len(cycles_same)} cycles of SCALE-Sim: {sum(cycles_same)} equal")
     report.bound(all(use_same), f"{len(use_same)} utilisations of SCALE-Sim: {sum(use_same)} equal")
     report.say(f"{sum(cycles_same)} of {len(cycles_same)} cycles and {sum(use_same)} pairs of utilisations are equal. "
-               "Its third figure, compute utilisation, counts folds of ws and is R − 1 cycles longer; the unit test "
-               "derives it.")
+               "SCALE-Sim's third figure, compute utilisation, counts folds of `ws` and `is` as R − 1 cycles longer; "
+               "the unit test derives it.")
     report.say()
     report.table(["dataflow", "array", "kind", "M×K×N", "theirs", "ours", "used, theirs", "ours",
                   "mapped, theirs", "ours"], table)
@@ -131,8 +131,8 @@ def scale_sim_cycles(report, arrays):
 def larger_products(report, arrays):
     report.say("## Systolic arrays: products larger than the array, groups")
     report.say()
-    report.say("On 32 × 32 MACs, cycles; closed form and stepped with data are equal, products are right. The unit "
-               "tests do the same for 2000 random sequences, against Eigen.")
+    report.say("Cycles on 32 × 32 MACs. The closed form equals the array stepped with data, and products are right. "
+               "The unit tests do the same for 2000 random sequences, against Eigen.")
     report.say()
     report.table(["products", *DATAFLOWS],
                  [[words, *(arrays.rows("32x32", dataflow, words)[-1]["complete"] for dataflow in DATAFLOWS)]
@@ -143,7 +143,7 @@ def pipelined_products(report, arrays):
     side, counts = (64, (1, 3)) if arrays.reduced else (256, PIPELINED)
     report.say("## Systolic arrays: TPU against moving weights (Fig. 7)")
     report.say()
-    report.say(f"Pipelined products that fill an array of {side} × {side}; cycles until all are complete, stepped.")
+    report.say(f"Pipelined products that fill an array of {side} × {side}: stepped cycles until all are complete.")
     report.say()
     product = f"{side}x{side}x{side}"
     cycles = {dataflow: [arrays.rows(f"{side}x{side}", dataflow, ",".join([product] * count))[-1]["complete"]
@@ -176,8 +176,8 @@ def in_a_machine(report, runner, reduced):
 def speed(report, bench, reduced):
     report.say("## Systolic arrays: speed")
     report.say()
-    report.say("256 × 256 MACs stepped with data, a product of 1024 × 512 × 512; all MACs in all cycles count, "
-               "idle ones too. Sinha and Lam's code steps 0.8 million.")
+    report.say("256 × 256 MACs stepped with data, for a product of 1024 × 512 × 512. All MACs count in all cycles, "
+               "also idle ones. Sinha and Lam's code makes 0.8 million steps per CPU second.")
     report.say()
     rows = []
     for dataflow in DATAFLOWS:

@@ -95,24 +95,25 @@ def row_of(report, some):
 def sections(report, program, _, __):
     report.say("## Attention of steps")
     report.say()
-    report.say(f"`tests/validation/reference/{TABLE}` (LLMServingSim, MIT licence): attention of Llama-3.1-8B on RTX PRO "
-               "6000 under vLLM 0.19, a prompt's chunk behind cached tokens, sequences that generate, and both in one "
-               "step. Ours is the time that `gemm` gives the attention of such a step with `configs/machines/"
-               f"{MACHINE}.yaml` (`attention_rates`). Five constants are fitted to its rows of "
-               f"one kind alone and to each {EVERY}th of both, where keys of a head fit the cache (`scripts/tessera_validate/"
-               "operators/fit_attention.py`): `attention_efficiency`, `attention_fill`, "
-               "`attention_skip`, `attention_memory_efficiency` and `attention_launch_overhead`; `attention_rows` is seen "
-               "in them.")
+    report.say(f"`tests/validation/reference/{TABLE}` (LLMServingSim, MIT licence): attention of Llama-3.1-8B on RTX "
+               "PRO 6000 under vLLM 0.19, for a prompt's chunk behind cached tokens, for sequences that generate, and "
+               "for both in one step. Ours is the time that `gemm` gives the attention of such a step with "
+               f"`configs/machines/{MACHINE}.yaml` (`attention_rates`). Five constants are fitted to the rows of only "
+               f"one kind and to one in {EVERY} of the rows of both whose keys of a head fit in the cache "
+               "(`scripts/tessera_validate/operators/fit_attention.py`): `attention_efficiency`, `attention_fill`, "
+               "`attention_skip`, `attention_memory_efficiency` and `attention_launch_overhead`; `attention_rows` is "
+               "read off the rows.")
     report.say()
     steps = measured()
     table = [row_of(report, some) for some in sets_of(steps, times_us(program, steps))]
     report.table(["steps", *HEAD], table)
-    report.say("Sequences that generate beside a prompt take a block of 64 queries for each head in FlashAttention-2's "
-               "kernel, of which one is used, and keys are read once for each head that shares them; blocks of the grid "
-               "behind a sequence's last query begin and end. Hence a step of both takes longer than its parts apart. "
-               "What generates alone takes two kernels, the second of which adds up, and blocks of 64 rows begin in waves "
-               "of all units: the shortest step of 16 sequences takes 13 us, of 32, 64, 128 and 256 (2, 3, 6 and 11 waves) 18, "
-               "23, 36 and 62. A single sequence of less than 128 keys takes 8.4, as one kernel does. Where keys of a head are more than the cache, heads that "
-               "share them read them again where their blocks are in different waves (`docs/methods/gpu.md`); before that "
-               "was modelled these steps were 36.7 % too fast. No constant is fitted to them, and they have no bound by themselves.")
+    report.say("In FlashAttention-2's kernel, a sequence that generates beside a prompt takes a block of 64 queries "
+               "per head, of which one is used, and its keys are read once for each head that shares them; blocks of "
+               "the grid beyond a sequence's last query start and end. Hence a step with both takes longer than its "
+               "parts apart. A step that only generates takes two kernels, the second of which adds up partial "
+               "results, and blocks of 64 rows start in waves over all units: the shortest step with 16 sequences "
+               "takes 13 us, with 32, 64, 128 and 256 (2, 3, 6 and 11 waves) 18, 23, 36 and 62 us. A single sequence "
+               "with fewer than 128 keys takes 8.4 us, the time of one kernel. Where the keys of a head exceed the "
+               "cache, heads that share them read them again if their blocks are in different waves "
+               "(`docs/methods/gpu.md`). No constant is fitted to these steps, and they have no bound of their own.")
     report.say()

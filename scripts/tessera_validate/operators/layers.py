@@ -23,8 +23,8 @@ def all_rows(report, *parts):
     """Of dense operators, norms that nothing is fitted to and look-ups, in raw figures."""
     report.say("### All rows")
     report.say()
-    report.say("Every row of the tables: dense operators of layers, norms that nothing is fitted to and look-ups. The error is "
-               "the whole one, with what the tables' rounding makes of it.")
+    report.say("Every row of the tables: dense operators of layers, norms that nothing is fitted to, and look-ups. The "
+               "error includes what the tables' rounding contributes.")
     report.say()
     table = []
     for device in DEVICES:
@@ -53,8 +53,8 @@ def in_layers(pairs):
 def together(report, found):
     report.say("### All dense operators together")
     report.say()
-    report.say("The rows of both parts before, each operator by itself; beyond what the tables' rounding explains, as "
-               "of vector kernels.")
+    report.say("The rows of both preceding parts, each operator on its own; the bound is on the error beyond the "
+               "tables' rounding, as for vector kernels.")
     report.say()
     table = []
     for device, pairs in found.items():
@@ -77,9 +77,10 @@ def rounding(report, found):
     name, belongs = STEPS[0]
     report.say(f"#### {name.capitalize()}, by measured time")
     report.say()
-    report.say("Where the first error is above the bound and the second is not, the rows are short and the tables' times "
-               "are rounded to whole microseconds: of H100 two of five take less than 5 us, of which half of the last digit is "
-               "a fifth in the mean. What rounding may be is that half digit of each row, in the mean; a longer operator has little of it.")
+    report.say("Where the first error is above the bound and the second is not, the rows are short and the tables' "
+               "times are rounded to whole microseconds: on H100 two in five rows take less than 5 us, and half of the "
+               "last digit is a fifth of their time on average. The column *rounding may be* is this half digit as a "
+               "share of each row's time, on average; it is small for longer operators.")
     report.say()
     table = []
     for device, pairs in found.items():
@@ -96,8 +97,8 @@ def rounding(report, found):
 def layers(report, found):
     report.say("### Whole layers")
     report.say()
-    report.say("What a step waits for: the sum of a layer's dense operators, with two norms, at a number of tokens and a "
-               "tensor degree. Attention has a part of its own.")
+    report.say("What a step waits for: the sum over a layer's dense operators, with two norms, for each number of "
+               "tokens and tensor degree. Attention has a part of its own.")
     report.say()
     table = []
     for device, pairs in found.items():
@@ -113,10 +114,10 @@ def layers(report, found):
 def heads(report, program):
     report.say("### Heads")
     report.say()
-    report.say("The product of the head of Llama-3.1-8B (128256 columns, half of them with tensor degree 2) with a row "
-               "for each sequence (`tests/validation/reference/head_rtx_pro_6000.csv`, LLMServingSim, MIT licence). No "
-               "constant is fitted to these rows. What takes a token from the logits (25 us for one sequence, 164 for "
-               "256 in the same profile) is no operator of ours: it belongs to `batching.host` "
+    report.say("The product of the head of Llama-3.1-8B (128256 columns, half of them with tensor degree 2) with one "
+               "row per sequence (`tests/validation/reference/head_rtx_pro_6000.csv`, LLMServingSim, MIT licence). No "
+               "constant is fitted to these rows. Sampling a token from the logits (25 us for one sequence, 164 us for "
+               "256 in the same profile) is not modelled as an operator: it belongs to `batching.host` "
                "(`docs/manual/serving.md`).")
     report.say()
     device = "RTX PRO 6000"

@@ -11,17 +11,18 @@ GROUPS = ((f"up to {SERIAL} tokens", lambda tokens: tokens <= SERIAL), ("more", 
 def introduction(report):
     report.say("### Look-ups")
     report.say()
-    report.say("A look-up reads a row of the table for each token and writes it. Two numbers of a class of kernels of its own "
-               "are fitted to these rows, the time to begin and the rate at which rows are copied (A100 and H100: "
-               "`lookup_memory_efficiency`, RTX PRO 6000: `lookup_cache_bandwidth`), and a third is measured in them, what "
-               f"each of up to {SERIAL} rows takes (`lookup_row_time`). Why they are slow stands in PyTorch's code "
-               "(`aten/src/ATen/native/cuda/Indexing.cu`, `index_select`): for up to "
-               f"{SERIAL} rows a kernel is taken whose threads share out the elements of a row and load one row after the "
-               "other, so that 16 tokens take 14 us on A100, whatever the width, and 24 take 4; for more, each thread copies one "
-               "element of two bytes at a time, with divisions for its place, and 1024 threads of a unit are there at most, so that "
-               "A100 and H100 copy at 0.16 and 0.19 of their memory. Tensor degrees, by which more tokens share one row, change "
-               "little of that. On RTX PRO 6000 more than 16 rows go by a newer kernel that copies 16 bytes at a time "
-               "(`IndexKernelUtils.cu`, as likely; the version was not verified), and what was measured comes out of its cache.")
+    report.say("A look-up reads a row of the table for each token and writes it. Look-ups are a class of kernels, with "
+               "two constants fitted to these rows, the launch overhead and the rate at which rows are copied (A100 "
+               "and H100: `lookup_memory_efficiency`, RTX PRO 6000: `lookup_cache_bandwidth`), and a third measured in "
+               f"them, the time of each of up to {SERIAL} rows (`lookup_row_time`). PyTorch's code shows why they are "
+               f"slow (`aten/src/ATen/native/cuda/Indexing.cu`, `index_select`). For up to {SERIAL} rows it has a "
+               "kernel whose threads share the elements of a row and load one row after the other, so 16 tokens take "
+               "14 us on A100, whatever the width, and 24 take 4 us. For more rows, each thread copies one element of "
+               "two bytes at a time, with divisions to find its place, and a unit holds at most 1024 threads, so A100 "
+               "and H100 copy at 0.16 and 0.19 of their memory bandwidth. Tensor degrees, with which more tokens share "
+               "one row, change this little. On RTX PRO 6000 more than 16 rows use a newer kernel that copies 16 bytes "
+               "at a time (probably `IndexKernelUtils.cu`; the version was not verified), and the measured data comes "
+               "from its cache.")
     report.say()
 
 

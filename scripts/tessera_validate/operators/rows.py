@@ -116,6 +116,12 @@ class Errors:
 HEAD = ["rows", "mean absolute error", "mean error", "worst"]
 
 
+def listed(words):
+    """One, two and three."""
+    *first, last = words
+    return f"{', '.join(first)} and {last}" if first else last
+
+
 def errors(pairs):
     """Of (measurement, ours)."""
     return Errors(tuple(ours / each.us - 1 for each, ours in pairs))

@@ -46,9 +46,9 @@ def section(report, program, found):
     """`found`: of each device, (measurement, ours) of the operators of its layers. Returns the same of these norms."""
     report.say("### Norms that nothing is fitted to")
     report.say()
-    report.say("The rows of the tables that stand in no other part. The norm before the MLP has the constants of the norm "
-               "before attention. The norm behind the last layer is once in a step; the last "
-               "column says what its error is of the dense operators of all layers, as measured.")
+    report.say("The rows of the tables that are in no other part. The norm before the MLP has the constants of the "
+               "norm before attention. The norm behind the last layer occurs once per step; the last column gives its "
+               "error relative to the measured time of the dense operators of all layers.")
     report.say()
     table, norms = [], {}
     for device in DEVICES:
@@ -57,7 +57,8 @@ def section(report, program, found):
         norms[device] = pairs
         table += rows_of_device(report, device, pairs, steps_us(found[device]))
     report.table(["device, operator and set", HEAD[0], HEAD[1], "beyond rounding", HEAD[2], HEAD[3], "error in a step"], table)
-    report.say("The norm behind the last layer of RTX PRO 6000 takes longer than the one within layers (1.8 times "
-               "of 992 tokens, 1.2 times of 2048), which moves the same bytes. Why is not known, it is not modelled, and there is no bound.")
+    report.say("On RTX PRO 6000 the norm behind the last layer takes longer than the one within layers, which moves "
+               "the same bytes (1.8 times as long with 992 tokens, 1.2 times with 2048). The reason is not known; this "
+               "is not modelled and has no bound.")
     report.say()
     return norms

@@ -10,10 +10,10 @@ def shares(report):
     """Of the memory's bandwidth, as measured on the largest operators."""
     report.say("### What kernels reach")
     report.say()
-    report.say("Bytes read and written, each once, over the measured time at the most tokens "
-               "and tensor degree 1. A share that depends on the kernel is why one constant "
-               "does not fit them: vLLM's norm of that time reads its rows twice (a likely "
-               "cause, not verified), and what fits the level-2 cache is faster than memory "
+    report.say("Bytes read and written, each counted once, divided by the measured time, at the most tokens "
+               "and tensor degree 1. The share of the memory bandwidth depends on the kernel, so one constant "
+               "does not fit all: vLLM's norm of that time reads its rows twice (a likely "
+               "cause, not verified), and what fits in the level-2 cache is faster than memory "
                "(RTX PRO 6000: 128 MB).")
     report.say()
     table = []
@@ -30,16 +30,16 @@ def shares(report):
 def introduction(report):
     report.say("## Norms, activations, rotary positions and sums")
     report.say()
-    report.say("Operators without a product go through their bytes, in elements of "
-               f"{ELEMENT} bytes, at a share of the memory's bandwidth, or faster so far as half of the level-2 cache holds "
-               "them, after a time to begin; a block of threads goes through each row (token), at a rate of its own, and "
-               "what the last wave of blocks lacks is time in which units wait. These four numbers are of a "
-               "class of kernels: norms, activations, rotary positions, sums (src/compute/vector_kernels.hpp). They are "
-               "fitted to these rows (`scripts/tessera_validate/operators/fit.py`); the other half of Llama-2-70B's rows "
-               "is kept back. How many threads a unit holds is of the device, and how many a block has of the library. "
-               "RTX PRO 6000's rotary positions fit half of its cache in all rows and norms in nearly all, so that nothing is "
-               "known of their share of the memory, and `norm` there adds the skip connection. Measured kernels leave "
-               "out the gap between two of them (`kernel_gap`), and so do ours here.")
+    report.say(f"Operators without a product stream their bytes, in elements of {ELEMENT} bytes, at a share of the "
+               "memory bandwidth, or faster as far as half of the level-2 cache holds them, after a launch overhead. "
+               "One block of threads processes each row (token), at a rate of its own, and where the last wave of "
+               "blocks is not full, units wait. Each class of kernels has these four constants: norms, activations, "
+               "rotary positions, sums (src/compute/vector_kernels.hpp). They are fitted to these rows "
+               "(`scripts/tessera_validate/operators/fit.py`); the other half of Llama-2-70B's rows is held out. The "
+               "number of threads that a unit holds depends on the device, and the threads per block on the library. "
+               "On RTX PRO 6000, rotary positions fit in half of the cache in all rows, and norms in nearly all, so "
+               "their share of the memory bandwidth is unknown; `norm` there includes the skip connection. Measured "
+               "kernel times exclude the gap between two kernels (`kernel_gap`), and so do ours here.")
     report.say()
 
 
@@ -51,9 +51,9 @@ def beyond(pairs, resolution):
 def whole_sets(report, found):
     report.say("### Whole sets")
     report.say()
-    report.say("Times of Vidur are whole microseconds, and most of these kernels take one to ten: a time of 2 us may be "
-               "off by a quarter through that alone. The second error is what is left beyond half of the table's last "
-               "digit, and is held to the bound.")
+    report.say("Vidur's times are whole microseconds, and most of these kernels take one to ten: rounding alone may "
+               "change a time of 2 us by a quarter. The second error is what remains beyond half of the table's last "
+               "digit, and the bound applies to it.")
     report.say()
     table = []
     for device, pairs in found.items():
@@ -67,10 +67,10 @@ def whole_sets(report, found):
 
 
 def left_out(report):
-    report.say("What the rows of RTX PRO 6000 show that is not modelled: times jump with the size of buffers. An activation "
-               "of 640 tokens takes 15.7 us and one of 672 takes 12.4; of 736 to 768 tokens it takes 19 to 20, of 720 and of "
-               "784 it takes 13 and 14; and one of 1792 tokens of half the width takes 11.5 us, one of 1808 takes 20.1. Bytes that "
-               "move are few more, so that where the allocator puts them makes the difference.")
+    report.say("The rows of RTX PRO 6000 show one effect that is not modelled: times jump with the size of buffers. An "
+               "activation takes 15.7 us with 640 tokens and 12.4 us with 672; 19 to 20 us with 736 to 768 tokens, but "
+               "13 and 14 us with 720 and 784; and at half the width 11.5 us with 1792 tokens and 20.1 us with 1808. "
+               "Hardly more bytes are moved, so the difference comes from where the allocator places them.")
     report.say()
 
 

@@ -13,11 +13,11 @@ HEAD = ["experiment", "cut", "events", "one rank [s]", "two ranks [s]", "gain", 
 FOUR_HEAD = ["experiment", "of four ranks work", "two ranks [s]", "four ranks [s]", "four over two"]
 MOST_OF_FOUR = 1.25
 EXPLANATION = (
-    "Wall times are of the simulation alone (`wall_s` of summary.json), one rank and two in turns, the "
-    "best of each; what takes minutes is run once or twice. Whether two processors were there for them "
-    "is what *room* says: how much more two runs of one rank do side by side than one alone, 2 where "
-    "neither hinders the other; no cut can gain more. Waits are of the rank that waits most often, "
-    "those of perfect lookahead are replayed by `tessera scale` for the same cut.")
+    "Wall times are of the simulation alone (`wall_s` of summary.json): runs on one rank and on two "
+    "alternate, and the best of each counts; cases that take minutes are run once or twice. *room* shows "
+    "whether two processors were available: how much more two one-rank runs do side by side than one "
+    "alone, 2 where neither slows the other; no cut can gain more. Waits are of the rank that waits most "
+    "often; those under perfect lookahead are replayed by `tessera scale` for the same cut.")
 
 
 @dataclass
@@ -155,7 +155,7 @@ def scale_table(report, case, predictions, speed_ups, bounds, event_time=None):
     ranks = ",".join(str(ranks) for ranks in sorted(predictions) if ranks > 1)
     command = f"tessera scale configs/experiments/{case.name}.yaml --ranks {ranks}"
     report.say(f"`{command} --event-time {event_time}`:" if event_time else
-               f"`{command}`, an event on one rank as measured in that run:")
+               f"`{command}`, with the time of an event on one rank as measured in that run:")
     report.say()
     report.table(["ranks", "cut", "speed-up", "perfect lookahead", "% of it", "waits",
                   "under perfect lookahead", "events that cross", "imbalance", "memory a rank [MiB]"],

@@ -19,7 +19,7 @@ def digests(report, tools, setting):
     report.say("Command: `mpirun -n RANKS build/release/tessera run EXPERIMENT --synchronization POLICY "
                "--partition PARTITION`, `result_digest` of summary.json; RANKS are " +
                ("3" if setting.reduced else "1, 2, 3 and 4") +
-               ", with both policies each. `blocks` and `columns` cut grids only.")
+               ", each with both policies. `blocks` and `columns` apply to grids only.")
     report.say()
     rows = []
     for experiment in DIGESTED_REDUCED if setting.reduced else DIGESTED:

@@ -70,12 +70,12 @@ def policies(report, tools, setting):
     report.say()
     report.say("Commands: `mpirun -n RANKS build/release/tessera-bench CASE --policy POLICY --json` and "
                "`mpirun -n RANKS build/release/tessera run EXPERIMENT --synchronization POLICY`. Best "
-               "wall time of 3 runs of the benchmark, one of the experiments. Windows are those that "
-               "held an event, a rank; a round ends when a rank asks how far it may go. Reductions are "
-               "counted by the benchmark as the policies make them: `window` makes one a round and "
-               "nothing else, and where windows without events are jumped or a rank's bound reaches "
-               "over several windows, fewer than one a window; `null-message` makes one now and then. "
-               "Where windows hold one event, as in the sparse case, a rank has nothing to do in most of the "
+               "wall time of 3 runs for the benchmark, of one for the experiments. Windows are those that "
+               "held an event, per rank; a round ends when a rank asks how far it may advance. The benchmark "
+               "counts reductions as the policies perform them: `window` performs exactly one per round, "
+               "and fewer than one per window where windows without events are skipped or a rank's bound "
+               "spans several windows; `null-message` performs one occasionally. "
+               "Where windows hold one event, as in the sparse case, a rank has nothing to do in most "
                "rounds, and so has more rounds than windows of its own.")
     report.say()
     rows = []

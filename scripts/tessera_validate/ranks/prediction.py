@@ -12,11 +12,11 @@ from ranks import scale
 def predictions(report, tools, setting):
     report.say("## Past this machine")
     report.say()
-    report.say("Command: `mpirun -n 2 build/release/tessera scale EXPERIMENT --ranks 1,2,3,4` beside "
-               "real runs (`scripts/tessera_validate/ranks/scale.py`); the cost of a reduction is measured "
-               "on the two ranks. Counts must be exact, rounds within "
-               f"{scale.ROUNDS[0]} to {scale.ROUNDS[1]} and wall times within {scale.TIMES[0]} to "
-               f"{scale.TIMES[1]} of the real ones.")
+    report.say("Command: `mpirun -n 2 build/release/tessera scale EXPERIMENT --ranks 1,2,3,4`, compared "
+               "with real runs (`scripts/tessera_validate/ranks/scale.py`); the cost of a reduction is measured "
+               "on the two ranks. Counts must be exact, rounds "
+               f"{scale.ROUNDS[0]} to {scale.ROUNDS[1]} times and wall times {scale.TIMES[0]} to "
+               f"{scale.TIMES[1]} times the real ones.")
     report.say()
     with tempfile.TemporaryDirectory(dir=tools.folder) as folder:
         if setting.reduced:
@@ -36,9 +36,9 @@ def predictions(report, tools, setting):
 
 
 def curves(report, tools):
-    report.say("Curves of large machines, predicted from one run on one process each: `tessera scale "
+    report.say("Scaling curves of large machines, each predicted from one run on one process: `tessera scale "
                "configs/experiments/NAME.yaml --ranks 2,4,…,4096 --partition PARTITION`, with the "
-               "costs of a cluster as `tessera scale --help` gives them.")
+               "costs of a cluster that `tessera scale --help` states.")
     report.say()
     with tempfile.TemporaryDirectory(dir=tools.folder) as folder:
         for path in scale.curves(tools.program, folder):

@@ -22,8 +22,8 @@ def sections(report, program, folder, setting):
     report.say("## Equal results on 1, 2, 3 and 4 ranks")
     report.say()
     report.say("Command: `mpirun -n N build/release/tessera run configs/experiments/NAME.yaml`, "
-               "`result_digest` of summary.json. Ranks for which no cut pays stay idle, so that small "
-               "experiments take as long as on one. With more ranks than processors, ranks take turns.")
+               "`result_digest` of summary.json. Ranks for which no cut pays off stay idle, so small "
+               "experiments take as long as on one rank. With more ranks than processors, ranks share them.")
     report.say()
     rows = []
     for name, settings in experiments:

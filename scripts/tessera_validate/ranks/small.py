@@ -29,7 +29,7 @@ def sections(report, program, folder, setting):
     if not setting.reduced:
         cases += [Case(name, NOT_SLOWER) for name in ("npu_wafer_layer", "tenants_wafer", "serving")]
         cases.append(trace_case(folder))
-        report.say("`chakra_1024` is a step of GPT-3 on 1024 accelerators, from traces as those of "
+        report.say("`chakra_1024` is a step of GPT-3 on 1024 accelerators, from traces like those of "
                    "results/training-clusters.md.")
         report.say()
     report.table(HEAD, [gain_row(report, runs, case, setting) for case in cases])

@@ -85,14 +85,14 @@ def conclusion(measured):
         parts.append((name, threads / ranks))
     text = "; ".join(f"{name}: {ratio:.2f}×" for name, ratio in parts)
     if all(ratio > 1.05 for _, ratio in parts):
-        verdict = ("Threads beat ranks: the engine's note 2, which keeps one thread a rank, should be "
-                   "looked at again.")
+        verdict = ("Threads beat ranks: the engine's design note 2, which keeps one thread per rank, should be "
+                   "reconsidered.")
     elif all(ratio < 1.05 for _, ratio in parts):
         verdict = "Threads do not beat the same cores used as ranks, so a rank has one thread."
     else:
         verdict = "Neither is faster throughout, so a rank has one thread."
-    return (f"Two threads of one process (`--threads 2`: ranks that share memory) over two MPI ranks, "
-            f"best policy of each: {text}. {verdict}")
+    return (f"Speed of two threads of one process (`--threads 2`: ranks that share memory) over that of two MPI "
+            f"ranks, with the best policy of each: {text}. {verdict}")
 
 
 def title_of(row, setting):
@@ -105,10 +105,10 @@ def ranks(report, tools, setting):
     report.say("Command: `mpirun -n RANKS build/release/tessera-bench CASE --policy POLICY --json`, or "
                "`--threads 2` in place of `mpirun`. CASE: " +
                "; ".join(f"{name}: `{full}`" for name, full, _, _ in SPEED_UP) +
-               ". Best and median of 5 runs of each row, taken in turns; ratios are best over best. "
+               ". Best and median of 5 runs of each row, rows alternating; ratios are best over best. "
                f"This machine has {processors()} processors, so four ranks share them: they "
-               f"must keep {CRAWL} of one rank's speed. Quoted, not measured here: ROSS 1.95× on 2 "
-               "ranks (conservative, with 2.7–3.0 all-reduces a window), SST-core 2.3×, prototype "
+               f"must keep at least {CRAWL} of one rank's speed. Quoted, not measured here: ROSS 1.95× on 2 "
+               "ranks (conservative, with 2.7–3.0 all-reduces per window), SST-core 2.3×, prototype "
                "1.9–2.2× on the mesh.")
     report.say()
     measured, rows = [], []

@@ -20,6 +20,6 @@ def sections(report, program, folder, setting):
     report.say()
     runs = Runs(program, folder)
     report.table(HEAD, [gain_row(report, runs, case, setting) for case in CASES])
-    report.say("Four ranks where there are two processors: only as many work, unless all are told to.")
+    report.say("Four ranks on two processors: only two of the ranks work, unless all are told to.")
     report.say()
     report.table(FOUR_HEAD, [four_row(report, runs, case, setting) for case in CASES[1:]])

@@ -102,35 +102,35 @@ def sections(report, program, folder, setting):
         rates[name] = device.limited_rate()
         row(f"{name}: latency / local", "CXL-DMSim", latency, latency,
             device.latency() / device.local_latency(), 0.05 * latency, "{:.2f}",
-            "local latency and both ways; parameters that its authors fitted to the same devices")
+            "local latency and both directions; parameters that its authors fitted to the same devices")
         row(f"{name}: bandwidth / local", "CXL-DMSim", low, high,
             rates[name] / device.rate(hit_rate=1), 0.03, "{:.2f}",
-            f"{OUTSTANDING} lines in a round trip, of one channel of {LOCAL_GB_S} GB/s")
+            f"{OUTSTANDING} lines per round trip, relative to one channel of {LOCAL_GB_S} GB/s")
     # Nothing of local memory in it: by how much the slower device is slower.
     row("bandwidth, FPGA / ASIC", "CXL-DMSim", MEASURED["FPGA"][1] / MEASURED["ASIC"][2],
         MEASURED["FPGA"][2] / MEASURED["ASIC"][1], rates["FPGA"] / rates["ASIC"], 0, "{:.2f}",
-        "as many lines in longer round trips")
+        "the same number of lines in longer round trips")
     for name, added in POND.items():
         pool = Device(runner, folder, name, added, POND_LOCAL_NS)
         row(f"pool, {name}: added [ns]", "Pond", *POND_ADDS, pool.latency() - pool.local_latency(), 5,
-            "{:.0f}", "a sum of its parts")
+            "{:.0f}", "the sum of its parts")
         switched = Device(runner, folder, f"{name} and a switch", added + SWITCH_NS, POND_LOCAL_NS)
         row(f"pool, {name}, one switch [ns]", "Liu et al.", *SWITCHED, switched.latency(), 0, "{:.0f}",
-            "the range of devices that were measured, not of switches alone: a weak bound")
+            "the range over measured devices, not over switches alone: a weak bound")
     switched = Device(runner, folder, "ASIC and a switch",
                       2 * (BRIDGE_NS + HOST_NS + DEVICE_NS["ASIC"]) + SWITCH_NS)
     row("ASIC, one switch [ns]", "Liu et al.", *SWITCHED, switched.latency(), 0, "{:.0f}", "the same")
 
     report.say("## CXL devices, pools and switches")
     report.say()
-    report.say("A host, its DRAM and one device behind a link (`machine.coherence`, flits of 68 B): the time "
-               "of one line, and the rate of 64 MiB. Parameters are those that the sources give for the "
-               "parts; none is fitted to a row. Multiples are of runs with `hit_rate` 1.")
+    report.say("A host, its DRAM and one device behind a link (`machine.coherence`, flits of 68 B): the latency "
+               "of one line, and the bandwidth of streaming 64 MiB. Parameters are those that the sources give "
+               "for the components; none is fitted to a row. Ratios are to runs with `hit_rate` 1.")
     report.say()
     few = devices["ASIC"].rate(outstanding=DEVICE_QUEUE) / devices["ASIC"].rate(hit_rate=1)
-    report.say(f"Bandwidth rests on the {OUTSTANDING} lines of the host's queues, held over the whole round "
-               f"trip. With the {DEVICE_QUEUE} of the device's in their place the ASIC would reach {few:.2f}, "
-               "which does not hold; lines are in those for a part of the trip only.")
+    report.say(f"Bandwidth is limited by the {OUTSTANDING} lines of the host's queues, held for the whole round trip. "
+               f"With the {DEVICE_QUEUE} lines of the device's queues instead, the ASIC would reach only {few:.2f} of "
+               "local bandwidth, which does not hold: lines are in those queues for only part of the trip.")
     report.say()
     report.table(["", "source", "measured", "ours", "", "what it rests on"], rows)
     shares = (1, BEST_READS, 0.5, 0)
@@ -138,7 +138,7 @@ def sections(report, program, folder, setting):
     report.table(["share of reads", "ASIC, lines without limit [GB/s]"],
                  [[share, f"{rate:.1f}"] for share, rate in zip(shares, mixed)])
     report.say(f"The flits of both directions are used best with as many reads as writes. CXL-DMSim measures "
-               f"the best bandwidth at {BEST_READS:.0%} reads: **does not hold**, since the DRAM behind the "
-               "device, which both share and which turns round between them, is a rate here.")
+               f"the best bandwidth at {BEST_READS:.0%} reads: **does not hold**, because the DRAM behind the "
+               "device, which reads and writes share and which turns around between them, is only a rate here.")
     report.say()
     report.bound(mixed[2] == max(mixed), "flits: both directions are used best with half reads")

@@ -1,15 +1,15 @@
 """ASTRA-sim 2.0's case study of memory pools: Tables IV and V, and the sweep that finds the optimum.
 
-The paper gives rates, not its trace, its batch nor how GPUs are joined. Here the model is the one of a
-trillion parameters of DeepSpeed-MoE (S. Rajbhandari et al., arXiv:2201.05596, "24B+MoE-128" on 256
-GPUs: 30 layers of hidden size 8192, in every other one 128 experts in place of the MLP, tensor
-parallelism of 8, each expert cut in two), with sequences of 2048 tokens. Parameters, gradients and
-Adam's states are in remote memory: 2 B of parameters are loaded for each pass, 2 B of gradients stored,
-and 14 B loaded and stored for an update. Experts are spread over all GPUs, each loading its own; of the
-rest every GPU needs an eighth whole. GPUs are joined by two levels of switches at the rate of the
-fabric in a node, ZeRO-Infinity's at that of the baseline. Parameters are loaded two layers ahead. Of
-the batches the smallest is the one held against the paper, whose speed-up asks for a step that is nearly
-all memory: it is a choice, not a finding.
+The paper gives rates, but not its trace, its batch or how GPUs are connected. Here the model is
+DeepSpeed-MoE's with a trillion parameters (S. Rajbhandari et al., arXiv:2201.05596, "24B+MoE-128" on 256
+GPUs: 30 layers of hidden size 8192, 128 experts instead of the MLP in every other layer, tensor
+parallelism of 8, each expert split in two), with sequences of 2048 tokens. Parameters, gradients and
+Adam's states are in remote memory. For each parameter, 2 B are loaded for each pass, 2 B of gradients are
+stored, and 14 B are loaded and stored for an update. Experts are spread over all GPUs, each of which loads
+its own; of the other parameters every GPU needs a complete eighth. GPUs are connected by two levels of
+switches at the rate of the in-node fabric, for ZeRO-Infinity at that of the baseline. Parameters are loaded
+two layers ahead. Only the smallest batch is compared with the paper, whose speed-up requires a step that is
+nearly all memory: this batch is a choice, not a finding.
 """
 
 import chakra_writer as chakra
@@ -168,11 +168,11 @@ def contention(report, runner, folder):
     """Every NPU loads a tensor that is spread over the memories of all, on the network that joins them."""
     report.say("## Pools of memory: equations and simulated contention")
     report.say()
-    report.say("NPUs and as many memories, in pairs, joined by a ring or a mesh. Each NPU loads a tensor "
+    report.say("Pairs of an NPU and a memory, connected by a ring or a mesh. Each NPU loads a tensor "
                "that is spread over all memories, which is an all-to-all from the memories to the NPUs. "
-               "The equation takes the busiest link, the number of links on the longest way, and passes "
-               "chunks on stage by stage; simulated are packets of the size of a chunk, first in first "
-               f"out at every link, {LINK_GB_S} GB/s and {LINK_NS} ns a link (assumed).")
+               "The equation uses the busiest link and the number of links on the longest path, and forwards "
+               "chunks stage by stage. The simulation has packets of the size of a chunk, first in, first "
+               f"out at every link, with {LINK_GB_S} GB/s and {LINK_NS} ns per link (assumed).")
     report.say()
     rows = []
     for number, (name, topology, equation, npus) in enumerate(SPREAD):
@@ -207,10 +207,10 @@ run: {{trace: none}}
                          percent(simulated, closed)])
     report.table(["pool", "tensor", "equation [us]", "simulated [us]", "simulated over the equation"],
                  rows)
-    report.say("They part where a tensor is a few chunks a memory: the equation adds the load of the busiest "
-               "link to the longest way, which on a ring no chunk has to go through both of; on a mesh "
-               "chunks that turn wait for those that go straight, which the busiest link alone does not "
-               "show. With large tensors both are the load of that link.")
+    report.say("The two differ where a tensor has few chunks per memory. The equation adds the load of the busiest "
+               "link to the longest path, but on a ring no chunk incurs both; on a mesh, chunks that turn "
+               "wait for those that go straight, which the busiest link alone does not show. With large "
+               "tensors both are the load of that link.")
     report.say()
 
 
@@ -254,7 +254,7 @@ def memory_study(report, runner, folder, setting):
     batch = BATCHES[0]
     times = {(fabric, group): run(f"sweep-{fabric}-{group}", gathered[batch], pool(fabric, group), fabric)
              for fabric in FABRICS for group in GROUPS}
-    report.say(f"Speed-up over the baseline with {batch} sequences, by rate of the fabric in a node and of "
+    report.say(f"Speed-up over the baseline with {batch} sequences, by the rates of the in-node fabric and of "
                "a memory group:")
     report.say()
     report.table(["fabric [GB/s]", *(f"group {group} GB/s" for group in GROUPS)],
@@ -269,12 +269,12 @@ def memory_study(report, runner, folder, setting):
     least, closer = least_within(0.1), least_within(0.05)
     report.bound(least == OPTIMUM, f"the least rates within 10 % of the best are {least[0]} and "
                                    f"{least[1]} GB/s; the paper's are {OPTIMUM[0]} and {OPTIMUM[1]}")
-    report.say(f"The least rates within 10 % of the best: {least[0]} GB/s for the fabric and {least[1]} "
+    report.say(f"The lowest rates within 10 % of the best are {least[0]} GB/s for the fabric and {least[1]} "
                f"GB/s for a group, {baselines[batch] / times[least]:.2f} times the baseline (paper: "
                f"{OPTIMUM[0]}, {OPTIMUM[1]} and {SPEED_UP}); within 5 % of the best they are {closer[0]} and "
-               f"{closer[1]} GB/s. The paper does not say what counts as the best. The batch decides how much of a step is "
-               "memory: with more sequences computing and communication take over, and the pool's rates "
-               "matter less.")
+               f"{closer[1]} GB/s. The paper does not say how it defines the best. The batch determines how much of "
+               "a step is memory: with more sequences, computation and communication dominate, and the pool's "
+               "rates matter less.")
     report.say()
 
 

@@ -43,8 +43,8 @@ def draw_swept(report, number, across, values, found):
 def figure_8(report, runner, folder, scales):
     report.say("## HCSim's Fig. 8: with and without coherence")
     report.say()
-    report.say("Batches a second of the whole system, LLaMA2-13B as printed in Table 4, CXL links of "
-               "128 GB/s and 200 ns. Up to 128 XPUs are in the first rack, of one type.")
+    report.say("Batches per second of the whole system, for LLaMA2-13B as printed in Table 4 and CXL links of "
+               "128 GB/s and 200 ns. Systems of up to 128 XPUs are one rack, of one type.")
     report.say()
     def without_and_with(system, xpus):
         return [batches(runner, folder, coherent, system, xpus) for coherent in (False, True)]
@@ -122,13 +122,14 @@ def knee(report, runner, folder):
     report.say()
     report.say("## HCSim's Fig. 11: where latency begins to matter")
     report.say()
-    report.say("The paper says why latency matters, not where. A decoder's sum of gradients is hidden while it "
-               "takes less than the backward pass of the next decoder, if sums go one after the other "
-               "(`lanes.collective: 1`); beyond, each decoder waits. Times of one sum alone, of one "
-               "decoder's backward pass without sums, and what an iteration takes more with sums than without, "
-               "in sums. H100. Rings go through XPU switches within servers here, so that one edge in eight "
-               "pays the latency of the fabric, four times: 2 (N - 1) path latencies are N times the latency of "
-               "a link. Where all sums may go at once (the default) latencies overlap, and the knee goes away.")
+    report.say("The paper says why latency matters, but not from what value on. If sums run one after the other "
+               "(`lanes.collective: 1`), a decoder's sum of gradients is hidden as long as it takes less than the "
+               "backward pass of the next decoder; beyond that, each decoder waits. The table has the time of one "
+               "sum alone, that of one decoder's backward pass without sums, and the additional time of an "
+               "iteration with sums, in units of one sum. All XPUs are H100s. Here rings go through XPU switches "
+               "within servers, so that one edge in eight incurs the latency of the fabric, four times: 2 (N - 1) "
+               "path latencies are N times the latency of a link. Where all sums may run at once (the default), "
+               "latencies overlap and the knee disappears.")
     report.say()
     rows, holds = [], True
     for xpus, latencies in KNEE.items():
@@ -154,8 +155,8 @@ def sections(report, program, folder, setting):
     if setting.reduced:
         figure_8(report, runner, folder, (64,))
         return
-    report.say("HCSim's figures are pictures, and its text gives no figures of theirs: what is held against "
-               "it are its claims.")
+    report.say("HCSim's figures are plots, and its text does not give their values, so the comparison is with its "
+               "claims.")
     report.say()
     draw_figure_8(report, figure_8(report, runner, folder, SCALES), SCALES)
     figure_10(report, runner, folder)

@@ -30,10 +30,10 @@ def sections(report, program, folder, setting):
     runner = Runner(program, folder)
     report.say("## The workload: printed and corrected")
     report.say()
-    report.say(f"Seconds an iteration on {XPUS} H100 (51.2 TFLOP/s of FP32, 989.4 of FP16), a batch of one each. "
-               "`remote`: all that layers access, as the paper has it, or what does not fit in 80 GB with "
-               "weights, gradients, activations and Adam's states (`--tensors`; an update behind each "
-               "decoder's gradients comes with it).")
+    report.say(f"Seconds per iteration on {XPUS} H100s (51.2 TFLOP/s of FP32, 989.4 of FP16), with a batch of one on "
+               "each. `remote`: all that layers access, as in the paper, or the part of weights, gradients, "
+               "activations and Adam's states that does not fit in 80 GB (`--tensors`, which also adds an update "
+               "after each decoder's gradients).")
     report.say()
     rows = []
     for row in ROWS:
@@ -50,10 +50,11 @@ def sections(report, program, folder, setting):
 def requests(report, runner, folder):
     report.say("## Latency of a load: there and back, or back only")
     report.say()
-    report.say("Batches a second of H100, coherent, printed table, by the latency of the CXL links. On this page "
-               "loads ask for their data (`sent`), which takes the way there, too. The paper's equation (2) "
-               "has one latency; `execution.remote.request: free` counts that alone, but then loads share links "
-               "with nobody, which they do in the paper. So no other figure here uses it.")
+    report.say("Batches per second of H100s with coherent access and the printed table, by the latency of the CXL "
+               "links. On this page loads send requests for their data (`sent`), so that the path is paid in both "
+               "directions. The paper's equation (2) has one latency. `execution.remote.request: free` counts only "
+               "that one, but then loads share no links, whereas in the paper they do. Therefore no other figure "
+               "here uses it.")
     report.say()
     rows = []
     for xpus in SIZES:

@@ -55,17 +55,18 @@ def pools(report, runner, requests):
     report.table(("replicas", *HEAD), rows)
     apart, both = float(rows[2][5]), float(rows[0][5])
     held = report.bound(apart < both, f"99 % between tokens: apart {apart:.1f} ms, together {both:.1f} ms")
-    report.say("Where replicas do both, a step with a part of a prompt holds up all that generate in it; apart they wait "
-               f"for none, and the 99 % between tokens is lower: {held}.")
+    report.say("Where replicas do both, a prompt chunk in a step delays every sequence that generates in that step. "
+               "With separate replicas no token waits for a prompt, and the 99 % time between tokens is lower: "
+               f"{held}.")
     report.say()
 
 
 def networks(report, runner, requests):
     report.say("### A slower network")
     report.say()
-    report.say("The same with three that compute prompts, and with replicas that all do both, on the network `flow`, "
-               "whose transfers share links, with NICs and cables of the stated part of their bandwidth, and steps that "
-               "are walked, so that all-reduces are on the links of a server beside keys and values.")
+    report.say("The same with three replicas that only compute prompts, and with replicas that all do both, on the "
+               "network `flow`, in which transfers share links. NICs and cables have the stated fraction of their "
+               "bandwidth. Steps are walked, so that all-reduces share the links of a server with keys and values.")
     report.say()
     rows, waits = [], {APART: [], TOGETHER: []}
     for part in SLOWER:
@@ -77,10 +78,10 @@ def networks(report, runner, requests):
     apart, together = waits.values()
     held = report.bound(apart == sorted(apart) and apart[-1] > apart[0],
                         f"longest between tokens by bandwidth: {[f'{1e-9 * wait:.1f}' for wait in apart]} ms")
-    report.say("Apart, the longest time between tokens, which is that to the second token, grows as the network gets "
-               "slower: " + arrows(apart) + f" ({held}).")
+    report.say("With separate replicas the longest time between tokens, the one before the second token, grows as the "
+               "network gets slower: " + arrows(apart) + f" ({held}).")
     held = report.bound(len(set(together)) == 1, f"together, longest between tokens: {arrows(together)}")
-    report.say("Where all do both, nothing goes between servers, and times stay what they are: " + arrows(together) +
+    report.say("Where all do both, nothing is sent between servers, and the time does not change: " + arrows(together) +
                f" ({held}).")
     report.say()
 
@@ -112,9 +113,9 @@ def beside_traffic(folder, load, prefill, requests):
 def loads(report, runner, requests):
     report.say("### A loaded network")
     report.say()
-    report.say("The same requests and replicas on every second GPU of four servers, where two GPUs share a NIC and its "
-               "cable (`flow`, steps that are walked). The other GPUs send messages of 16 MiB to each other at random "
-               f"(`workload.kind: traffic`), for {SECONDS} s, of the stated part of the bandwidth of a NIC.")
+    report.say("The same requests and replicas on every second GPU of four servers, in which two GPUs share a NIC and "
+               f"its cable (network `flow`, steps walked). For {SECONDS} s the other GPUs send each other messages of "
+               "16 MiB at random (`workload.kind: traffic`), at the stated fraction of a NIC's bandwidth.")
     report.say()
     rows, waits = [], {APART: [], TOGETHER: []}
     for load in LOADS:
@@ -128,18 +129,18 @@ def loads(report, runner, requests):
     apart, together = waits.values()
     held = report.bound(apart == sorted(apart) and apart[-1] > apart[0],
                         f"longest between tokens by load: {arrows(apart)}")
-    report.say("Keys and values that are handed over share NICs with the traffic: apart, the longest time between tokens "
-               f"goes {arrows(apart)} ({held}). Where all do both, only all-reduces meet traffic, in the switch of a "
-               f"server: {arrows(together)}.")
+    report.say("Transfers of keys and values share NICs with the traffic: with separate replicas the longest time "
+               f"between tokens is {arrows(apart)} as the load rises ({held}). Where all do both, only all-reduces "
+               f"meet the traffic, in a server's switch: {arrows(together)}.")
     report.say()
 
 
 def by_layers(report, runner, requests):
     report.say("### Whole, or layer by layer")
     report.say()
-    report.say("The same networks and requests, with keys and values handed over once a prompt is computed, or each "
-               "layer's while later ones are computed (`handover: layers`). The longest time between tokens is that to "
-               "the second one, after the way over the network.")
+    report.say("The same networks and requests, with keys and values sent either once the whole prompt has been "
+               "computed or layer by layer while later layers are computed (`handover: layers`). The longest time "
+               "between tokens is the one before the second token, which includes the transfer over the network.")
     report.say()
     rows, saved = [], []
     for part in SLOWER:
@@ -152,8 +153,8 @@ def by_layers(report, runner, requests):
     report.table(("bandwidth between servers", "longest between tokens, whole [ms]", "by layers [ms]", "saved [ms]"), rows)
     held = report.bound(min(saved) >= 0, f"by layers, longest between tokens: {[f'{1e-9 * time:.1f}' for time in saved]} "
                         "ms less")
-    report.say(f"Handing over by layers takes no longer: {held}. On a network that is slower than the prompts are computed "
-               "at most the time of a step is hidden, and what waits for others' transfers stays.")
+    report.say(f"Sending by layers takes no longer: {held}. Where the network is slower than the computation of "
+               "prompts, at most the time of one step is hidden, and the wait for other transfers remains.")
     report.say()
 
 
@@ -178,9 +179,9 @@ def rates(report, program, requests):
              f"{one['services'][0]['cost_a_million_tokens']:.2f}"] for one in found["rows"] if one["rate"] > 0]
     report.table(("compute prompts alone", "requests a second", "runs", "first token, 99 % [ms]",
                   "between tokens, 99 % [ms]", "cost of a million tokens"), rows)
-    report.say("`tessera capacity`: nine of ten requests have their first token within 1 s and a token each 12 ms in the "
-               "mean, of " + f"{LONG * requests} requests: a rate is found too large by the queue that grows, so that few requests "
-               "would show what a burst may be.")
+    report.say(f"`tessera capacity`: nine of ten of {LONG * requests} requests have their first token within 1 s and "
+               "a mean time between tokens of at most 12 ms. A rate that is too high is recognised by a growing "
+               "queue, which with few requests could be a mere burst.")
     report.say()
 
 
@@ -189,10 +190,11 @@ def sections(report, program, folder, setting):
     requests = REDUCED if setting.reduced else REQUESTS
     report.say("## Serving: prompts and tokens apart")
     report.say()
-    report.say("`configs/experiments/serving_apart.yaml`: Llama 3 8B on sixteen H100, eight replicas of two. Of these "
-               "some compute prompts and first tokens alone, and hand keys and values over to those that generate, over "
-               "the simulated network; or all do both, with parts of prompts beside tokens. Bytes handed over are held "
-               "against those that came at the end of every run.")
+    report.say("`configs/experiments/serving_apart.yaml`: Llama 3 8B on sixteen H100s, eight replicas of two GPUs. "
+               "Either some replicas only compute prompts and first tokens (prefill) and send keys and values over "
+               "the simulated network to replicas that generate (decode), or all replicas do both, with prompt chunks "
+               "and tokens in the same steps. At the end of every run, the bytes sent are checked against the bytes "
+               "that arrived.")
     report.say()
     pools(report, runner, requests)
     if not setting.reduced:

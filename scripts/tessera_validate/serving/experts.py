@@ -25,10 +25,10 @@ def sections(report, program, folder, setting):
     runner = Runner(program, folder)
     report.say("## Serving: experts over 64 GPUs")
     report.say()
-    report.say(f"`configs/experiments/{EXPERIMENT.name}`: DeepSeek-V3 on eight servers of eight H100, four of 256 experts on "
-               "each, data-parallel attention over 2000 tokens and more of each sequence, products with weights "
-               "in fp8, all else in bf16. Two all-to-alls a layer go over the network, whose messages leave a GPU one after the other "
-               "or share nothing.")
+    report.say(f"`configs/experiments/{EXPERIMENT.name}`: DeepSeek-V3 on eight servers of eight H100s, with four of "
+               "256 experts on each GPU, data-parallel attention over 2000 or more tokens of each sequence, products "
+               "with weights in fp8 and all else in bf16. Each layer has two all-to-alls over the network. Their "
+               "messages either leave a GPU one after the other or share nothing.")
     report.say()
     rows, rates = [], {}
     for name, network in NETWORKS[:1] if setting.reduced else NETWORKS:
@@ -44,11 +44,12 @@ def sections(report, program, folder, setting):
     best, most = (rates[name, EACH[-1]] for name, _ in NETWORKS[:2])
     held = report.bound(best < most and rates[NETWORKS[0][0], EACH[0]] < best,
                         f"experts: {best:.0f} tokens/s a server with ports shared, {most:.0f} without")
-    report.say(f"Published are {PUBLISHED} tokens a second a server that generates (SGLang on twelve servers of eight H100, "
-               f"inputs of 2000 tokens) and {OWN} (DeepSeek on H800, in service), with batches that are not known here. Ours is "
-               f"{best / PUBLISHED:.2f} of the first with {EACH[-1]} sequences on a GPU where messages share its port, and "
-               f"{most / PUBLISHED:.2f} where they share nothing ({held}: larger batches pay, and ports cost). What differs: "
-               "their halves of a batch hide exchanges behind computing, which makes a step as long as the longer of both "
-               "and not as their sum; tokens go out in fp8, half of ours; experts are not evenly busy. No constant is taken "
-               "from here, and no bound on the published figure.")
+    report.say(f"Published are {PUBLISHED} tokens per second for each server that generates (SGLang on twelve servers "
+               f"of eight H100s, inputs of 2000 tokens) and {OWN} (DeepSeek on H800, in production), with batch sizes "
+               f"that are not known here. With {EACH[-1]} sequences on a GPU, ours is {best / PUBLISHED:.2f} times "
+               f"the first where messages share the GPU's port, and {most / PUBLISHED:.2f} times where they share "
+               f"nothing ({held}: larger batches raise the rate, and shared ports lower it). The published systems "
+               "differ: two halves of a batch overlap exchanges with computation, so that a step takes as long as the "
+               "longer of the two, not their sum; tokens are sent in fp8, in half of our bytes; experts are not "
+               "evenly loaded. No constant is fitted to the published figures, and there is no bound on them.")
     report.say()

@@ -56,8 +56,9 @@ def windows(report, runner, folder, contexts):
         grown = 1e-12 * (times[name, last] - times[name, first])
         read = CLIENTS * layers * (last - first) * OF_TOKEN / BANDWIDTH
         held = report.bound(abs(grown / read - 1) < 0.02, f"{name}: {1e3 * grown:.3f} ms more, reading {1e3 * read:.3f} ms")
-        report.say(f"From {first} to {last} tokens a token takes {1e3 * grown:.2f} ms more with {name}: what {layers} layers "
-                   f"read more of the cache takes {1e3 * read:.2f} ms (within 2 %: {held}).")
+        report.say(f"From a context of {first} to one of {last} tokens ({name}), the time of a token grows by "
+                   f"{1e3 * grown:.2f} ms; reading the additional cache of {layers} layers takes {1e3 * read:.2f} ms "
+                   f"(within 2 %: {held}).")
     report.say()
 
 
@@ -75,8 +76,8 @@ def states(report, runner, folder, contexts):
     read = CLIENTS * (last - first) * of_token / BANDWIDTH
     held = report.bound(abs(grown / read - 1) < 0.02, f"states: {1e3 * grown:.3f} ms more, reading {1e3 * read:.3f} ms")
     report.say(f"A sequence keeps {1e-6 * STATE:.1f} MB of states, which are read and written for each token, whatever the "
-               f"context; what grows is reading the cache of four layers of attention ({1e3 * grown:.3f} ms, of which "
-               f"{1e3 * read:.3f} ms by its bytes, within 2 %: {held}).")
+               "context length. Only the time to read the cache of the four attention layers grows "
+               f"({1e3 * grown:.3f} ms; {1e3 * read:.3f} ms by its bytes, within 2 %: {held}).")
     report.say()
 
 
@@ -85,8 +86,9 @@ def sections(report, program, folder, setting):
     contexts = REDUCED if setting.reduced else CONTEXTS
     report.say("## Serving: windows and states")
     report.say()
-    report.say(f"`configs/experiments/{GEMMA.name}` and `{NEMOTRON.name}` with {CLIENTS} sequences that all begin with as many "
-               "tokens, and the same with attention over all tokens in each layer. Nothing is fitted.")
+    report.say(f"`configs/experiments/{GEMMA.name}` and `{NEMOTRON.name}` with {CLIENTS} sequences that all begin "
+               "with the stated number of tokens; Gemma 3 also with attention over all tokens in each layer. Nothing "
+               "is fitted.")
     report.say()
     windows(report, runner, folder, contexts)
     states(report, runner, folder, contexts)

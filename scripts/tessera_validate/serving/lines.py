@@ -53,10 +53,11 @@ def sections(report, program, folder, setting):
     lines = REDUCED if setting.reduced else LINES
     report.say("## Serving: ten million lines")
     report.say()
-    report.say(f"A file of requests (`at [s],prompt,generate`), one each {GAP_US} us with prompts of {PROMPT} to {PROMPT + 15} "
-               f"tokens and {GENERATE} generated, to a small model on one H100, steps whole, no trace. `check` reads the "
-               "file and simulates nothing. Peak memory is that of the process, on one rank. The text is read as a stream; of each "
-               "line 16 bytes are kept, of more than half a million of them in a file without a name beside windows of it in memory.")
+    report.say(f"A file of requests (`at [s],prompt,generate`), one every {GAP_US} us, with prompts of {PROMPT} to "
+               f"{PROMPT + 15} tokens and {GENERATE} generated, for a small model on one H100, with whole steps and "
+               "no trace. `check` reads the file and simulates nothing. Peak memory is that of the process, on one "
+               "rank. The text is read as a stream, and 16 bytes of each line are kept: for more than half a million "
+               "lines in an unnamed file, with windows of it in memory.")
     report.say()
     rows, whole, most = [], 0, {}
     for count in (lines // 10, lines):
@@ -77,9 +78,9 @@ def sections(report, program, folder, setting):
     report.table(("", "lines", "file [MB]", "served", "processor [s]", "µs a line", "peak memory [MB]"), rows)
     if not setting.reduced and not setting.counts_only:
         growth = max(most[what, lines] - most[what, lines // 10] for what in ("check", "run"))
-        report.say("Memory of all lines beyond that of a tenth [MB]: "
+        report.say("Additional memory for all lines, compared with a tenth of them [MB]: "
                    + report.at_most(growth, GROWTH_MB, "memory of ten million lines beyond that of one [MB]", "{:+.0f}") + ".")
         report.say()
-        report.say("Processor seconds of the run of all: " + report.at_most(whole, SECONDS, "processor seconds of ten million lines")
-                   + ".")
+        report.say("Processor seconds of the run with all lines: "
+                   + report.at_most(whole, SECONDS, "processor seconds of ten million lines") + ".")
         report.say()

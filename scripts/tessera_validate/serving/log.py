@@ -72,8 +72,8 @@ def compare(report, real, ours):
 def by_host(report, runner, real):
     report.say("### How much hangs on the host's time")
     report.say()
-    report.say("The same with other values of `batching.host`, the one number that is of the log. Errors of the means, and the "
-               "largest of all twelve.")
+    report.say("The same with other values of `batching.host`, the one number taken from the log: errors of the "
+               "means, and the largest of all twelve errors.")
     report.say()
     rows, passing = [], []
     for host in HOSTS:
@@ -85,8 +85,9 @@ def by_host(report, runner, real):
                      f"{most[-1]:+.1f} % ({most[0]}, {most[3]})", "yes" if within else "no"))
     report.table(("host", "first token, mean", "between tokens, mean", "end to end, mean", "largest",
                   f"all within {WITHIN:.0f} %"), rows)
-    report.say(f"All twelve are within {WITHIN:.0f} % with a host of " + (" and of ".join(passing) or "none of these")
-               + ": the log does not tell these apart, and a bound that is held says no more of the host than that.")
+    report.say(f"All twelve errors are within {WITHIN:.0f} % for a host time of "
+               + (" and ".join(passing) or "none of these")
+               + ": the log does not distinguish these, and that the bounds hold says no more about the host time.")
     report.say()
 
 
@@ -101,7 +102,7 @@ def over_time(report, real, ours):
         if second % 5 == 0:
             rows.append((second, theirs[0], mine[0], theirs[1], mine[1]))
     report.table(("second", "waiting, vLLM", "waiting, ours", "running, vLLM", "running, ours"), rows)
-    report.say("Mean difference, each second, of the log's mean: waiting "
+    report.say("Mean absolute difference, sampled every second, relative to the log's mean: waiting "
                f"{100 * differences[0] / sums[0]:.1f} %, running {100 * differences[1] / sums[1]:.1f} %.")
     report.say()
 
@@ -118,17 +119,17 @@ def sections(report, program, folder, setting):
     report.say()
     report.say("`configs/experiments/serving_vllm_log.yaml`: the 300 requests of a vLLM 0.19 server that ran "
                "Llama-3.1-8B on one RTX PRO 6000 (`configs/requests/" + LOG.name + "`, from LLMServingSim, "
-               "MIT licence), at the same times, with at most 128 sequences and 2048 tokens a step, prompts in chunks "
-               "behind tokens as vLLM's scheduler has them. Operators take the time of the compute model `gemm` with "
-               "the constants of `configs/machines/rtx_pro_6000.yaml`, which were fitted to single products and not to "
-               "the log. One number is of the log: `batching.host`, what vLLM's host does between steps (choosing "
-               "requests, inputs, sampling, outputs), from the mean time between tokens. Times between tokens are "
-               "means of requests with more than one.")
+               "MIT licence), at the same arrival times, with at most 128 sequences and 2048 tokens per step, and "
+               "prompt chunks scheduled after tokens, as in vLLM's scheduler. Operators take the time of the "
+               "compute model `gemm` with the constants of `configs/machines/rtx_pro_6000.yaml`, which were fitted to "
+               "single products, not to the log. One number is taken from the log: `batching.host`, the time that "
+               "vLLM's host needs between steps (choosing requests, inputs, sampling, outputs), from the mean time "
+               "between tokens. Times between tokens are means over each request with more than one token.")
     report.say()
     real = measured()
     ours = served(runner)
     compare(report, real, ours)
-    report.say("Requests that waited and ran, of both:")
+    report.say("Waiting and running requests, vLLM's and ours:")
     report.say()
     over_time(report, real, ours)
     if not setting.reduced:

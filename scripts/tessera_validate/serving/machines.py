@@ -54,12 +54,14 @@ def sections(report, program, folder, setting):
     runner = Runner(program, folder)
     report.say("## Serving: whole steps on every machine")
     report.say()
-    report.say("A small model (4 layers of 512) with ten requests on each machine of `configs/machines`, steps whole and walked: "
-               "mean latency and mean time to the first token, whole to walked. Machines of NPU cores (`onnxim_…`, `npu_wafer`) are "
-               "one NPU here, with `machine.memory.model: channel` in both; cores that walk join operators in other ways and fill "
-               f"waits with the next step ({OF_CORES[0]:g} to {OF_CORES[1]:g}). Over two stages (`pipeline: 2`) two steps are under "
-               "way together, which meet at channels, ports and links where these are shared, when they are walked alone: a note "
-               "of the run says so. One tile alone is held to 1e-4, two with all-reduces on whatever network the machine has to 5 %.")
+    report.say("A small model (4 layers of 512) serves ten requests on each machine of `configs/machines`, with whole "
+               "and with walked steps. Figures are ratios, whole to walked, of the mean latency and of the mean time "
+               "to the first token. Machines of NPU cores (`onnxim_…`, `npu_wafer`) are one NPU here, with "
+               "`machine.memory.model: channel` in both cases; with walked steps, cores combine operators differently "
+               f"and fill waits with the next step ({OF_CORES[0]:g} to {OF_CORES[1]:g}). With two stages (`pipeline: "
+               "2`) two steps are in flight together. They compete for shared channels, ports and links only when "
+               "they are walked, as a note of the run says. One tile alone is held to 1e-4, two tiles with "
+               "all-reduces on the machine's own network to 5 %.")
     report.say()
     rows = []
     for path in sorted(MACHINES.glob("*.yaml")):

@@ -53,8 +53,9 @@ def events_a_step(report, runner, folder, walked, requests):
     report.table(("steps", "layers", "requests", "steps that gave a token", "events", "events a step"), rows)
     few, many = (float(row[-1]) for row in rows[:2])
     same = report.bound(many <= 1.1 * few, f"events a step: {many} with 80 layers, {few} with 20")
-    report.say(f"Steps are counted in the trace of a run with whole ones. Four times the layers take no more events a step: {same}. "
-               "Events beyond one a step are of requests that arrive, and of steps with parts of prompts alone.")
+    report.say("Steps are counted in the trace of a run with whole steps. Four times the layers take at most a tenth "
+               f"more events per step: {same}. Events beyond one per step are arrivals of requests and steps with "
+               "prompt chunks alone.")
     report.say()
 
 
@@ -63,11 +64,11 @@ def sections(report, program, folder, setting):
     requests = REDUCED if setting.reduced else REQUESTS
     report.say("## Serving: a million requests")
     report.say()
-    report.say(f"Llama 2 70B on 64 H100 (`configs/machines/h100_servers.yaml`: compute `gemm`, network `analytical`), "
-               f"{REPLICAS} replicas of {GPUS} GPUs, Poisson {RATE} requests a second each, prompts of 64 to 960 tokens, "
-               "16 to 384 generated, `steps: whole`. One rank, no trace. Beside it the same with fewer requests, of a "
-               "model of a quarter of the layers, on one replica whose stages are the eight servers, and with steps that "
-               "are walked.")
+    report.say("Llama 2 70B on 64 H100s (`configs/machines/h100_servers.yaml`: compute `gemm`, network `analytical`): "
+               f"{REPLICAS} replicas of {GPUS} GPUs, each with Poisson arrivals of {RATE} requests per second, "
+               "prompts of 64 to 960 tokens, 16 to 384 generated, `steps: whole`. One rank, no trace. For comparison, "
+               "the same with fewer requests, with a quarter of the layers, on one replica whose stages are the eight "
+               "servers, and with walked steps.")
     report.say()
     whole = runner.run(str(experiment(folder, 80, requests)), 1, ("--trace", "none"))
     rows = [row(f"whole, {requests}", whole, requests)]
@@ -83,10 +84,10 @@ def sections(report, program, folder, setting):
     report.table(("steps", "requests", "simulated [s]", "million tokens", "events a request", "processor [s]",
                   "µs a request", "memory [MB]"), rows)
     if not setting.reduced:
-        report.say("A step is one event, whatever the layers: the model of 20 has shorter steps, into which fewer "
-                   "requests come together, so that there are more of them. Arrivals are drawn as they come. What is "
-                   "kept beyond what is in flight has an end: a million times each of tokens and requests, and in each of "
-                   "64 windows 4096 of requests, before they are only counted.")
+        report.say("A step is one event, whatever the number of layers: the model with 20 layers has shorter steps, "
+                   "each with fewer requests, so that it needs more of them. Arrivals are drawn as they occur. Beyond "
+                   "what is in flight, a bounded amount of data is kept: up to a million times each of tokens and of "
+                   "requests, and up to 4096 times of requests in each of 64 windows; further ones are only counted.")
         report.say()
         report.say("Processor minutes: "
                    + report.at_most(whole["cpu_s"] / 60, MINUTES, "processor minutes of a million requests", "{:.2f}")

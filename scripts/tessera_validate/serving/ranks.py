@@ -102,10 +102,10 @@ def asked_tokens(path):
 def conservation(report, runner, paths):
     report.say("### What goes in comes out")
     report.say()
-    report.say("Of each model, its replicas together, from the trace of a run on one rank: every request that was asked for "
-               "is served and none is left, tokens that were given one by one are those of the requests and those of the "
-               "summary, and no replica holds more blocks than its cache has (`tessera check`). The first model of cases with "
-               "`serving_whole.jsonl` gives as many tokens as the file asks for.")
+    report.say("For each model, over all its replicas, from the trace of a run on one rank: every request that was "
+               "asked for is served and none is left; the tokens counted one by one equal those of the requests and "
+               "those of the summary; and no replica holds more blocks than its cache has (`tessera check`). In cases "
+               "with `serving_whole.jsonl`, the first model generates as many tokens as the file asks for.")
     report.say()
     rows = []
     for path in paths:
@@ -140,10 +140,10 @@ def sections(report, program, folder, setting):
     paths = experiments(setting.reduced)
     report.say("## Serving: every kind on ranks")
     report.say()
-    report.say("Services on cores and on tiles, language models and models of ONNX: cut and in stages, steps walked and whole, "
-               "prompts and tokens apart, keys handed over whole and by layers, experts spread over replicas, windows and "
-               "states, classes with a cache that is too small and tiers behind it. A machine is cut over as many ranks as it has "
-               "nodes at most.")
+    report.say("Services on cores and on tiles, of language models and of ONNX models: with tensor and pipeline "
+               "parallelism, walked and whole steps, separate replicas for prompts and tokens, keys sent whole and by "
+               "layers, experts spread over replicas, windows and states, and request classes with a cache that is "
+               "too small and tiers behind it. A machine is partitioned over at most as many ranks as it has nodes.")
     report.say()
     on_ranks(report, runner, paths, RANKS[:2] if setting.reduced else RANKS)
     conservation(report, runner, paths)

@@ -62,10 +62,10 @@ def row_of(report, one):
 def sections(report, program, folder, setting):
     report.say("## Serving: what is refused")
     report.say()
-    report.say("Every broken configuration of a service in `tests/config_errors` (`serving_*`), and every broken file of "
-               "requests, run as they are. Each must end with exit code 2 and exactly one line with file, line, column and "
-               "what is wrong, the one that the test suite has, and write nothing. Places are those in the file of requests, "
-               "and of configurations line and column in the case itself.")
+    report.say("Runs of every invalid configuration of a service in `tests/config_errors` (`serving_*`) and of every "
+               "invalid file of requests there. Each run must end with exit code 2, print exactly one line with file, "
+               "line, column and what is wrong, as the test suite has it, and write nothing. The table gives the "
+               "place in the file of requests or, for configurations, line and column in the case itself.")
     report.say()
     cases = sorted(path.stem for path in CASES.glob("serving_*.yaml"))[::REDUCED if setting.reduced else 1]
     found = beside([partial(refused, program, folder, case) for case in cases])
@@ -76,5 +76,6 @@ def sections(report, program, folder, setting):
         report.table(("case", "place", "message", "one line, exit code 2, nothing written"),
                      [row_of(report, one) for one in some])
     if not setting.reduced:
-        report.say(f"Broken files of requests and configurations: {report.at_least(len(found), LEAST, 'refusals', '{}')}.")
+        report.say("Invalid files of requests and configurations: "
+                   f"{report.at_least(len(found), LEAST, 'refusals', '{}')}.")
         report.say()

@@ -59,9 +59,9 @@ def samples_a_second(summary):
 def contention(report, runner, folder, tokens, batches, prompt=PROMPT):
     report.say("## Serving: GPT-3 Small beside ResNet-50")
     report.say()
-    report.say(f"GPT-3 Small gives {tokens} tokens after a prompt of {prompt} on core 0 of the Server NPU, ResNet-50 is "
-               "asked for batches on cores 1 to 3, one after the other, as long (Fig. 4 of ONNXim's paper, there 500 "
-               "tokens). DRAM request by request, messages of up to 4 KiB.")
+    report.say(f"GPT-3 Small generates {tokens} tokens after a prompt of {prompt} tokens on core 0 of the Server NPU, "
+               "while ResNet-50 runs one batch after the other on cores 1 to 3 (Fig. 4 of ONNXim's paper, there with "
+               "500 tokens). DRAM is simulated request by request, with messages of up to 4 KiB.")
     report.say()
     resnet_in(folder)
     alone, *with_batches = beside([partial(serve, runner, folder, tokens, batch, prompt=prompt) for batch in (None, *batches)])
@@ -73,7 +73,7 @@ def contention(report, runner, folder, tokens, batches, prompt=PROMPT):
                      f"{100 * (between(found) / between(first) - 1):+.0f} %", f"{samples_a_second(found):.0f}"))
     report.table(("ResNet-50 batch", "between tokens, median [ms]", "95 % [ms]", "99 % [ms]", "95 % to alone",
                   "95 % to the first batch", "ResNet-50 samples/s"), rows)
-    report.say("The paper has +58 % at 95 % from batches of 1 to batches of 32.")
+    report.say("In the paper, the 95 % time rises by 58 % from batches of 1 to batches of 32.")
     report.say()
 
 
@@ -87,8 +87,9 @@ def tokens_of(policy):
 def policies(report, runner, folder, batch):
     report.say("## Serving: policies of the scheduler")
     report.say()
-    report.say(f"The same with batches of {batch}, under each policy: `spatial`, the paper's way, as above, others with "
-               f"{TOKENS_OF_POLICIES} tokens, {SLOW_TOKENS} where each takes more than ten milliseconds ("
+    report.say(f"The same with batches of {batch} under each policy: `spatial`, the paper's policy, as above; the "
+               f"others with {TOKENS_OF_POLICIES} tokens, or {SLOW_TOKENS} where a token waits for whole layers of "
+               "ResNet-50 ("
                + " and ".join(f"`{one}`" for one in SLOW) + ").")
     report.say()
     rows, slow = [], {}
@@ -103,7 +104,7 @@ def policies(report, runner, folder, batch):
                   "ResNet-50 samples/s", "its latency, 95 % [ms]"), rows)
     best = min(value for policy, value in slow.items() if policy != "deadline")
     holds = report.bound(slow["deadline"] < best, f"deadline, 95 %: {slow['deadline']}, the best other {best}")
-    report.say(f"`deadline` is better on the 95 % than every other policy: {holds}.")
+    report.say(f"`deadline` has a lower 95 % time between tokens than every other policy: {holds}.")
     report.say()
 
 
@@ -111,13 +112,13 @@ def ranks(report, runner, counts):
     report.say("## Serving: any number of ranks")
     report.say()
     report.say("`tests/parallel/npu_serving.yaml`: language models over several NPUs (tensor and pipeline parallel), "
-               "with chunked prompts, shared prefixes and a cache that is too small, beside a model of speech.")
+               "with chunked prompts, shared prefixes and a cache that is too small, beside a speech model.")
     report.say()
     found = [(count, runner.run(CASE, count)) for count in counts]
     same = len({summary["result_digest"] for _, summary in found}) == 1
     report.table(("ranks", "digest", "events"),
                  [(count, summary["result_digest"], summary["events"]) for count, summary in found])
-    report.say(f"Equal on all of them: {report.bound(same, 'digests of npu_serving')}.")
+    report.say(f"Digests are equal on all numbers of ranks: {report.bound(same, 'digests of npu_serving')}.")
     report.say()
 
 

@@ -75,9 +75,9 @@ def as_tenant(text):
 def by_themselves(report, runner, folder, setting):
     report.say("## Tenants: one that has all of a machine")
     report.say()
-    report.say("Experiments of `tests/parallel`, and the same work as that of a tenant who has all "
-               "tiles: every result must be the same, as the digests say. `sim/tenants_test` does so "
-               "for tenants on part of a machine, beside a machine of that part alone.")
+    report.say("Experiments of `tests/parallel`, each also run as the workload of a single tenant that "
+               "has all tiles: every result must be the same, as the digests show. `sim/tenants_test` "
+               "compares tenants on part of a machine with a machine of that part alone.")
     report.say()
     rows = []
     for kind, name in KINDS[:4] if setting.reduced else KINDS:
@@ -109,16 +109,15 @@ def beside_each_other(report, runner, folder, setting):
     report.say("## Tenants: alone and together")
     report.say()
     report.say(f"`configs/experiments/{TOGETHER.name}`: two ONNX models on NPU cores, a recorded training "
-               "step (Chakra) and a generated transformer that answers, on a wafer of 8 × 8 tiles with "
-               "memories at two sides. Times of an iteration, each tenant alone on its tiles of the same "
-               "wafer, and all together. What slows a tenant down is what it shares: `ocr` and `chat` the "
-               "memories of the west, `voice` and `step` links and memories of the east. A memory "
-               "serves requests in the order they come, so that who asks for little (a core's blocks) "
-               "waits for who asks for much (a stage whose weights do not fit its SRAM), and hardly the "
-               "other way round. Being late may even help: with links half as fast `chat` gets 0.4 % faster, and 0.1 % "
-               "with banks and rows, as queues are in another order, so that the bound there is "
-               f"{LEAST} (0.999, as first set, is missed in these rows). Where the models share nothing, "
-               "times must be equal.")
+               "step (Chakra) and a generated transformer in inference, on a wafer of 8 × 8 tiles with "
+               "memories on two sides. Iteration times of each tenant alone on its tiles of the same "
+               "wafer, and of all together. Shared resources slow tenants down: `ocr` and `chat` share the "
+               "memories of the west, `voice` and `step` share links and the memories of the east. A "
+               "memory serves requests in order of arrival, so that a tenant with small requests (a core's "
+               "blocks) waits for one with large requests (a stage whose weights do not fit its SRAM), and "
+               "hardly the other way round. A delay may even help, because queues are then served in "
+               "a different order (slow-downs below 1). So no tenant may be faster than "
+               f"{LEAST} of its time alone; where the models share nothing, times must be equal.")
     report.say()
     head, texts = tenants_of(anywhere(TOGETHER.read_text(encoding="utf-8"), TOGETHER.parent))
     rows = []
@@ -163,34 +162,38 @@ def slower_by(runner, folder, settings):
 def in_even_parts(report, runner, folder, setting):
     report.say("## Tenants: even parts")
     report.say()
-    report.say("The same wafer with links and memory channels that are shared evenly where several wait "
-               "(`machine.network.arbitration`, `machine.memory.arbitration`: start-time fair queueing, by the tiles "
-               "that ask or by their tenants). Each tenant beside the others, in its time alone with the same settings.")
+    report.say("The same wafer with links and memory channels shared fairly among those that wait "
+               "(`machine.network.arbitration`, `machine.memory.arbitration`: start-time fair queueing, by requesting "
+               "tile or by tenant). The time of each tenant beside the others, relative to its time alone with the "
+               "same settings.")
     report.say()
-    rows, slowest = [], {}
+    rows, slowest, chat = [], {}, {}
     for arrangement, settings in (ARBITRATIONS[0], *ARBITRATIONS[5:]) if setting.reduced else ARBITRATIONS:
         slower = slower_by(runner, folder, settings)
-        slowest[arrangement] = max(slower.values())
+        slowest[arrangement], chat[arrangement] = max(slower.values()), slower["chat"]
         rows.append((arrangement, *(f"{times:.3f}" for times in slower.values())))
     report.table(["waiting", *(f"{name} [times as slow]" for name in slower)], rows)
     before, after = (slowest[ARBITRATIONS[place][0]] for place in (0, 5))
     quarter = report.bound(4 * after <= before, f"even parts: the slowest tenant {before:.2f} times, then {after:.2f}")
-    whole = slowest[ARBITRATIONS[6][0]]
+    whole, smaller = (slowest[ARBITRATIONS[place][0]] for place in (6, 7))
     even = report.bound(whole <= EVEN, f"even parts, bursts of 64 KiB: {whole:.2f} times, at most {EVEN}")
-    report.say(f"First come, first served `ocr`, whose cores ask for blocks, waits for all that `chat` has asked for, which "
-               f"streams weights, and takes {before:.2f} times as long as alone; in even parts {after:.2f} times (a "
-               f"quarter at most: {quarter}), and `chat` hardly longer, since `ocr` asks for little. An even part would be "
-               f"{EVEN:.0f} times at most; what is above is the burst of `chat` under way, which is a sixteenth of an access "
-               f"of megabytes by default. With bursts of 64 KiB it is {whole:.2f} ({even}), with smaller ones less.")
+    report.say("With first come, first served, `ocr`, whose cores request blocks, waits for all outstanding requests "
+               f"of `chat`, which streams weights, and takes {before:.2f} times as long as alone. With fair sharing "
+               f"it takes {after:.2f} times as long (at most a quarter: {quarter}), and `chat` "
+               f"{chat[ARBITRATIONS[5][0]]:.3f} times, since `ocr` requests little. An even share would be at most "
+               f"{EVEN:.0f} times. Beyond it is the wait for the burst of `chat` in service, which by default is a "
+               f"sixteenth of an access of megabytes: with bursts of 64 KiB `ocr` takes {whole:.2f} times as long "
+               f"({even}), with bursts of 16 KiB {smaller:.2f} times.")
     report.say()
 
 
 def with_banks_and_rows(report, runner, folder, setting):
     report.say("### Even parts of memories with banks and rows")
     report.say()
-    report.say("The memory `dram` has no `arbitration`. Behind a `port` a channel takes one burst at a time, from those that "
-               "ask in turn, and with `scheduler: bank-queues` it takes only what the queue of its bank has room for. The same "
-               "wafer and tenants, links first come, first served, `machine.dram.bandwidth=51.2 GB/s`.")
+    report.say("The memory `dram` has no `arbitration`. Behind a `port`, a channel accepts one burst at a time, from "
+               "the requesters in turn; with `scheduler: bank-queues` it accepts a burst only if the queue of that "
+               "bank has room. The same wafer and tenants, with links first come, first served and "
+               "`machine.dram.bandwidth=51.2 GB/s`.")
     report.say()
     rows, slowest = [], {}
     for arrangement, keys in (TAKING_IN[0], TAKING_IN[-1]) if setting.reduced else TAKING_IN:
@@ -199,10 +202,12 @@ def with_banks_and_rows(report, runner, folder, setting):
         rows.append((arrangement, f"`{keys}`", *(f"{times:.3f}" for times in slower.values())))
     report.table(["bursts that wait", "`machine.memory: {model: dram, ...}`",
                   *(f"{name} [times as slow]" for name in slower)], rows)
+    single = [slowest[arrangement] for arrangement, _ in TAKING_IN[1:-1] if arrangement in slowest]
     turns = report.bound(slowest[TURNS] <= EVEN, f"even parts of banks and rows: {slowest[TURNS]:.2f} times, at most {EVEN}")
-    report.say(f"The slowest tenant takes {slowest[LINE]:.2f} times as long as alone in one line, and {slowest[TURNS]:.2f} "
-               f"times with both keys (at most {EVEN:.0f}: {turns}). It takes both: one of them alone is not even. Parts are "
-               "those of tiles, so that a tenant with more tiles that ask gets more.")
+    report.say(f"The slowest tenant takes {slowest[LINE]:.2f} times as long as alone with all bursts in one line, and "
+               f"{slowest[TURNS]:.2f} times with both keys (at most {EVEN:.0f}: {turns})"
+               + (f"; with one key alone, {' and '.join(f'{times:.2f}' for times in single)} times" if single else "")
+               + ". Shares are per tile, so that a tenant with more requesting tiles gets more.")
     report.say()
 
 

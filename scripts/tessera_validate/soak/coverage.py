@@ -58,8 +58,9 @@ def main():
     options = parser.parse_args()
     files = summary(options.folder)
     rooms = by_room(files)
-    lines = [f"Reached by {options.what}, without optimisation; unit tests: git's tree {unit_tests()}. Bound: {BOUND} % of the lines of "
-             f"{', '.join(HELD)}.", "", "| room | lines | reached | branches | reached | least reached files |",
+    lines = [f"Reached by {options.what}, built without optimisation; unit tests: git tree {unit_tests()}. "
+             f"Bound: {BOUND} % of the lines of {', '.join(HELD)}.", "",
+             "| room | lines | reached | branches | reached | least reached files |",
              "|---|---|---|---|---|---|"]
     missed = [f"{line.partition(':')[2]} failed" for line in text_of(options.failed).splitlines()] if options.failed else []
     for room, (covered, total, taken, branches) in sorted(rooms.items()):

@@ -58,9 +58,9 @@ def part_of_page(options, total, models, traces, seconds):
                ("most memory of a process [MB]", total["memory_mb"])]
     lines = [f"Seed {options.seed}, under AddressSanitizer and UndefinedBehaviorSanitizer, from {models} "
              "ONNX models (those of the tree, of `scripts/onnx_models.py` and of Debian's libonnx-testdata) "
-             f"and {traces} Chakra traces. A file is damaged in its bytes, or a model in its content; it must be "
-             "read or refused as bad input within 20 s. Models that are read go through all passes of a "
-             "level chosen at random.", "", "| | |", "|---|---|"]
+             f"and {traces} Chakra traces. Each file is damaged in its bytes or, for models, in its content; it must "
+             "be read or refused as bad input within 20 s. Models that are read go through all passes of a "
+             "randomly chosen level.", "", "| | |", "|---|---|"]
     return [*lines, *(f"| {name} | {value} |" for name, value in figures), "",
             made.footer(seconds, version(options.program), ()), ""]
 

@@ -2,7 +2,7 @@
 """Fuzzes the readers of files, guided by coverage, and writes its part of results/trust.md.
 
 Each reader gets mutated inputs until there have been so many of them, over as many sittings as it takes:
-build/fuzz/ledger.json remembers counts, build/fuzz/corpus what was found. An input must be read or refused as bad
+results/ledgers/fuzzers.json remembers counts, build/fuzz/corpus what was found. An input must be read or refused as bad
 input within the time and memory allowed; experiments, which may ask for both, are counted, and so are traces that HDF5
 crashes on or asks for too much memory for. A finding, or a fuzzer that ends otherwise than in order, makes the exit
 code 1; an interrupt (SIGINT, SIGTERM) ends a sitting in order, which counts, and makes it 130, without a page.
@@ -31,18 +31,18 @@ from soak.seeds import BINARY, seeds, words
 
 # Reader, what it reads, longest input [B].
 READERS = {
-    "yaml": ("YAML, and back again", 4096),
-    "experiment": ("experiments: all keys, plans, and what they are resolved to", 8192),
-    "machines": ("machine files, sweeps, traffic, and experiments with files of their own and settings", 8192),
+    "yaml": ("YAML, read and written back", 4096),
+    "experiment": ("experiments: all keys, plans, and the resolved experiments", 8192),
+    "machines": ("machine files, sweeps, traffic, and experiments with separate files and settings", 8192),
     "tables": ("campaigns, DRAM, descriptions of models, communicators, measurements, node events, settings, "
                "placements", 4096),
-    "collective": ("collectives by hand, and of MSCCL", 4096),
+    "collective": ("handwritten collectives, and those of MSCCL", 4096),
     "chakra": ("Chakra traces", 16384),
     "onnx": ("ONNX models, through all passes", 65536),
-    "requests": ("logs of requests, CSV and JSON", 4096),
-    "stored": ("checkpoint.json, manifest, summary, segments, locks, state and logs of sweeps, with sums made right",
+    "requests": ("request logs, CSV and JSON", 4096),
+    "stored": ("checkpoint.json, manifest, summary, segments, locks, state and logs of sweeps, with valid checksums",
                8192),
-    "traces": ("traces and ranks' files of checkpoints, which HDF5 reads", 32768),
+    "traces": ("traces and per-rank files of checkpoints, which HDF5 reads", 32768),
     "import": ("configurations of ASTRA-sim, SCALE-Sim and ONNXim", 8192)}
 WANTED = 1_000_000  # inputs for each reader
 MOST_MEMORY_MB = 2048
@@ -60,6 +60,7 @@ KEPT_FILES, KEPT_BYTES = 60, 2048  # of a corpus in the tree
 def options():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "fuzz")
+    parser.add_argument("--ledger", type=Path, default=ROOT / "results/ledgers/fuzzers.json")
     parser.add_argument("--count", type=int, default=WANTED, help="inputs for each reader, in all")
     parser.add_argument("--minutes", type=float, default=0, help="of this sitting, for each reader")
     parser.add_argument("--reader", action="append", choices=READERS)
@@ -176,6 +177,7 @@ class Ledger:
     """Counts of all sittings, also of those that go on beside this one for other readers."""
 
     def __init__(self, path):
+        path.parent.mkdir(parents=True, exist_ok=True)
         self.path = path
         self.entries = self.read()
 
@@ -260,10 +262,10 @@ def open_findings(given, reader):
 def part_of_page(given, ledger, program):
     lines = ["libFuzzer, under AddressSanitizer and UndefinedBehaviorSanitizer, guided by coverage and compared "
              f"values. An input must be read or refused as bad input within {LONGEST_S} s and "
-             f"{MOST_MEMORY_MB} MiB. Experiments may ask for more; those that did are counted, their messages "
-             "are not looked at. Traces that HDF5 itself crashes on count as larger. Counts are over all sittings, "
-             "by the programs named; after a finding the count "
-             f"goes on from where it was. Bound: {WANTED} inputs for each reader, and no finding that is open.", "",
+             f"{MOST_MEMORY_MB} MiB. Experiments may ask for more; those that did are counted, but their messages "
+             "are not checked. Traces on which HDF5 itself crashes count as larger. Counts cover all calls, "
+             "with the programs named; after a finding, counting "
+             f"continues. Bound: {WANTED} inputs for each reader, and no open finding.", "",
              "| reader | reads | inputs | edges covered | longer than allowed | larger | open findings | hours | programs |",
              "|---|---|---|---|---|---|---|---|---|"]
     total, missed = 0, []
@@ -296,7 +298,7 @@ def main():
     given = options()
     program = version(given.folder / "tests" / "fuzz_replay")
     commit = re.search(r"\(([^)]+)\)", program)[1]
-    ledger = Ledger(given.folder / "ledger.json")
+    ledger = Ledger(given.ledger)
     failed = False
     for reader in given.reader or READERS:
         in_order, interrupted = fuzz(given, reader, ledger, commit)

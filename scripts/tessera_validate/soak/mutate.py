@@ -224,6 +224,7 @@ class Ledger:
     unnoticed by unit tests alone counts as tried in sittings of unit tests alone."""
 
     def __init__(self, path, units_alone):
+        path.parent.mkdir(parents=True, exist_ok=True)
         self.path = path
         self.units_alone = units_alone
         self.rooms = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
@@ -264,8 +265,8 @@ def rows_of(ledger, room, faults, reasons):
 
 def part_of_page(ledger, root, seed, program):
     lines = ["Faults planted one at a time (an operator or a constant of a line, `scripts/tessera_validate/soak/"
-             "mutants.py`), drawn at random over a room. Without effect are those that cannot change what a run does: "
-             "`equivalent_faults.json` beside it says why, one by one; they count as not planted. "
+             "mutants.py`), drawn at random over a room. Faults without effect cannot change what a run does: "
+             "`equivalent_faults.json` beside it gives the reason for each; they count as not planted. "
              f"Bound: {BOUND} % noticed.", "",
              "| room | places | planted | noticed | share | without effect | not compiled | first noticed by |",
              "|---|---|---|---|---|---|---|---|"]
@@ -279,7 +280,8 @@ def part_of_page(ledger, root, seed, program):
         entries += of_room
     commits = ", ".join(sorted({entry["commit"] for entry in entries}))
     return [*lines, "", f"Not noticed: {', '.join(survivors) or 'none'}.", "", f"Tried with the programs of {commits}; "
-            f"unit tests: git's tree {unit_tests()}.", "", made.footer(sum(entry["seconds"] for entry in entries), program, missed), ""]
+            f"unit tests: git tree {unit_tests()}.", "",
+            made.footer(sum(entry["seconds"] for entry in entries), program, missed), ""]
 
 
 def options():
@@ -292,6 +294,7 @@ def options():
     parser.add_argument("--list", action="store_true", help="print what was not noticed, and try nothing")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "mutants")
+    parser.add_argument("--ledger", type=Path, default=ROOT / "results/ledgers/mutation.json")
     parser.add_argument("--lock", help="a file that is locked while all is compiled")
     return parser.parse_args()
 
@@ -309,7 +312,7 @@ def chosen(given, root, room, ledger):
 def main():
     given = options()
     given.folder.mkdir(parents=True, exist_ok=True)
-    ledger = Ledger(given.folder / "ledger.json", given.units)
+    ledger = Ledger(given.ledger, given.units)
     rooms = given.room or list(PROGRAMS)
     if given.list:
         for room in rooms:

@@ -16,14 +16,14 @@ import made
 from catalogue import PAGES
 from page import ROOT, call, version
 
-MEANS = {"clang": "Clang in place of GCC, warnings as errors",
-         "mpich": "MPICH in place of Open MPI, warnings as errors",
+MEANS = {"clang": "Clang instead of GCC, warnings as errors",
+         "mpich": "MPICH instead of Open MPI, warnings as errors",
          "o0": "without optimisation", "assertions": "libstdc++ checks its preconditions",
          "asan": "GCC's AddressSanitizer (with leaks), UndefinedBehaviorSanitizer, libstdc++'s assertions",
          "tsan": "GCC's ThreadSanitizer",
          "fuzz": "Clang's AddressSanitizer and UndefinedBehaviorSanitizer, libstdc++'s assertions",
-         "trixie": "Debian 13 in place of 12, without optimisation, warnings as errors",
-         "i386": "32 bits: Python and HDF5 read traces, old ones and new, as those of 64 bits do, and CMake refuses to "
+         "trixie": "Debian 13 instead of 12, without optimisation, warnings as errors",
+         "i386": "32 bits: Python and HDF5 read old and new traces as those of 64 bits do, and CMake refuses to "
                  "build the program",
          "coverage": "without optimisation, and libstdc++ checks its preconditions"}
 HEAD = ["| preset | tests | what is other | compiler, MPI, HDF5 | program | passed | failed | not built or skipped | minutes |",
@@ -91,7 +91,7 @@ def main():
     rows = {match[1]: match[0] for match in ROW.finditer(made.read(page).get("toolchains", ""))}
     rows[key] = row
     missed = [name for name, text in rows.items() if not re.search(r"\| 0 \| \d+ \| [\d.]+ \|$", text)]
-    lines = ["Tests by label and toolchain, of what was built: "
+    lines = ["Tests of what was built, by label and toolchain: "
              "`scripts/toolchains PRESET`.", "", *HEAD, *(rows[name] for name in sorted(rows)), "",
              made.footer(time.time() - began, program, [f"{name.replace(' | ', ': ')}: tests failed" for name in missed]), ""]
     made.put(page, "toolchains", lines)

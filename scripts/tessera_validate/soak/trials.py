@@ -21,23 +21,23 @@ CHECK = ROOT / "tests" / "faults" / "check_faults.py"
 # Trial, what it must show, and how often it is made: in full, and by --quick.
 TRIALS = [
     ("delayed_ranks", "1, 2, 3, 4, 7, 8 ranks, both synchronizations, two partitions, each rank "
-     "late or stopped at random: same results, same sorted trace", 120, 8),
+     "delayed or stopped at random: same results, same sorted trace", 120, 8),
     ("crowded_processors", "8 ranks: same results, a round within 3 ms", 10, 2),
-    ("killed_rank", "`kill -9` of a rank: all gone in 5 s; every committed row readable, and a row "
+    ("killed_rank", "`kill -9` of a rank: all gone within 5 s; every committed row readable, and a row "
      "of the uninterrupted run", 100, 2),
-    ("failing_rank", "overflow, abort, no memory, file too large in one rank: the code that the "
-     "manual says, rank and cause in the message", 60, 4),
-    ("full_disk", "a file system of 5 to 60 % of what the run writes, 1 to 3 ranks: one message, exit 74; every "
+    ("failing_rank", "overflow, abort, out of memory, file too large in one rank: the exit code that the "
+     "manual states, rank and cause in the message", 60, 4),
+    ("full_disk", "a file system for 5 to 60 % of what the run writes, 1 to 3 ranks: one message, exit code 74; every "
      "committed row readable, and a row of the uninterrupted run", 60, 3),
-    ("stopped_rank", "SIGSTOP of a rank: report of the others, exit 70", 30, 1),
-    ("suspended_run", "SIGSTOP of all ranks for longer than the watchdog: the run goes on", 10, 1),
-    ("requested_stop", "SIGUSR1, SIGTERM, SIGINT to mpirun or a rank: stopped in order, same "
-     "results when gone on with", 60, 3),
-    ("killed_while_stopping", "`kill -9` of all ranks once the summary says \"stopped\": an index is there, same "
-     "results when gone on with", 30, 3),
-    ("interrupted_runs", "killed and stopped again and again, each time on 1 to 4 ranks: same "
+    ("stopped_rank", "SIGSTOP of a rank: reported by the others, exit code 70", 30, 1),
+    ("suspended_run", "SIGSTOP of all ranks for longer than the watchdog: the run continues", 10, 1),
+    ("requested_stop", "SIGUSR1, SIGTERM, SIGINT to mpirun or a rank: orderly stop, same "
+     "results when resumed", 60, 3),
+    ("killed_while_stopping", "`kill -9` of all ranks once the summary says \"stopped\": an index exists, same "
+     "results when resumed", 30, 3),
+    ("interrupted_runs", "killed and stopped repeatedly, each time on 1 to 4 ranks: same "
      "results, same sorted trace", 60, 1),
-    ("killed_in_checkpoint", "killed while a checkpoint is written: the one before is good, same "
+    ("killed_in_checkpoint", "killed while a checkpoint is written: the previous one is valid, same "
      "results", 60, 1),
     ("long_run", "ten times longer, on 1 and 2 ranks: memory grows by less than 1 %", 4, 1)]
 
@@ -127,7 +127,7 @@ def shown(name, value):
 
 def part_of_page(options, ledger, made_by):
     counts = " ".join(f"{name} {full}," for name, _, full, _ in TRIALS).rstrip(",")
-    lines = [f"Seed {options.seed}. The full counts: {counts}. Figures are counts, and the worst times.", "",
+    lines = [f"Seed {options.seed}. Full counts: {counts}. Figures are counts, and worst-case times.", "",
              "| trial | must show | trials | minutes | figures |", "|---|---|---|---|---|"]
     for name, meaning, *_ in TRIALS:
         entry = ledger.entries[name]

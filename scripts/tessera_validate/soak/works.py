@@ -36,6 +36,7 @@ SHOWN = (("straight", "on 2 to 4 ranks, cut and synchronized at random: equal to
 
 class Ledger:
     def __init__(self, path):
+        path.parent.mkdir(parents=True, exist_ok=True)
         self.path = path
         empty = {"done": 0, "next": 1, "seconds": 0, "counts": {}, "failed": [], "mended": [], "programs": {}}
         self.entries = json.loads(path.read_text(encoding="utf-8")) if path.exists() else empty
@@ -88,7 +89,7 @@ def part_of_page(ledger, program):
     counts = entries["counts"]
     made_by = ", ".join(f"{number} by {name}" for name, number in entries["programs"].items())
     lines = [f"Seeds 1 to {entries['next'] - 1} of `tests/parallel/random_works.py`, {made_by}: experiments of "
-             "`tests/parallel` and of `random_runs.py` with one to four settings drawn anew.", "",
+             "`tests/parallel` and of `random_runs.py` with one to four settings redrawn.", "",
              "| | |", "|---|---|", f"| experiments | {entries['done']} |"]
     lines += [f"| {text} | {counts.get(name, 0)} |" for name, text in SHOWN]
     lines += [f"| failures that are open | {len(entries['failed'])} |",
@@ -109,7 +110,7 @@ def main():
     parser.add_argument("--count", type=int, default=5000, help="in all")
     parser.add_argument("--minutes", type=float, default=0, help="of this sitting")
     parser.add_argument("--jobs", type=int, default=1, help="experiments at a time")
-    parser.add_argument("--ledger", type=Path, default=ROOT / "build" / "works.json")
+    parser.add_argument("--ledger", type=Path, default=ROOT / "results/ledgers/works.json")
     parser.add_argument("--again", action="store_true", help="run the seeds that failed again, and no others")
     options = parser.parse_args()
     ledger = Ledger(options.ledger)

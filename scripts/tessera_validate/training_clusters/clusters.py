@@ -129,11 +129,16 @@ def vtrain_workload(row):
                row["sequence length"], row["global batch"])
 
 
+def vtrain_summary(cluster, row, settings=()):
+    return cluster.run("vtrain", vtrain_workload(row), vtrain_plan(row, recompute="full"),
+                       [*DEEPSPEED, PLAIN_NORMS, *settings])
+
+
 def run_vtrain(cluster, rows, settings=()):
     """[(row, ours in ms, measured in ms)]"""
-    found, settings = [], [*DEEPSPEED, PLAIN_NORMS, *settings]
+    found = []
     for row in rows:
-        summary = cluster.run("vtrain", vtrain_workload(row), vtrain_plan(row, recompute="full"), settings)
+        summary = vtrain_summary(cluster, row, settings)
         found.append((row, summary["iteration_time_ps"] / 1e9, float(row["iteration time (ms)"])))
     return found
 

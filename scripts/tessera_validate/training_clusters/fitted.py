@@ -131,10 +131,11 @@ def beside_files():
     """Numbers that runs are given beside the machine files."""
     layers = len(profiles.cells_of(profiles.published()))
     groups = nccl_fit.read_groups(0)
-    rows = [["A100", "the host of vTrain's stack: means of profiles of layers and heads that the host bounds (profiles.py); "
-             "they are rows of vTrain's table of one node", len(DEEPSPEED), ", ".join(f"`{text}`" for text in DEEPSPEED), layers]]
-    rows += [[gpu.upper(), "with `network.library: nccl` alone: all-reduces in a server of all sizes (library_fit.py)", 2,
-              f"`collective_overhead` {overhead:g} us, `switch.bandwidth` {rate:g} GB/s", len(points_of(groups, gpu))]
+    rows = [["A100", "the host of vTrain's software stack: means over profiles of host-bound layers and of heads "
+             "(profiles.py), which are rows of vTrain's single-node table", len(DEEPSPEED),
+             ", ".join(f"`{text}`" for text in DEEPSPEED), layers]]
+    rows += [[gpu.upper(), "with `network.library: nccl` only: all-reduces in a server of all sizes (library_fit.py)",
+              2, f"`collective_overhead` {overhead:g} us, `switch.bandwidth` {rate:g} GB/s", len(points_of(groups, gpu))]
              for gpu, (overhead, rate) in NETWORK.items()]
     return rows
 
@@ -142,8 +143,9 @@ def beside_files():
 def section(report):
     report.say("### Which numbers were fitted")
     report.say()
-    report.say("All numbers of the machine files of GPUs, each counted once for a device however many files state it, by what "
-               "their comments say. *Fitted* are all that come out of a script that fits, also where the file says measured.")
+    report.say("All numbers in the machine files of GPUs, classified by their comments; each counts once for a device, "
+               "however many files state it. *Fitted* are all numbers that a fitting script yields, even where the "
+               "file says measured.")
     report.say()
     kinds = ("fitted", *KINDS, "published")
     table, total = [], 0
@@ -154,7 +156,7 @@ def section(report):
     report.table(["device", "files", "numbers", *kinds], table)
     rows = [row for device in FILES for row in fitted_rows(device)]
     others = beside_files()
-    report.say(f"{total} numbers of the files are fitted, and {sum(row[2] for row in others)} beside them (the last rows). What "
-               "each was fitted to, and how many measured times that is:")
+    report.say(f"{total} numbers in the files are fitted, and {sum(row[2] for row in others)} outside the files (the "
+               "last rows). The table shows what each was fitted to, and the number of measured times used:")
     report.say()
     report.table(["device", "fitted to", "numbers", "which", "times"], [*rows, *others])

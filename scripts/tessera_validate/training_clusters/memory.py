@@ -1,9 +1,11 @@
 """Peak memory of training: ours beside published figures, and whether what ran on 80 GB fits."""
 
 import json
+from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
+from operators.rows import listed
 from page import call, rows_of
 from training_clusters.clusters import GPUS_A_NODE, Cluster, llama, strategy
 from training_clusters.measured import percent
@@ -126,20 +128,30 @@ def reserved(stage):
     return (stage["bytes"] - sum(stage["parts"][part] for part in OUTSIDE)) / GIB
 
 
+def longer_context(peaks):
+    """How peaks of table 6 grow from its first row on, of (table, ours, published); nothing without its rows."""
+    first, *longer = [peak[1:] for peak in peaks if peak[0] == "6"] or [None]
+    if not longer:
+        return ""
+    ours, published = (listed([f"{peak[side] - first[side]:.1f}" for peak in longer]) for side in (0, 1))
+    return f"; from the first row to the others ours grows by {ours} GiB, and the published peak by {published}"
+
+
 def titan(report, program, folder, reduced):
     report.say("### torchtitan, Llama 3.1 on H100 of 96 GB")
     report.say()
-    report.say("Published: pytorch/torchtitan, benchmarks/llama3_h100_202412_torchtitan.md, what PyTorch's allocator "
-               "reserved on the fullest GPU. Ours: `peak_memory` of the summary of a run (`aggregation: stage`, "
-               "`replay: exact`), the fullest stage, without context and communicators. `alternate` is its selective "
-               "checkpointing by operations. What PyTorch holds besides is `strategy.software`, by its published code "
-               "(docs/methods/peak-memory.md). FP8 changes nothing in ours but the type of products. No constant was "
-               "fitted to these rows, but what PyTorch holds was looked for with them in sight. Micro-batches are as "
-               "many as parts of the model and middle stages get the layers left over, as torchtitan does by "
-               "default; with two chunks ours are balanced by time.")
+    report.say("Published: the memory that PyTorch's allocator reserved on the fullest GPU (pytorch/torchtitan, "
+               "benchmarks/llama3_h100_202412_torchtitan.md). Ours: `peak_memory` in the summary of a run "
+               "(`aggregation: stage`, `replay: exact`), for the fullest stage, without context and communicators. "
+               "`alternate` is torchtitan's selective checkpointing by operations. What PyTorch holds in addition is "
+               "set by `strategy.software`, following its published code (docs/methods/peak-memory.md). In the model "
+               "FP8 changes only the type of products. No constant was fitted to these rows, but what PyTorch holds "
+               "was investigated with them in view. As in torchtitan's defaults, the number of micro-batches is that "
+               "of the parts of the model, and middle stages get the layers left over; with two chunks, Tessera's "
+               "stages are balanced by time.")
     report.say()
     cluster = Cluster(program, folder, "h100_cluster")
-    table, held = [], 0
+    table, held, peaks = [], 0, []
     rows = rows_of("torchtitan_memory.csv")
     for row in rows[:4:3] if reduced else rows:
         summary = cluster.run(f"{row['model']}", titan_work(row), titan_plan(row),
@@ -147,6 +159,7 @@ def titan(report, program, folder, reduced):
         stage = max(summary["peak_memory"]["stages"], key=lambda one: one["bytes"])
         ours, published = reserved(stage), float(row["memory_gib"])
         held += abs(ours / published - 1) <= BOUND
+        peaks.append((row["table"], ours, published))
         table.append([row["table"], row["model"], f"{row['fsdp']}, {row['tensor']}, {row['pipeline']}, {row['context']}",
                       row["local_batch"], row["sequence"], row["recompute"] + (", " + row["schedule"] if row["schedule"] else ""),
                       f"{row['compile']}, {row['float8']}", f"{published:.1f}", f"{ours:.1f}", percent(ours, published),
@@ -156,32 +169,40 @@ def titan(report, program, folder, reduced):
     report.table(["table", "model", "FSDP, tensor, pipeline, context", "batch", "tokens", "recompute", "compiled, FP8",
                   "published [GiB]", "ours [GiB]", "error", "within 10 %", "ours, by part"], table)
     report.bound(held == len(table), f"torchtitan, peak memory: {held} of {len(table)} rows within 10 %")
-    report.say(f"Within 10 %: {held} of {len(table)}. What is left out: temporaries of eager blocks beyond the largest "
-               "operator's, gathers in FP8. Table 6 holds equally many tokens a GPU in each row; what more of the context "
-               "takes are keys and values that ring attention gathers whole, each copied for its 16 heads (2 GiB in the "
-               "last row), and sums of their gradients in fp32: that is all of the difference between the first two rows, "
-               "half of the next one and a fifth of the last one. In table 2 most is held behind the loss; there ours keeps "
-               "what attention gathered as a block too small for logits (4 GiB in the last row), and the published peak grows "
-               "by 0.6. Table 5 holds as many tokens with 1F1B as table 6, and what sets 82.5 GiB apart from 75.3 is not "
-               "published.")
+    report.say(f"Within 10 %: {held} of {len(table)}. Not modelled: temporaries of eager blocks beyond the largest "
+               "operator's, and gathers in FP8. Table 6 has the same number of tokens per GPU in each row; what a "
+               "longer context adds are the keys and values that ring attention gathers in full, each copied for its "
+               f"16 heads (2 GiB in the last row), and fp32 sums of their gradients{longer_context(peaks)}. In table 2 "
+               "the peak is after the loss, where the model still holds the block that attention gathered, which is "
+               "too small for logits (4 GiB in the last row), and the published peak grows by 0.6. Table 5 with 1F1B "
+               "has as many tokens as table 6; the reason for 82.5 rather than 75.3 GiB is not published.")
     report.say()
 
 
 def refused_table(report, peaks, device):
     """What ran and does not fit by ours, each by name."""
-    report.say("Refused by ours although it ran, each row by name; all others run with the check of memory on. What is missing "
-               f"is beside {device / 1e9:.1f} GB:")
+    report.say("Runs that Tessera refuses although they ran, each by name; all others are simulated with the memory "
+               f"check on. Missing memory is relative to {device / 1e9:.1f} GB:")
     report.say()
     report.table(["set", "run", "ours [GB]", "missing [GB]", "ours, by part [GB]"],
                  [[name, peak.name, f"{peak.gigabytes:.1f}", f"{peak.gigabytes - device / 1e9:.1f}", peak.parts]
                   for name, peak in peaks if peak.refused])
 
 
+RUN, EACH, WHOLE = "`zero: 2`, `scatter: run`", "`zero: 2`, `scatter: each`", "`zero: 1`"
+
+
+def outcome(runs):
+    """How many of (fits, share of the published rate) fit, and the range of their rates."""
+    rates = [100 * rate for _, rate in runs]
+    return (f"{sum(fits for fits, _ in runs)} of {len(runs)} runs fit, and all reach {min(rates):.0f} to "
+            f"{max(rates):.0f} % of the published rates")
+
+
 def shared_gradients(report, program, folder, device):
     """Llama 3 with gradients as section 3.3.2 has them, and other ways to hold them."""
-    table = []
-    ways = {"`zero: 2`, `scatter: run`": {}, "`zero: 2`, `scatter: each`": {"scatter": "each"},
-            "`zero: 1`": {"zero": 1, "scatter": "each"}}
+    table, by_way = [], defaultdict(list)
+    ways = {RUN: {}, EACH: {"scatter": "each"}, WHOLE: {"zero": 1, "scatter": "each"}}
     for number, (way, keys) in enumerate(ways.items()):
         for name, replicas, parts, tokens, samples, published in LLAMA_ROWS:
             words = [f"workload.batch={samples}", f"workload.sequence={tokens}"]
@@ -191,16 +212,16 @@ def shared_gradients(report, program, folder, device):
             peaks = Peaks(program, own, "h100_cluster")
             peaks.run(name, str(LLAMA), plan, words)
             rate = Cluster(program, own, "h100_cluster").run(name, str(LLAMA), plan, words)["achieved_flops_per_s"]
-            peak = peaks.peaks[0].gigabytes
-            table.append([name, way, f"{peak:.1f}", f"{max(0, peak - device / 1e9):.1f}",
-                          f"{rate / (128 * replicas * parts) / 1e12:.0f}", published])
+            peak, rate = peaks.peaks[0].gigabytes, rate / (128 * replicas * parts) / 1e12
+            by_way[way].append((peak <= device / 1e9, rate / published))
+            table.append([name, way, f"{peak:.1f}", f"{max(0, peak - device / 1e9):.1f}", f"{rate:.0f}", published])
     report.say("Llama 3 405B without recomputation. Meta's FSDP \"shards optimizer states and gradients\" "
-               "(arXiv:2407.21783, section 3.3.2) and keeps weights whole. When gradients are scattered is not said: after "
-               "each micro-batch the published rates are not reached; kept whole until the last one (ZeRO 1) nothing fits. "
-               "Scattered once for all micro-batches that follow one another in a chunk, both come out, but for the run on "
-               "8192 GPUs, of which what is missing are activations of 143 chunks under way: in Meta's the embedding is a "
-               "chunk alone, which helps the first stage and no other, and how many micro-batches follow one another (N in "
-               "its figure 6; here as many as stages) is not published.")
+               "(arXiv:2407.21783, section 3.3.2) and keeps weights whole. The paper does not say when gradients are "
+               f"scattered: if after each micro-batch, {outcome(by_way[EACH])}; if kept whole until the last "
+               f"micro-batch (ZeRO 1), {outcome(by_way[WHOLE])}; if scattered once for all consecutive micro-batches "
+               f"of a chunk, {outcome(by_way[RUN])}. The run on 8192 GPUs holds activations of 143 chunks in flight: "
+               "in Meta's layout the embedding is a chunk of its own, which helps only the first stage, and the number "
+               "of consecutive micro-batches (N in its figure 6; here the number of stages) is not published.")
     report.say()
     report.table(["run", "gradients", "ours [GB]", "missing [GB]", "ours [TFLOP/s a GPU]", "published"], table)
 
@@ -208,10 +229,10 @@ def shared_gradients(report, program, folder, device):
 def fits(report, program, folder):
     report.say("### What ran on 80 GB")
     report.say()
-    report.say("Every training that we hold a time of ran, on GPUs of 80 GB, which are 80 GiB: PyTorch finds 79.1 GiB or "
-               "more, 84.9 GB, as the machine files have it. Ours: `tessera check --json`, the fullest stage, with context "
-               "(723 MiB) and communicators (688 MB each). Products in FP8 keep their inputs so (`software.narrow_inputs`: NeMo and Megatron-Bridge use "
-               "Transformer Engine).")
+    report.say("Every training run with a measured time here ran on GPUs of 80 GB, which are 80 GiB: PyTorch finds at "
+               "least 79.1 GiB (84.9 GB), the capacity in the machine files. Ours: `tessera check --json`, the fullest "
+               "stage, with context (723 MiB) and communicators (688 MB each). Products in FP8 keep their inputs in "
+               "FP8 (`software.narrow_inputs`: NeMo and Megatron-Bridge use Transformer Engine).")
     report.say()
     table, every = [], []
     for number, one in enumerate(sets()):

@@ -18,9 +18,9 @@ def sections(report, program, folder, _):
     runner = Runner(program, folder)
     report.say("## Parameter counts of the transformer generator")
     report.say()
-    report.say("Command: `tessera check` of an experiment with `workloads/NAME.yaml` on `configs/machines/a100_cluster.yaml`, "
-               "with the degrees of the paper's run, line `parameters`. Reference: Narayanan et al., SC'21, "
-               "arXiv:2104.04473, table 1 (one decimal).")
+    report.say("Command: `tessera check` (line `parameters`) of an experiment with `workloads/NAME.yaml` on "
+               "`configs/machines/a100_cluster.yaml`, with the parallelism degrees of the paper's run. Reference: "
+               "Narayanan et al., SC'21, arXiv:2104.04473, table 1 (one decimal).")
     report.say()
     rows, plans = [], runs()
     for row in rows_of("megatron_parameters.csv"):

@@ -45,7 +45,7 @@ def group_row(source, group):
 def several(report, by_source):
     report.table(["set", "groups", "strategies", "tau-b, mean", "tau-b, least", "regret, mean", "regret, worst",
                   "best one found"], [several_row(report, source, groups) for source, groups in by_source.items()])
-    report.say("Those with the most regret of each set (tensor, data, pipeline degree, micro-batch):")
+    report.say("The groups with the largest regret in each set (tensor, data and pipeline degree, micro-batch):")
     report.say()
     worst = [(source, group) for source, groups in by_source.items()
              for group in sorted(groups, key=lambda group: -group.regret)[:SHOWN]]
@@ -54,8 +54,9 @@ def several(report, by_source):
 
 
 def pairs(report, by_source):
-    report.say("Sets with two strategies of a task, which have no rank but an order: ZeRO 3 or tensor and pipeline "
-               "(SC'21, table 2), recomputation in full or selective with sequence parallelism (Korthikanti).")
+    report.say("Sets with two strategies per task, which have an order but no ranking: ZeRO 3 or tensor and pipeline "
+               "parallelism (SC'21, table 2), full recomputation or selective recomputation with sequence parallelism "
+               "(Korthikanti).")
     report.say()
     table = []
     for source, groups in by_source.items():
@@ -85,23 +86,24 @@ def layers_that_decide(report, program, folder):
 
     alone = {key: regret_with(key) for key in theirs if key in mine}
     first, second, *others = sorted(alone, key=alone.get)
-    report.say("A few profiles decide: with the published time of one layer in place of ours the mean regret is "
-               f"{alone[first]:.2f} % (width, tensor degree and micro-batch {', '.join(map(str, first))}) or "
-               f"{alone[second]:.2f} % ({', '.join(map(str, second))}), with both {regret_with(first, second):.2f} %, and with "
-               f"any of the other {len(others)} alone at least {min(alone[key] for key in others):.2f} %.")
+    report.say("How much single profiles decide: with the published time of a single layer in place of the simulated "
+               f"one, the mean regret is {alone[first]:.2f} % (width, tensor degree and micro-batch "
+               f"{', '.join(map(str, first))}) or {alone[second]:.2f} % ({', '.join(map(str, second))}), with both "
+               f"{regret_with(first, second):.2f} %, and with any one of the other {len(others)} at least "
+               f"{min(alone[key] for key in others):.2f} %.")
     report.say()
 
 
 def section(report, program, folder, reduced):
     report.say("### How strategies rank")
     report.say()
-    report.say("Who looks for a strategy needs its rank more than its time. A group is all strategies of one model on as "
-               f"many GPUs with as many samples, {LEAST} at least. *tau-b* is Kendall's, between times by ours and as "
-               "published; *regret* is how much longer the strategy that is best by ours took than the best one. vTrain's table "
-               "of one node adds up profiles (above), so that its groups rank predictions of another kind, not measurements: where "
-               "regret is largest, its best strategy stands on the profile of width 2048 with tensor degree 4 and two samples, "
-               "which took less time than with one. "
-               "llm-foundry's and NeMo's tables hold one strategy of each task.")
+    report.say("When choosing a strategy, its rank matters more than its time. A group is all strategies for one model "
+               f"on the same number of GPUs with the same number of samples, at least {LEAST}. *tau-b* is Kendall's, "
+               "between simulated and published times; *regret* is how much longer the strategy that Tessera ranks "
+               "best took than the best one. vTrain's single-node table adds up profiles (above), so its groups rank "
+               "predictions of another kind, not measurements, and inherit the scatter of profiles (one of width 2048 "
+               "with tensor degree 4 took less time with two samples than with one). llm-foundry's and NeMo's tables "
+               "hold one strategy per task.")
     report.say()
 
     def chosen(sources, least):

@@ -1,20 +1,21 @@
 """ASTRA-sim 2.0's comparison of conventional and wafer-scale systems in training: Tables I and II.
 
-The paper shows bars without figures and gives the models' parameters and degrees of parallelism only.
-Assumed here: degrees of model parallelism as in Table II (GPT-3 16, Transformer-1T 128, DLRM's tables
-over all), data parallelism over what is left of 512 NPUs; 8 and 4 sequences of 2048 tokens a replica,
-so that collectives have 100 MB to 1 GB as section III-C says; 8 layers of each language model, which
-are alike; DLRM with 512 samples an NPU, each of 26 embeddings of 64 numbers of 4 B (26 as the Criteo
-data has, M. Naumov et al., arXiv:1906.00091), and gradients of 4 B. NPUs compute at 234 TFLOP/s (section
-IV). Exchanges of embeddings go out all at once, which nothing shares on this network: they take next to
-no time. Language models have Megatron's two all-reduces a layer and pass, and one of each layer's gradients
-behind the backward pass.
+The paper shows bars without numbers, and of the models gives only parameters and degrees of parallelism.
+Assumed here: model parallelism as in Table II (GPT-3 16, Transformer-1T 128, DLRM's tables over all
+NPUs), data parallelism over the rest of the 512 NPUs; 8 and 4 sequences of 2048 tokens per replica,
+so that collectives have 100 MB to 1 GB, as section III-C says; 8 layers of each language model, since
+all are alike; DLRM with 512 samples per NPU, each with 26 embeddings of 64 numbers of 4 B (26 as in the
+Criteo data, M. Naumov et al., arXiv:1906.00091), and gradients of 4 B. NPUs compute at 234 TFLOP/s (section
+IV). Exchanges of embeddings send all messages at once, without contention on this network, so they take
+almost no time. Language models have Megatron's two all-reduces per layer and pass, and one all-reduce of
+each layer's gradients after its backward pass.
 """
 
 import math
 
 import chakra_writer as chakra
 from collectives import topologies
+from operators.rows import listed
 from page import Runner
 
 NPUS = 512
@@ -95,10 +96,10 @@ def scaling(report, runner, folder):
     """Fig. 9(b): the systems of Table III."""
     report.say("## ASTRA-sim 2.0's Table III in training")
     report.say()
-    report.say("Fig. 9(b) of the paper, which has no figures: the models of Table I on the systems of "
+    report.say("Fig. 9(b) of the paper, which gives no numbers: the models of Table I on the systems of "
                "Table III, which add NPUs either behind network cards (dimension 4) or on the wafer "
-               f"(dimension 1). Collectives of {SCALING_CHUNKS} chunks; every replica keeps its batch. "
-               "Exposed is what is not computing.")
+               f"(dimension 1). Collectives have {SCALING_CHUNKS} chunks, and the batch per replica is constant. "
+               "*Exposed* is the time without computing.")
     report.say()
     times = {}
     for name in MODELS:
@@ -127,9 +128,14 @@ def scaling(report, runner, folder):
             ratio = times[name, more_out] / times[name, more_up]
             if npus >= WAFER_WINS_FROM[name]:
                 report.bound(ratio > 1, f"{name}: {npus} NPUs are {ratio:.3f} times as fast on the wafer")
-    report.say("Transformer-1T has the trend that the paper tells: faster with 4 and 8 NPUs on a wafer, "
-               "slower again with 16. GPT-3 gains with 16 only: its groups of 16 reach beyond smaller "
-               "wafers, to a part of the NPUs in a full mesh, and use but that part of its links.")
+    base, *grown = [sizes for sizes, _ in topologies.TABLE_3]
+    shares = {name: listed([f"{times[name, sizes] / times[name, base]:.2f}" for sizes in grown[3:]])
+              for name in MODELS}
+    on_a_wafer = listed([str(sizes[0]) for sizes in grown[3:]])
+    report.say("The paper's trend is that models are faster with 4 and 8 NPUs on a wafer, and slower again with 16. "
+               f"With {on_a_wafer} NPUs on a wafer, a step of Transformer-1T takes {shares['Transformer-1T']} of its "
+               f"time with {base[0]}, and one of GPT-3 {shares['GPT-3']}: GPT-3's groups of 16 extend beyond wafers of "
+               "4 and 8 to some of the NPUs of a full mesh, and use only that part of its links.")
     report.say()
 
 

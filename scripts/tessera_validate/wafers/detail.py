@@ -49,7 +49,7 @@ def digests(report, runner, setting):
     report.say("## A wafer in full detail: on ranks")
     report.say()
     report.say(f"`configs/experiments/{LAYER}.yaml`: a training step of a transformer layer (hidden 256, 4 heads, 4 "
-               "samples of 128 tokens) on 4 × 4 NPU cores with `flit` between them and `dram` at the west and east "
+               "samples of 128 tokens) on 4 × 4 NPU cores, connected by `flit`, with `dram` at the west and east "
                "edges, from which the cores fill their SRAM.")
     report.say()
     experiment = SMALL if setting.reduced else LAYER
@@ -77,10 +77,10 @@ def device_bandwidth(report, runner):
                              "--json"]).stdout)
     reached = alone["bandwidth_bytes_per_s"]
     report.say(f"The run reads {read / 1e6:.1f} MB and writes {written / 1e6:.1f} MB ({share:.0f} %); "
-               f"{100 * hits / (hits + others):.0f} % of the bursts find their row open. A device alone reaches "
-               f"{reached / 1e9:.1f} of its 51.2 GB/s in a stream with as many writes (`tessera dram --preset {PRESET} "
-               f"--writes '{share:.0f} %'`), which is not fitted to the run: `reached` below. The other rows have "
-               "the peak.")
+               f"{100 * hits / (hits + others):.0f} % of the bursts are row hits. A device alone sustains "
+               f"{reached / 1e9:.1f} of its 51.2 GB/s on a stream with the same share of writes (`tessera dram "
+               f"--preset {PRESET} --writes '{share:.0f} %'`), a figure that is not fitted to the run; rows marked "
+               "`reached` use it, the others the peak.")
     report.say()
     return reached
 
@@ -108,46 +108,47 @@ def at_levels(report, runner, setting):
                  [row_of(levels, run(levels), full) for levels in (Levels(), *chosen)])
     off = {levels.reached: 100 * abs(run(levels)["iteration_time_ps"] / full["iteration_time_ps"] - 1)
            for levels in COARSE}
-    report.say("`packet`, `channel` and `systolic` together are off by "
+    report.say("With `packet`, `channel` and `systolic` together, the error is "
                + report.at_most(off[True], NEAR, "% off, packet, channel and systolic")
-               + f" %. With the device's peak it is {off[False]:.1f} %: `channel` has no refresh, no turning of the bus "
-               "between reads and writes and no rows to open. Columns of parts: mean time of a tile [µs]. They part "
-               "more than their sum: where tiles share a `channel`, less of their waiting is for memory and more for "
-               "each other (`tensor`, `bubble`).")
+               + f" %. With the device's peak bandwidth it is {off[False]:.1f} %, since `channel` models no refresh, "
+               "no bus turnaround between reads and writes and no row activation. The columns of parts give the mean "
+               "time of a tile [µs]. They differ more than their sum does: tiles that share a `channel` wait less for "
+               "memory and more for each other (`tensor`, `bubble`).")
     report.say()
     if setting.reduced:
         return
-    report.say("By one level at a time: the network matters least; its models part most where "
-               "gradients are summed (`data`). `bandwidth` knows no other tile at the channel, which two tiles "
-               "share. Of compute models `gemm` parts, as it pays for filling and draining the array for each fold "
-               "of the weights, which the core hides behind the fold before. `systolic` and `roofline` compute as "
-               "long as the core within 0.4 %; what they add next to `dram` is waiting for the slowest tile of a "
-               "group (`bubble`), which depends on the order in which tiles come to a shared device.")
+    report.say("Changing one level at a time: the network matters least, and its models differ most where "
+               "gradients are summed (`data`). `bandwidth` ignores contention for a channel, which two tiles "
+               "share. Of the compute models, `gemm` differs, since it charges filling and draining the array for "
+               "each fold of the weights, which the core overlaps with the previous fold. The compute times of "
+               "`systolic` and `roofline` are within 0.4 % of the core's; the time that they add with `dram` is "
+               "waiting for the slowest tile of a group (`bubble`), which depends on the order in which tiles "
+               "access a shared device.")
     report.say()
     large = [Levels(more=LARGE_CORES), *(Levels("packet", "channel", "systolic", one, LARGE_CORES)
                                          for one in (False, True))]
     full = run(large[0])
-    report.say("With cores of 32 × 32 MACs, so that memory is two thirds of the time:")
+    report.say("With cores of 32 × 32 MACs, where memory takes two thirds of the time:")
     report.say()
     report.table(("network", "memory", "compute", "iteration [µs]", "against full detail", *SHOWN, "events"),
                  [row_of(levels, run(levels), full) for levels in large])
-    report.say("Off by "
+    report.say("The error is "
                + report.at_most(100 * abs(run(large[2])["iteration_time_ps"] / full["iteration_time_ps"] - 1), NEAR,
                                 "% off, large cores") + " %.")
     report.say()
     direct = Levels(more=("machine.compute.operands=memory", "machine.tile.sram=0 B"))
     one = run(direct)
     report.say("Cores that load operands from DRAM themselves, tile by tile (`operands: memory`, no SRAM beside the "
-               f"scratchpad), take {one['iteration_time_ps'] / 1e6:.1f} µs: every operator's inputs and outputs "
-               "pass the network, not what does not fit only. No coarser model has this case at all.")
+               f"scratchpad), take {one['iteration_time_ps'] / 1e6:.1f} µs: all inputs and outputs of every "
+               "operator cross the network, not only those that do not fit. No coarser model covers this case.")
     report.say()
 
 
 def one_in_detail(report, runner):
     report.say("## One tile in detail among coarse ones")
     report.say()
-    report.say(f"The same layer with `packet` and `channel`. `one`: node {NODE} is an NPU core by a type of its own "
-               "(`machine.types.detailed`), all others are `systolic`.")
+    report.say(f"The same layer with `packet` and `channel`. `one`: node {NODE} is an NPU core, with a node type of "
+               "its own (`machine.types.detailed`); all others are `systolic`.")
     report.say()
     coarse = Levels("packet", "channel", "systolic")
     table, cores = [], {}
@@ -162,12 +163,12 @@ def one_in_detail(report, runner):
         table.append((name, len(rows), f"{one['iteration_time_ps'] / 1e6:.1f}", one["events"]))
     report.table(("in detail", "cores in the trace", "iteration [µs]", "events"), table)
     same = all(cores["one"][key] == cores["all"][key] for key in SAME)
-    report.say(f"Of node {NODE}, {', '.join(f'`{key}`' for key in SAME)} are as with all tiles in detail: "
+    report.say(f"Node {NODE}'s {', '.join(f'`{key}`' for key in SAME)} are the same as with all tiles in detail: "
                + report.bound(same, "one tile in detail: counts as among detailed ones") + ".")
     report.say()
     found = {runner.run(DETAIL, ranks)["result_digest"] for ranks in RANKS}
-    report.say(f"`{DETAIL.relative_to(ROOT)}`, whose detailed tile loads its operands from memory, on 1, 2, 3, 4 "
-               "ranks: " + report.bound(len(found) == 1, "one tile in detail: equal digests") + ".")
+    report.say(f"`{DETAIL.relative_to(ROOT)}`, whose detailed tile loads its operands from memory, is equal on "
+               "1, 2, 3, 4 ranks: " + report.bound(len(found) == 1, "one tile in detail: equal digests") + ".")
     report.say()
 
 

@@ -32,12 +32,12 @@ def table_vii(report, experiments, reduced):
     report.say()
     report.say(
         "Command: `build/release/tessera run configs/experiments/palm_wafer_NAME.yaml` with `--set "
-        "strategy.aggregation=stage --set run.replay=exact` and, from column to column, one setting "
-        "more. PALM's micro-batch: `workload.batch`, `strategy.micro_batch` for 20 micro-batches of 48, "
-        "80 and 112 sequences (PALM: 51, 89, 115), `strategy.capacity=ignore`; then without the head "
-        "that PALM does not have, `workload.head=none`; then with DRAM traffic by PALM's own Algorithm "
-        "1, all bytes of it, `strategy.sram=algorithm-1`. Like for like, the third column is bound "
-        "to 10 % of what PALM's code gives.")
+        "strategy.aggregation=stage --set run.replay=exact` and one more setting per column. "
+        "PALM's micro-batch: `workload.batch`, `strategy.micro_batch` for 20 micro-batches of 48, "
+        "80 and 112 sequences (PALM: 51, 89, 115), `strategy.capacity=ignore`; then without the head, "
+        "which PALM does not have, `workload.head=none`; then with the DRAM traffic of PALM's own Algorithm "
+        "1 in full bytes, `strategy.sram=algorithm-1`. The third column compares like with like and is bound "
+        "to within 10 % of PALM's code.")
     report.say()
     code = code_rows("VII")
     fast = ("strategy.aggregation=stage", "run.replay=exact")
@@ -64,19 +64,19 @@ def table_vii(report, experiments, reduced):
                   "published (scaled GPUs)", "no head against the code", "off [%]",
                   "PALM, code, DRAM × 0.1", "PALM, code, DRAM × 0.5"], rows)
     report.say(
-        "Named causes: the micro-batch (20 of them in 20 stages leave half of the pipeline empty); the "
+        "Causes of the differences: the micro-batches (20 of them in 20 stages leave half of the pipeline empty); the "
         "language model's head, which makes the last stage the slowest; and the DRAM traffic, which "
-        "PALM's code multiplies by 0.005 because the chip is called `wafer` (its figures with other "
-        "factors stand at the right; ours with all bytes fall in the same way). Where PALM's figure "
-        "is near the scaled GPUs it is because half of an unreached peak is about what GPUs reach.")
+        "PALM's code multiplies by 0.005 because the chip is called `wafer` (the rightmost "
+        "columns show its figures with other factors; ours with all bytes fall in the same way). Where PALM's "
+        "figure is near the scaled GPUs, half of an unreached peak happens to be about what GPUs reach.")
     report.say()
     what_is_missing(report, experiments, reduced)
 
 
 def what_is_missing(report, experiments, reduced):
     """Of a DRAM channel, by the message of a run that is refused; such a run was made by no machine, but by PALM's code."""
-    report.say("PALM's code looks at no capacity, and its micro-batches do not fit the DRAM of its own table VI, of which four "
-               "cores share a channel. What a channel would hold by ours:")
+    report.say("PALM's code checks no capacity, and its micro-batches do not fit the DRAM of its own table VI, in "
+               "which four cores share a channel. By our accounting, a channel would hold:")
     report.say()
     rows = []
     for model in ("T-18B",) if reduced else WAFER:
@@ -95,7 +95,7 @@ def figure_6(report, programs, reduced):
         "all-reduce`: a ring through N × N cores of one tile, `packet` network. Reference: 2 (n − 1) "
         "(latency + chunk / bandwidth). The paper's figure compares with measured GPUs (from "
         "ASTRA-sim 2.0) but prints no numbers; measured collectives are compared in the part on "
-        "real clusters. PALM reports within 5 %.")
+        "real clusters. PALM reports errors within 5 %.")
     report.say()
     rows = []
     for side in (2, 4):
@@ -117,13 +117,13 @@ def figure_7(report, programs, reduced):
     report.say("### Figure 7: one to five tasks at once")
     report.say()
     report.say(
-        "Several tasks of a tile at once are no workload of ours, so the experiment is one of messages "
-        "on the program's own network and memory: `build/release/tests/message_programs "
+        "None of our workloads runs several tasks on a tile at once, so the experiment is a message program "
+        "on the simulator's own network and memory: `build/release/tests/message_programs "
         "configs/machines/palm_wafer.yaml -- stack 4 4 BYTES TASK …`, once with `packet` and `channel`, "
         "once with `network.model=analytical memory.model=bandwidth`. All 16 cores of the corner tile "
-        "start all tasks at time 0; time is that of the last. Tasks, the first k of: *network and "
+        "start all tasks at time 0; the time is that of the last to end. Tasks are the first k of: *network and "
         "DRAM*: all-reduce, all-to-all, read, write, all-reduce; *network*: all-reduce and all-to-all "
-        "by turns. PALM: the analytical model is at most 50 % too fast, 30 % with five tasks of "
+        "alternately. PALM: the analytical model is at most 50 % too fast, 30 % with five tasks of "
         "5 MB.")
     report.say()
     rows = []
@@ -141,11 +141,11 @@ def figure_7(report, programs, reduced):
             rows.append([name, size, *less])
     report.table(["tasks", "bytes", "1", "2", "3", "4", "5"], rows)
     report.say(
-        "How much too fast the analytical model is, by number of tasks. Without contention the longest "
-        "task alone counts, so k like tasks on the same links would be 1 − 1/k too fast, and DRAM "
-        "channels shared by four cores three quarters before any other task comes; PALM's smaller "
-        "figures mean that its analytical model shares DRAM, or that its tasks are of other lengths, "
-        "which the paper does not state. That it stays the same as tasks grow is seen here too.")
+        "The table shows by how much the analytical model is too fast, for each number of tasks. Without "
+        "contention only the longest task counts, so k equal tasks on the same links would be 1 − 1/k too "
+        "fast, and DRAM channels shared by four cores three quarters even with a single task; PALM's smaller "
+        "figures mean that its analytical model shares DRAM, or that its tasks have different lengths, "
+        "which the paper does not state. As in the paper, the error stays the same as tasks grow.")
     report.say()
 
 
@@ -161,12 +161,12 @@ def figure_8(report, experiments):
     report.say("### Figure 8: mappings")
     report.say()
     report.say(
-        "Hops of a byte on average and the time in which all links together carry an iteration of "
+        "Mean hops of a byte, and the sum over all links of the time that they take for an iteration of "
         "T-145B (tensor 8, data 2), from `tessera check configs/experiments/palm_wafer_t_145b.yaml --set "
         "strategy.aggregation=none --set strategy.placement.layout=… --set "
         "strategy.placement.tensor_members=…`; hops in Y count like "
-        "those in X. `near` is PALM's comm1, `far` its comm2. Pictures: run the same with `tessera run` "
-        "and draw with `scripts/plot DIR --only placement`.")
+        "those in X. `near` is PALM's comm1, `far` its comm2. For pictures, run the same with `tessera run` "
+        "and draw them with `scripts/plot DIR --only placement`.")
     report.say()
     rows = []
     for layout, members in MAPPINGS:
@@ -182,10 +182,10 @@ def figure_9(report, experiments):
     report.say("### Figure 9: occupation of the network")
     report.say()
     report.say(
-        "T-145B, S-shape, tensor groups near, at PALM's micro-batches; `tessera check` and `tessera run` "
-        "of `configs/experiments/palm_wafer_t_145b.yaml` with `strategy.tensor`, `strategy.data` and "
+        "T-145B with the S-shape layout, tensor groups near and PALM's micro-batches; `tessera check` and "
+        "`tessera run` of `configs/experiments/palm_wafer_t_145b.yaml` with `strategy.tensor`, `strategy.data` and "
         "`strategy.micro_batch` set (and `workload.batch=2240`, `strategy.capacity=ignore`, `strategy.aggregation=none`, "
-        "`run.replay=exact`). Utilisation is the mean over all links, Y included.")
+        "`run.replay=exact`). Utilisation is the mean over all links, including those in Y.")
     report.say()
     rows, times, rates = [], {}, {}
     for tensor, data in DEGREES:
@@ -201,11 +201,10 @@ def figure_9(report, experiments):
     report.table(["tensor", "data", "mean time of a link [ms]", "mean utilisation", "samples/s"], rows)
     least, best = min(times, key=times.get), max(rates, key=rates.get)
     report.say(
-        f"Least occupation with tensor {least}, highest throughput with tensor {best}. PALM: least with "
-        "tensor 2, as equation (6) has it, and highest throughput with tensor 4. Equation (6) counts "
-        "8BSH N_m for the tensor group whatever its size, but (N_m − 1)/N_m of a ring's vector move, and "
-        "with N_m = 1 none does; and ours also counts DRAM traffic and boundary tensors, which do not "
-        "get shorter.")
+        f"Occupation is least with tensor {least}, throughput highest with tensor {best}. PALM: least occupation "
+        "with tensor 2, as its equation (6) gives, and highest throughput with tensor 4. Equation (6) counts "
+        "8BSH N_m for a tensor group of any size, although only (N_m − 1)/N_m of a ring's vector moves, and "
+        "none with N_m = 1; ours also counts DRAM traffic and boundary tensors, which do not shrink.")
     report.say()
 
 
@@ -213,12 +212,12 @@ def figure_10(report, experiments, reduced):
     report.say("### Figure 10: mappings and degrees")
     report.say()
     report.say(
-        "Samples/s, every core and packet simulated (`strategy.aggregation=none`), 20 stages, PALM's "
+        "Samples/s with every core and packet simulated (`strategy.aggregation=none`), 20 stages and PALM's "
         "micro-batches, with `--set strategy.tensor=… --set strategy.data=… --set strategy.placement.layout=… --set "
-        "strategy.placement.tensor_members=… --set run.replay=exact`; in the second half the same with "
-        "a 64th of the bandwidth of all links (`machine.topology.intra_tile.bandwidth=16 GB/s`, "
+        "strategy.placement.tensor_members=… --set run.replay=exact`; in the second half of the table, all links have "
+        "a 64th of the bandwidth (`machine.topology.intra_tile.bandwidth=16 GB/s`, "
         "`machine.topology.inter_tile.bandwidth=4 GB/s`). PALM, code: its S-shape, then its line, "
-        "comm1, which count no hop between tiles in Y.")
+        "both with comm1; neither counts hops between tiles in Y.")
     report.say()
     code = code_rows("VII/Fig10")
     narrow = ("machine.topology.intra_tile.bandwidth=16 GB/s",
@@ -248,15 +247,15 @@ def figure_10(report, experiments, reduced):
                                 (HEAD, line)) if not more else ("", ""))])
             spans[model, links] = max(rates.values()) / min(rates.values())
     report.table(head, rows)
-    report.say("Over degrees and mappings together: " +
+    report.say("Ratio of the fastest to the slowest over all degrees and mappings: " +
                "; ".join(f"{model}, links {links}: {span:.2f}×" for (model, links), span in
                          spans.items()) + ". " +
                "PALM's code: 1.15× (T-18B), 1.45× (T-76B), 1.64× (T-145B), nearly all of it from tensor "
-               "16, where paths that are held whole while they wait make its ring slow; the paper says "
-               "at least 2×. With all bytes moved in packets and Y counted, links as Table VI states "
-               "them are nearly idle (figure 9), and mappings cannot matter much; they do once links "
-               "are narrow. The optimiser looks for little hop-weighted traffic, which is not the "
-               "same as throughput.")
+               "16, where its ring is slow because a whole path is held while it waits; the paper says "
+               "at least 2×. With all bytes moved in packets and Y counted, links as stated in Table VI "
+               "are nearly idle (figure 9), so mappings cannot matter much; they do once links are "
+               "narrow. The optimiser minimises hop-weighted traffic, which is not the same as "
+               "maximising throughput.")
     report.say()
 
 

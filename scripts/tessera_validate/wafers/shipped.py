@@ -11,14 +11,14 @@ def sections(report, program, folder, setting):
     runner = Runner(program, folder)
     report.say("## PALM's wafer, Table VII")
     report.say()
-    report.say("Command: `build/release/tessera run configs/experiments/NAME.yaml`, in which a tile "
-               "stands for its stage, and the same with `--set strategy.aggregation=none --set "
-               "run.replay=none`, which simulates all 320. No agreement is asked for: PALM's figures rest on DRAM traffic "
-               "multiplied by 0.005 on this machine and on micro-batches of batch / stages; ours "
-               "moves every byte, uses micro-batches of 2 to 4 sequences a replica and, like PALM, "
-               "lets products run at the peak. The models of 76 and 145 billion parameters do not "
-               "fit the DRAM that PALM's configuration states; they are run all the same "
-               "(`capacity: ignore`): the part `published` says what is missing.")
+    report.say("Command: `build/release/tessera run configs/experiments/NAME.yaml`, in which one tile "
+               "represents its stage, and the same with `--set strategy.aggregation=none --set "
+               "run.replay=none`, which simulates all 320. No agreement is required: PALM's figures for this machine "
+               "rest on DRAM traffic multiplied by 0.005 and on micro-batches of batch / stages; ours "
+               "moves every byte, uses micro-batches of 2 to 4 sequences per replica and, like PALM, "
+               "runs matrix products at the peak. The models of 76 and 145 billion parameters do not "
+               "fit the DRAM of PALM's configuration; they are run anyway "
+               "(`capacity: ignore`), and the part `published` states what is missing.")
     report.say()
     rows = []
     for row in rows_of("palm_table_vii.csv"):

@@ -34,10 +34,10 @@ def flat(report, program, folder, reduced):
     report.say("### 32 × 32 cores, flat")
     report.say()
     report.say(
-        "T-18B in 32 stages of 8 × 4 cores, every core simulated, `channel` memory, a message a "
-        "packet, as PALM's transfers are: `build/release/tessera run configs/experiments/"
+        "T-18B in 32 stages of 8 × 4 cores, every core simulated, `channel` memory, one packet "
+        "per message, as PALM's transfers are: `build/release/tessera run configs/experiments/"
         "palm_wafer_t_18b.yaml " + " ".join(f"--set '{word}'" for word in words) + "`. At least as many "
-        "transfers and traversals of links as in PALM's case, which took it 105.9 CPU seconds and "
+        "transfers and link traversals as in PALM's case, for which PALM took 105.9 CPU seconds and "
         "462 MB.")
     report.say()
     report.table(["figure", "ours", "PALM, code"], [
@@ -65,8 +65,8 @@ def shipped(report, program, folder):
     report.say()
     report.say("`build/release/tessera run configs/experiments/palm_wafer_t_18b.yaml`, which aggregates "
                "as PALM does and has `run.replay: exact`, and with `--set run.replay=none`; each with its "
-               "trace, the best of three. Of 128 micro-batches 24 are simulated then, in "
-               "three iterations, and the time is the same.")
+               "trace, the best of three runs. With replay, 24 of 128 micro-batches are simulated, in "
+               "three iterations, and the simulated time is the same.")
     report.say()
     report.table(["figure", "every micro-batch", "exact replay", "PALM, code"], [
         ["CPU [s], whole process", f"{found['aggregated'][1]:.3f}",
@@ -89,7 +89,7 @@ def described(report, program, reduced):
     report.say("### A machine of 128 × 128 cores")
     report.say()
     report.say("`build/release/tessera check configs/experiments/palm_wafer_t_18b.yaml --set "
-               "'machine.topology.tiles=[32, 32]'`: reads and describes it, plans, predicts.")
+               "'machine.topology.tiles=[32, 32]'`: reads and describes the machine, plans and predicts.")
     report.say()
     report.table(["figure", "ours", "PALM, code"], [
         ["CPU [s], whole process", f"{cpu_s:.2f}" if reduced else
@@ -150,9 +150,9 @@ def sweep(report, program, folder, reduced):
     report.say()
     report.say(
         f"`mpirun -n {ranks} build/release/tessera sweep SWEEP.yaml`, where the file holds `SWEEP` of "
-        "`scripts/tessera_validate/wafers/speed.py`: degrees, micro-batch, recomputation and layout, one "
-        "tile for its stage, exact replay, the network and memory without contention. What is refused "
-        "(heads that cannot be shared, stages that are no rectangles) counts as a strategy too.")
+        "`scripts/tessera_validate/wafers/speed.py`: degrees, micro-batch, recomputation and layout, with one "
+        "tile per stage, exact replay, and network and memory without contention. Strategies that are refused "
+        "(heads that cannot be divided, stages that are not rectangles) count too.")
     report.say()
     report.bound(len(lines) - 1 >= wanted, f"sweep: {len(lines) - 1} strategies, at least {wanted}")
     report.table(["figure", "ours"], [
@@ -165,9 +165,9 @@ def sections(report, program, folder, setting):
     reduced = setting.reduced
     report.say("## Speed")
     report.say()
-    report.say("Processor seconds are of whole processes, user and system, as the operating system "
-               "counts them: reading, planning and writing included. "
-               "Bounds on minutes are on wall time. PALM's figures were measured by running its public code.")
+    report.say("CPU seconds are user and system time of whole processes, as counted by the operating system, "
+               "and include reading, planning and writing. "
+               "Bounds in minutes are on wall time. PALM's figures were measured by running its public code.")
     report.say()
     flat(report, program, folder, reduced)
     described(report, program, reduced)

@@ -50,17 +50,17 @@ def grayskull(report, chip, reduced):
     report.say("### Grayskull, PALM's table V")
     report.say()
     report.say(
-        "Inference that streams through a pipeline, int8, set-up and drain excluded, every core and "
+        "Streaming int8 inference through a pipeline, without fill and drain, with every core and "
         "every packet simulated. Machine: `configs/machines/grayskull.yaml`. ResNet-50: 15 stages of "
         "8 cores, image by image; BERT-base: 12 stages of 10 cores, 10 sentences of 384 tokens (the usual "
         "length for SQuAD 1.1, the task of the announcement; assumed) at a time; the strategies are "
         "`RESNET` and `BERT` in `scripts/tessera_validate/wafers/tiled.py`. Settings: `--set "
         "workload.data_type=int8`, for ResNet-50 `workload.mode=inference`, for BERT-base "
-        "`workload.sequence=384`. **Nothing is fitted to the two figures**: the one constant of "
-        "efficiency, 0.93 of the peak for whole tiles, is the best of single products on the next "
-        "chip with the same matrix engine, the rate of vector work follows from its width, and "
-        "products pay for tiles of 32 × 32. What was chosen with the published figure in view is "
-        "the mapping (as PALM did, section V-A): see the next table for what others give.")
+        "`workload.sequence=384`. **Nothing is fitted to the two figures**: the only efficiency "
+        "constant, 0.93 of the peak for whole tiles, is the best single product on the next "
+        "chip with the same matrix engine; the rate of vector work follows from the vector width, and "
+        "products are charged in tiles of 32 × 32. Only the mapping was chosen with the published "
+        "figure in view (as PALM did, section V-A); the next table shows what other mappings give.")
     report.say()
     rows = []
     count = 48 if reduced else 128
@@ -79,10 +79,10 @@ def grayskull(report, chip, reduced):
 def left_open(report, chip):
     report.say(
         "What the announced figures (Linley Spring Processor Conference 2020) leave open: micro-batch, "
-        "length of sentences, mapping, precision, whether zeros and conditional execution help, and "
-        "whether images come from the host. Each row changes one thing. The card that was sold does "
-        "1 695 images/s end to end at batch 256 (tenstorrent/benchmarking, README): the announcement is "
-        "no measurement of a whole system.")
+        "sentence length, mapping, precision, whether zeros and conditional execution help, and "
+        "whether images come from the host. Each row changes one thing. The card as sold reaches "
+        "1 695 images/s end to end at batch 256 (tenstorrent/benchmarking, README), so the announced "
+        "figure is not a measurement of a whole system.")
     report.say()
     variants = [
         ("ResNet-50", "as above", 1, ()),
@@ -111,10 +111,10 @@ def left_open(report, chip):
                      " ".join(f"`--set '{word}'`" for word in (*changed, *words))])
     report.table(["model", "variant", "ours [samples/s]", "against the published", "settings"], rows)
     report.say(
-        "Sentences take weights of their first stage from DRAM in every pass, since the embedding does "
-        "not fit the SRAM beside the first layer: hence the effect of more of them at a time. Not "
-        "counted: moving an activation between tiles when the next operator is cut another way, "
-        "multicast, and the SRAM that activations in flight take.")
+        "For sentences, the first stage reads its weights from DRAM in every pass, since the embedding does "
+        "not fit in SRAM beside the first layer; hence the effect of more sentences at a time. Not "
+        "modelled: moving an activation between tiles when the next operator is sharded differently, "
+        "multicast, and the SRAM that activations in flight occupy.")
     report.say()
 
 
@@ -154,18 +154,17 @@ def wafer_reduce(report, programs, reduced):
     report.say("### Reduction on a wafer")
     report.say()
     report.say(
-        "T = max(C, E/N + L) + (2 T_R + 1) D [cycles] (Luczynski et al., HPDC'24), against a program of "
-        "messages of one word each on the `packet` network: `build/release/tests/message_programs "
+        "T = max(C, E/N + L) + (2 T_R + 1) D [cycles] (Luczynski et al., HPDC'24), compared with a program of "
+        "one-word messages on the `packet` network: `build/release/tests/message_programs "
         "configs/machines/wse2_fabric.yaml 'network.message_overhead=(2 T_R − 1) · 910 ps' -- reduce "
-        "ALGORITHM ROWS COLUMNS WORDS`. A node adds a word a cycle and passes it on when those of its "
-        "children are in. C, E, N, L and D are computed from their definitions. In two dimensions rows "
-        "come first and then the first column: T is the sum. T_R = 2 is assumed; another value shows "
-        "that the agreement is no accident of it. `star` and `chain` are bound at all lengths; the "
-        "others from 32 words a node of the line on, where filling the line is small beside streaming. "
-        "For shorter vectors the formula's maximum hides the smaller of the two wholly (too short: "
-        "two-phase) and counts each level's ramps in full where a node passes on a word while others "
-        "still come in (too long: tree); those rows are shown without a bound, and are up to 18 % "
-        "off.")
+        "ALGORITHM ROWS COLUMNS WORDS`. A node adds one word per cycle and forwards it once those of its "
+        "children have arrived. C, E, N, L and D are computed from their definitions. In two dimensions, the "
+        "rows are reduced first and then the first column; T is the sum. T_R = 2 is assumed; a second value "
+        "shows that the agreement does not depend on it. `star` and `chain` are bound at all lengths; the "
+        "others from 32 words per node of the line upwards, where filling the line is short compared with "
+        "streaming. For shorter vectors, the formula's maximum hides the smaller of its two terms entirely (too "
+        "short: two-phase) and counts each level's ramps in full although a node forwards a word while others "
+        "still arrive (too long: tree); those rows are shown without a bound and are off by up to 18 %.")
     report.say()
     cases = [(1, 64, 2048)] if reduced else [
         *((1, columns, words) for columns in (16, 64, 256) for words in (16, 256, 2048)),
@@ -210,7 +209,7 @@ def workloads(program, folder):
 def digests(report, experiments, chip, programs, reduced):
     report.say("### Equal results on 1, 2, 3 and 4 ranks")
     report.say()
-    report.say("`mpirun -n N build/release/tessera run …`, `result_digest`; of message programs the "
+    report.say("`mpirun -n N build/release/tessera run …`, `result_digest`; for message programs, the "
                "simulated time, messages and traversals, with `ranks=N` (threads).")
     report.say()
     ranks = (1, 2, 3, 4)

@@ -20,18 +20,18 @@ constexpr std::string_view first_words = "# Calibrated by tessera ";
 
 Options calibrate_options() {
   Options options("calibrate",
-                  "Fit constants of a machine file to times that were measured: of operators, of "
-                  "collectives, of iterations. Says the error left and which constants the times "
-                  "cannot tell apart, and writes a new machine file.",
+                  "Fit constants of a machine file to measured times of operators, collectives "
+                  "or iterations. Reports the remaining error and which constants the times "
+                  "cannot distinguish, and writes a new machine file.",
                   "machine", "MACHINE.yaml");
   options
       .add("data",
            "measured times: columns operator, shape, time; or collective, size, ranks, time; or "
            "experiment, time (repeatable)",
            texts_value(), "FILE.csv")
-      .add("fit", "key of the machine file that is fitted (repeatable)", texts_value(), "KEY")
+      .add("fit", "key of the machine file to fit (repeatable)", texts_value(), "KEY")
       .add("o,output", "machine file to write", text_value(), "FILE.yaml")
-      .add("rows", "print every time too")
+      .add("rows", "also print every time")
       .add("json", "print one JSON object");
   options.add_settings("set a key in all runs: machine.key=value (repeatable)");
   return options;

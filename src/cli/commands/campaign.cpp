@@ -18,8 +18,9 @@ using trace::JsonText;
 
 Options campaign_options() {
   Options options("campaign",
-                  "What a training of weeks takes: failures, checkpoints, restarts, energy and "
-                  "cost. The file says what is known; its keys: tessera list campaign.",
+                  "Predict what a training run of weeks takes: failures, checkpoints, restarts, "
+                  "energy and cost. The file states what is known; for its keys see tessera list "
+                  "campaign.",
                   "campaign", "CAMPAIGN.yaml");
   options.add_settings();
   options.add("json", "print one JSON object");
@@ -140,7 +141,8 @@ int campaign_command(const Words& words, comm::Communicator& world) {
 }
 
 const Registration campaign_registration(
-    commands(), {"campaign", "what a training of weeks takes, with failures and checkpoints", {}},
+    commands(),
+    {"campaign", "predict what a training run of weeks takes, with failures and checkpoints", {}},
     Command{"campaign CAMPAIGN.yaml [options]", campaign_command});
 
 }  // namespace

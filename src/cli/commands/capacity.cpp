@@ -12,15 +12,13 @@ namespace {
 constexpr int never_met_exit_code = 3;
 
 Options capacity_options() {
-  Options options("capacity",
-                  "Find the largest rate of requests at which a service meets its targets.",
+  Options options("capacity", "Find the highest request rate at which a service meets its targets.",
                   "experiment", "EXPERIMENT.yaml");
   options.add_settings();
   add_rate_options(options);
   options
       .add("over",
-           "search at each of these values; with several keys at all combinations "
-           "(repeatable)",
+           "search at each of these values; with several keys, at all combinations (repeatable)",
            texts_value(), "KEY=VALUE,...")
       .add("json", "print the result as JSON")
       .add("q,quiet", "no progress");
@@ -51,7 +49,7 @@ int capacity_command(const Words& words, comm::Communicator& world) {
 
 const Registration capacity_registration(
     commands(),
-    {"capacity", "find the largest rate of requests that meets a service's targets", {}},
+    {"capacity", "find the highest request rate at which a service meets its targets", {}},
     Command{"capacity EXPERIMENT.yaml [options]", capacity_command});
 
 }  // namespace

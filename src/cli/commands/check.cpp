@@ -18,12 +18,12 @@ namespace {
 
 Options check_options() {
   Options options("check",
-                  "Validate an experiment; print its configuration with all defaults, what it "
-                  "consists of, the memory a run needs, how far its traffic goes, and the "
+                  "Validate an experiment; print its configuration with all defaults, its "
+                  "entities, the memory that a run needs, how far its traffic travels, and the "
                   "partition.",
                   "experiment", "EXPERIMENT.yaml");
   options.add_settings();
-  options.add("ranks", "for a run on N ranks", text_value("1"), "N");
+  options.add("ranks", "number of ranks of the run", text_value("1"), "N");
   options.add("json", "print one JSON object");
   add_cut_options(options);
   return options;
@@ -178,7 +178,7 @@ int check_command(const Words& words, comm::Communicator& world) {
 }
 
 const Registration check_registration(
-    commands(), {"check", "validate an experiment and say what a run would need", {}},
+    commands(), {"check", "validate an experiment and report what a run would need", {}},
     Command{"check EXPERIMENT.yaml [options]", check_command});
 
 }  // namespace

@@ -12,18 +12,17 @@ namespace {
 
 int compare_command(const Words& words, comm::Communicator& world) {
   Options options("compare",
-                  "Say what differs between runs: in their configurations, times, breakdown by "
-                  "stage, operators, collectives, hottest links and memory. Needs Python with h5py "
-                  "and numpy.",
+                  "Report differences between runs: configurations, times, breakdown by stage, "
+                  "operators, collectives, hottest links and memory. Needs Python with h5py and "
+                  "numpy.",
                   "run folder", "RUN RUN...");
   options.take_more()
-      .add("o,output", "write the report of all of them, on equal scales", text_value(),
-           "FILE.html")
-      .add("json", "print one JSON object in place of tables")
-      .add("all", "all rows of tables, not the first ones")
-      .add("pictures", "draw maps of links and breakdowns there, on equal scales", text_value(),
-           "DIR")
-      .add("q,quiet", "say nothing while it works");
+      .add("o,output", "write one report of all runs, on equal scales", text_value(), "FILE.html")
+      .add("json", "print one JSON object instead of tables")
+      .add("all", "print all rows of tables, not only the first ones")
+      .add("pictures", "draw maps of links and breakdowns into this folder, on equal scales",
+           text_value(), "DIR")
+      .add("q,quiet", "no progress");
   if (!options.parse(words, world)) {
     return 0;
   }
@@ -60,7 +59,7 @@ int compare_command(const Words& words, comm::Communicator& world) {
 }
 
 const Registration compare_registration(commands(),
-                                        {"compare", "say what differs between runs", {}},
+                                        {"compare", "report differences between runs", {}},
                                         Command{"compare RUN RUN... [options]", compare_command});
 
 }  // namespace

@@ -289,7 +289,7 @@ std::vector<std::string> shell_names() {
 
 int completion_command(const Words& words, comm::Communicator& world) {
   Options options("completion",
-                  "Print the script that completes commands, options and keys in a shell: " +
+                  "Print the script for the completion of commands, options and keys in a shell: " +
                       join(shell_names()) + ".",
                   "shell", "SHELL");
   options.offer_subjects(shell_names());

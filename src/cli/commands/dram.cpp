@@ -15,23 +15,25 @@ namespace {
 Options dram_options() {
   Options options("dram",
                   "Drive a DRAM with a pattern of requests and print bandwidth and latency. The "
-                  "file, if any, holds keys of a device, as machine.memory does.",
+                  "file, if given, has the keys of a device, as machine.memory has.",
                   "device", "[DEVICE.yaml]");
   options.add_settings();
-  options.add("preset", "the device, of those of tessera list dram-presets", text_value(), "NAME")
+  options.add("preset", "device, one of those of tessera list dram-presets", text_value(), "NAME")
       .add("pattern",
-           "stream, random, conflict (rows of one bank), conflict-each (in each channel), hit",
+           "pattern of requests: stream, random, conflict (rows of one bank), conflict-each (in "
+           "each channel), hit",
            text_value("stream"), "NAME")
-      .add("requests", "how many bursts", text_value("100000"), "N")
-      .add("outstanding", "at most so many under way (0: as many as are accepted)", text_value("0"),
-           "N")
-      .add("per-cycle", "at most so many submitted in a cycle (0: as many as are accepted)",
+      .add("requests", "number of bursts", text_value("100000"), "N")
+      .add("outstanding", "maximum number of requests in flight (0: as many as are accepted)",
            text_value("0"), "N")
-      .add("start", "cycle of the first one", text_value("0"), "N")
-      .add("interval", "at least so many cycles between two", text_value("0"), "N")
-      .add("writes", "share of writes, drawn for each request", text_value("0"), "SHARE")
-      .add("by-channel", "a full channel holds back no other")
-      .add("seed", "of random draws", text_value("1"), "N")
+      .add("per-cycle",
+           "maximum number of requests submitted per cycle (0: as many as are accepted)",
+           text_value("0"), "N")
+      .add("start", "cycle of the first request", text_value("0"), "N")
+      .add("interval", "minimum number of cycles between two requests", text_value("0"), "N")
+      .add("writes", "fraction of writes, drawn for each request", text_value("0"), "SHARE")
+      .add("by-channel", "a full channel does not block other channels")
+      .add("seed", "seed of the random draws", text_value("1"), "N")
       .add("json", "print one JSON object");
   return options;
 }

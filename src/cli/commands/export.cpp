@@ -18,8 +18,8 @@ namespace {
 
 Options export_options() {
   Options options("export",
-                  "Turn the trace of a run into a timeline for Perfetto or chrome://tracing, or "
-                  "what an experiment does into Chakra execution traces.",
+                  "Convert the trace of a run to a timeline for Perfetto or chrome://tracing, or "
+                  "the work of an experiment to Chakra execution traces.",
                   "run folder or experiment", "DIR | EXPERIMENT.yaml");
   options
       .add("format", "chrome (of a run folder), or chakra (of an experiment)", text_value("chrome"),
@@ -28,12 +28,13 @@ Options export_options() {
            "file to write (default: DIR/trace.json.gz); chakra: prefix of PREFIX.<npu>.et and "
            "PREFIX.json",
            text_value(), "FILE")
-      .add("tenant", "chakra: of this tenant, where there are several", text_value(), "NAME")
+      .add("tenant", "chakra: tenant to export, if there are several", text_value(), "NAME")
       .add("stage", "only this pipeline stage (repeatable)", texts_value(), "N")
-      .add("tile", "only this tile, by node number (repeatable)", texts_value(), "N")
+      .add("tile", "only the tile with this node number (repeatable)", texts_value(), "N")
       .add("from", "from this simulated time on, e.g. '2 ms'", text_value(), "TIME")
       .add("to", "up to this simulated time", text_value(), "TIME")
-      .add("limit", "most events to write, the earliest ones", text_value("1000000"), "N");
+      .add("limit", "maximum number of events to write, the earliest ones", text_value("1000000"),
+           "N");
   options.add_settings();
   return options;
 }
@@ -129,7 +130,7 @@ int export_command(const Words& words, comm::Communicator& world) {
 }
 
 const Registration export_registration(commands(),
-                                       {"export", "turn a trace into other formats", {}},
+                                       {"export", "convert a trace to other formats", {}},
                                        Command{"export DIR --format chrome", export_command});
 
 }  // namespace

@@ -16,24 +16,25 @@ namespace {
 
 Options import_options() {
   Options options("import",
-                  "Read an ONNX model and say what it is: each node's operator, shapes, FLOPs, "
-                  "bytes and parameters, totals, and what was not understood. A YAML file may name "
-                  "the model and the choices below. With --from: write files of another simulator "
-                  "as files of this one, and say what was not carried over.",
+                  "Read an ONNX model and report what it computes: each node's operator, shapes, "
+                  "FLOPs, bytes and parameters, totals, and what was not understood. A YAML file "
+                  "may give the model and the options below. With --from: convert files of "
+                  "another simulator to files of this one, and report what was not carried over.",
                   "model or configuration", "MODEL.onnx | MODEL.yaml | FILE");
   options
       .add("dim", "size of a dynamic dimension, by name or INPUT.AXIS (repeatable)", texts_value(),
            "NAME=N")
-      .add("shape", "whole shape of an input (repeatable)", texts_value(), "INPUT=1x3x224x224")
-      .add("value", "values of an input that decides about shapes or branches (repeatable)",
+      .add("shape", "complete shape of an input (repeatable)", texts_value(), "INPUT=1x3x224x224")
+      .add("value", "values of an input that determines shapes or branches (repeatable)",
            texts_value(), "INPUT=V,...")
-      .add("branch", "branch of an If node, or of all with * (repeatable)", texts_value(),
-           "NODE=then|else")
-      .add("loop", "iterations of a Loop node, or of all with * (repeatable)", texts_value(),
-           "NODE=N")
+      .add("branch", "branch taken at an If node, or with * at all of them (repeatable)",
+           texts_value(), "NODE=then|else")
+      .add("loop", "iterations of a Loop node, or with * of all of them (repeatable)",
+           texts_value(), "NODE=N")
       .add("optimize", "level of optimisation: none, basic, extended or all", text_value(), "LEVEL")
-      .add("unknown", "operators that are not understood: refuse, or traffic", text_value(), "NAME")
-      .add("summary", "without the table of nodes, or in JSON without its list")
+      .add("unknown", "unknown operators: refuse, or traffic: count them as memory traffic",
+           text_value(), "NAME")
+      .add("summary", "omit the table of nodes, or in JSON its list")
       .add("json", "print one JSON object");
   add_migration_options(options);
   return options;
@@ -213,7 +214,7 @@ int import_command(const Words& words, comm::Communicator& world) {
 
 const Registration import_registration(
     commands(),
-    {"import", "say what an ONNX model computes, or take over another simulator's files", {}},
+    {"import", "report what an ONNX model computes, or convert another simulator's files", {}},
     Command{"import FILE [options]", import_command});
 
 }  // namespace

@@ -43,7 +43,7 @@ PartMakers own_kinds() {
       {"kinds", [] { return sim::work_kind_infos(); }},
       {"experiment",
        [] {
-         return Parts{{"experiment", "a machine and its work", sim::experiment_parameters()}};
+         return Parts{{"experiment", "a machine and its workload", sim::experiment_parameters()}};
        }},
       {"formats", [] { return migration::formats().infos(); }},
       {"networks", [] { return network::networks().infos(); }},
@@ -56,7 +56,7 @@ PartMakers own_kinds() {
       {"collectives", [] { return collective::algorithms().infos(); }},
       {"programs",
        [] {
-         return Parts{{"program", "a collective written by hand, in a file of its own",
+         return Parts{{"program", "a collective written by hand, in a separate file",
                        collective::program_parameters()}};
        }},
       {"schedules", [] { return plan::schedules().infos(); }},
@@ -65,27 +65,27 @@ PartMakers own_kinds() {
       {"machine",
        [] {
          return Parts{
-             {"machine", "what is simulated", machine::machine_parameters()},
-             {"tile", "what each computing node can do", machine::tile_parameters()},
-             {"types", "tiles of a type", machine::type_parameters()},
-             {"dram", "memory channels beside the tiles", machine::dram_parameters()},
-             {"faults", "links and nodes that are slow or dead", machine::fault_parameters()},
-             {"power", "what a device draws", machine::power_parameters()},
-             {"framework", "what software takes of a device's memory beside tensors",
+             {"machine", "the simulated machine", machine::machine_parameters()},
+             {"tile", "rates and memory of each computing node", machine::tile_parameters()},
+             {"types", "tiles of one type", machine::type_parameters()},
+             {"dram", "memory channels at the tiles or at other nodes", machine::dram_parameters()},
+             {"faults", "slow and dead links, slow nodes", machine::fault_parameters()},
+             {"power", "power that a device draws", machine::power_parameters()},
+             {"framework", "device memory that software uses in addition to tensors",
               machine::framework_parameters()},
              {"host", "memory of a device's host, and the link to it", machine::host_parameters()},
-             {"coherence", "access to nodes of kind memory, by lines",
+             {"coherence", "cache-line access to nodes of kind memory",
               memory::coherence_parameters()}};
        }},
       {"campaign",
        [] {
-         return Parts{{"campaign", "a training of weeks, for tessera campaign",
+         return Parts{{"campaign", "a training run of weeks, for tessera campaign",
                        explore::campaign_parameters()}};
        }},
       {"strategy",
        [] {
-         return Parts{
-             {"strategy", "how the work is cut and laid out", plan::strategy_parameters()}};
+         return Parts{{"strategy", "how the workload is cut and placed on the machine",
+                       plan::strategy_parameters()}};
        }},
       {"sweep",
        [] {
@@ -159,7 +159,7 @@ int list_command(const Words& words, comm::Communicator& world) {
   }
   Options options(
       "list",
-      "Show every part there is, with its parameters, their types, units, defaults and ranges. "
+      "Show every available part with its parameters, their types, units, defaults and ranges. "
       "Kinds: " +
           join(names) + ".",
       "kind", "[KIND]");
@@ -168,11 +168,11 @@ int list_command(const Words& words, comm::Communicator& world) {
   schema.alone = "experiment";
   options.add("json", "print one JSON object")
       .add("schema",
-           "print the JSON Schema of a kind of files, for editors: " + join(file_kinds()) +
-               "; of an experiment where none is named",
+           "print the JSON Schema of a kind of file, for editors: " + join(file_kinds()) +
+               "; default: of an experiment",
            schema, "KIND")
       .add("sections",
-           "print the sections of a kind of files with all keys, as one JSON object: " +
+           "print the sections of a kind of file with all keys, as one JSON object: " +
                join(file_kinds()),
            one_of_value(file_kinds()), "KIND");
   if (!options.parse(words, world)) {
@@ -200,7 +200,7 @@ int list_command(const Words& words, comm::Communicator& world) {
 }
 
 const Registration list_registration(commands(),
-                                     {"list", "show every part there is, with its parameters", {}},
+                                     {"list", "show every available part, with its parameters", {}},
                                      Command{"list [KIND]", list_command});
 
 }  // namespace

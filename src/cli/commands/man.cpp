@@ -86,8 +86,8 @@ std::string page_of_all(const std::vector<CommandTable>& tables) {
       bold("tessera") + " " + italic("COMMAND") + " [" + italic("options") +
       "]\n.SH DESCRIPTION\n" +
       escaped(
-          "Simulates machines of many accelerators at work on deep-learning models; runs alone "
-          "or under mpirun. Each command has a page of its own.") +
+          "Simulates machines with many accelerators that run deep-learning models; runs as one "
+          "process or under mpirun. Each command has its own page.") +
       "\n.SH COMMANDS\n";
   for (const CommandTable& command : tables) {
     text += entry(bold(command.usage), command.help);
@@ -119,7 +119,8 @@ void write_all(const std::string& folder, comm::Communicator& world) {
 }
 
 int man_command(const Words& words, comm::Communicator& world) {
-  Options options("man", "Print a page of the manual, or write all pages.", "command", "[COMMAND]");
+  Options options("man", "Print a page of the manual, or write all pages to files.", "command",
+                  "[COMMAND]");
   options.offer_subjects(commands().names())
       .add("o,output", "write all pages into this folder, as tessera-COMMAND.1", text_value(),
            "DIR");

@@ -24,28 +24,28 @@ constexpr int nothing_fits_exit_code = 3;
 Options plan_options() {
   Options options("plan",
                   "Propose the strategy with which an experiment's machine trains its model "
-                  "fastest, or the layout with which it serves most requests within targets.",
+                  "fastest, or the layout with which it serves the most requests within targets.",
                   "experiment", "EXPERIMENT.yaml");
   options.add_settings();
   options.add("devices", "use at most N tiles (default: all)", text_value(), "N")
       .add("top",
-           "how many candidates are simulated at most, beside the experiment's own and other "
+           "maximum number of candidates to simulate, besides the experiment's own and other "
            "layouts of the best (default: 64, and more that may be faster while simulations are "
            "short)",
            text_value(), "N")
       .add("full", "consider any number of stages, any micro-batch and any number of chunks")
       .add("all", "simulate every candidate that fits: brute force, for small spaces")
       .add("keep",
-           "leave a key of the strategy as the experiment has it, or with these values alone "
+           "leave a key of the strategy as in the experiment, or restrict it to these values "
            "(repeatable)",
            texts_value(explore::words_to_keep()), "KEY[=VALUE,...]")
       .add("o,output",
-           "where the best strategy is written, of a service the experiment with the best layout "
-           "(not without -o); an earlier one is replaced",
+           "file for the best strategy, or for a service the experiment with the best layout "
+           "(only written with -o); an earlier one is replaced",
            text_value("strategy.yaml"), "FILE")
-      .add("folder", "where results are kept while they come (default: out/NAME-plan)",
+      .add("folder", "folder in which results are saved during the search (default: out/NAME-plan)",
            text_value(), "DIR")
-      .add("resume", "go on with the search in DIR: simulate what is missing", text_value(), "DIR")
+      .add("resume", "continue the search in DIR: simulate what is missing", text_value(), "DIR")
       .add("json", "print the result as JSON")
       .add("q,quiet", "no progress");
   add_rate_options(options, " (of services)");

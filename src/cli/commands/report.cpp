@@ -27,11 +27,11 @@ int report_command(const Words& words, comm::Communicator& world) {
                   "operators and collectives. Needs Python with h5py and numpy.",
                   "run folder", "RUN");
   options.take_more()
-      .add("o,output", "where to write it (default: RUN/report.html)", text_value(), "FILE.html")
+      .add("o,output", "file to write (default: RUN/report.html)", text_value(), "FILE.html")
       .add("operators",
-           "operators that the timeline shows one by one; others are summed up in bins",
+           "number of operators that the timeline shows individually; others are summed in bins",
            text_value("250000"), "N")
-      .add("q,quiet", "say nothing while it works");
+      .add("q,quiet", "no progress");
   if (!options.parse(words, world)) {
     return 0;
   }

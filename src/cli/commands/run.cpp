@@ -42,26 +42,28 @@ Options run_options() {
   Options options("run", "Simulate an experiment.", "experiment", "EXPERIMENT.yaml");
   options.add_settings();
   options.add("o,output", "run folder (default: out/NAME)", text_value(), "DIR")
-      .add("trace", "none, summary or full", one_of_value({"none", "summary", "full"}), "LEVEL")
+      .add("trace", "how much is traced: none, summary or full",
+           one_of_value({"none", "summary", "full"}), "LEVEL")
       .add("checkpoint-every",
-           "write a checkpoint each time so much wall time (30s, 10min, 2h) or simulated time "
+           "write a checkpoint whenever this much wall time (30s, 10min, 2h) or simulated time "
            "(sim:5ms) has passed; both may be given",
            texts_value(), "TIME")
-      .add("resume", "go on with the run in DIR from its newest checkpoint, on any number of ranks",
+      .add("resume", "continue the run in DIR from its newest checkpoint, on any number of ranks",
            text_value(), "DIR")
       .add("accept-loss",
-           "with --resume: go on although rows of earlier traces are damaged; says which are lost")
-      .add("ignore-memory", "begin although more memory is predicted than there is")
-      .add("keep-going", "go on when a checkpoint cannot be written, instead of ending with 74")
-      .add("json", "print the summary as one JSON object, which summary.json holds too")
-      .add("progress", "how it is told on stderr: text, or json, an object a line each second",
+           "with --resume: continue although rows of earlier traces are damaged; the lost ones "
+           "are reported")
+      .add("ignore-memory", "start although more memory is predicted than is available")
+      .add("keep-going",
+           "continue if a checkpoint cannot be written, instead of exiting with code 74")
+      .add("json", "print the summary as one JSON object, the same as summary.json")
+      .add("progress", "form of progress on stderr: text, or json: one object per line each second",
            one_of_value({"text", "json"}, "text"), "FORM")
-      .add("watchdog", "seconds without progress after which a run is given up; 0: never",
+      .add("watchdog", "seconds without progress after which the run is aborted; 0: never",
            text_value("300"), "S")
-      .add("test-delays", "for tests: make ranks late at random, by this seed", text_value(),
-           "SEED")
-      .add("v,verbose", "say more (repeatable)")
-      .add("q,quiet", "say less (repeatable)");
+      .add("test-delays", "for tests: delay ranks at random, with this seed", text_value(), "SEED")
+      .add("v,verbose", "print more (repeatable)")
+      .add("q,quiet", "print less (repeatable)");
   add_cut_options(options);
   return options;
 }

@@ -32,26 +32,31 @@ Options scale_options() {
       .add("o,output", "write the prediction as JSON; an earlier one is replaced", text_value(),
            "FILE")
       .add("event-time", "processor time of an event (default: measured)", text_value(), "TIME")
-      .add("remote-event-time", "more, of an event that crosses ranks (default: 20 ns)",
+      .add("remote-event-time",
+           "additional processor time of an event that crosses ranks (default: 20 ns)",
            text_value(), "TIME")
-      .add("message-latency", "of a batch of events to another rank (default: 1.2 us)",
+      .add("message-latency", "latency of a batch of events to another rank (default: 1.2 us)",
            text_value(), "TIME")
-      .add("bandwidth", "of a rank, one direction (default: 24 GB/s)", text_value(), "RATE")
+      .add("bandwidth", "bandwidth of a rank, in one direction (default: 24 GB/s)", text_value(),
+           "RATE")
       .add("reduction-latency",
-           "of a reduction over all ranks, apart from its steps (default: 0 ps)", text_value(),
-           "TIME")
+           "latency of a reduction over all ranks, not counting its steps (default: 0 ps)",
+           text_value(), "TIME")
       .add("reduction-step",
-           "of each of the log2 P steps of a reduction (default: under mpirun measured on these "
-           "ranks, else the latency of a message)",
+           "latency of each of the log2 P steps of a reduction (default: under mpirun, measured "
+           "on these ranks; else the latency of a message)",
            text_value(), "TIME")
       .add("promise-time",
-           "processor time of an exchange between two ranks, at each (default: 300 ns)",
+           "processor time of an exchange between two ranks, on each of them (default: 300 ns)",
            text_value(), "TIME")
-      .add("wait-messages", "messages from asking a rank to having its answer", text_value("2"),
-           "N")
-      .add("exchange-events", "events of work after which a rank sends what nobody asked for",
+      .add("wait-messages",
+           "number of messages from a request to a rank until its answer is received",
+           text_value("2"), "N")
+      .add("exchange-events",
+           "number of events after which a rank sends data that was not requested",
            text_value("256"), "N")
-      .add("calibration", "processor time at most of the part of the run that measures an event",
+      .add("calibration",
+           "maximum processor time of the part of the run that measures the time of an event",
            text_value("10"), "S");
   add_compared_cut_options(options);
   return options;

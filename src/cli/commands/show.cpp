@@ -54,14 +54,13 @@ int show_topology(const Options& options, comm::Communicator& world) {
 
 int show_command(const Words& words, comm::Communicator& world) {
   Options options("show",
-                  "Print the summary of a run and what is wrong with its files, if anything; or "
-                  "draw a machine.",
+                  "Print the summary of a run and any errors in its files; or draw a machine.",
                   "run folder or machine", "DIR");
   options.add("topology", "draw the machine of MACHINE.yaml or EXPERIMENT.yaml")
       .add("o,output",
-           "with --topology: write a .svg, or a .dot for Graphviz (default: print that)",
+           "with --topology: write a .svg, or a .dot for Graphviz (default: print the .dot)",
            text_value(), "FILE")
-      .add("all", "with --topology: every node, however many there are");
+      .add("all", "with --topology: draw every node, however many there are");
   options.add("json", "print the summary as one JSON object");
   options.add_settings("with --topology: set a key, machine.path=value (repeatable)");
   if (!options.parse(words, world)) {

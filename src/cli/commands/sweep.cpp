@@ -18,8 +18,8 @@ Options sweep_options() {
                   "sweep file", "SWEEP.yaml");
   options.add_settings("set a key of the experiment at all points: key.path=value (repeatable)");
   options.add("o,output", "folder of the results (default: out/NAME)", text_value(), "DIR")
-      .add("resume", "go on with the sweep in DIR: run what is missing", text_value(), "DIR")
-      .add("top", "rows of the table that is printed", text_value("10"), "N")
+      .add("resume", "continue the sweep in DIR: run what is missing", text_value(), "DIR")
+      .add("top", "number of rows to print", text_value("10"), "N")
       .add("json", "print the whole table as JSON")
       .add("q,quiet", "no progress");
   return options;

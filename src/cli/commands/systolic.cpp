@@ -25,20 +25,22 @@ constexpr std::int64_t longest = 1 << 20;
 Options systolic_options() {
   Options options(
       "systolic",
-      "Cycles of matrix products on a systolic array. PRODUCTS are ROWSxDEPTHxCOLUMNS, "
-      "or with --kernel images HEIGHTxWIDTHxCHANNELS; several, with commas between them, "
-      "follow each other.",
+      "Print the cycles of matrix products on a systolic array. PRODUCTS are ROWSxDEPTHxCOLUMNS "
+      "or, with --kernel, images HEIGHTxWIDTHxCHANNELS; several are separated by commas and run "
+      "one after another.",
       "list of products", "PRODUCTS");
-  options.add("array", "rows and columns", text_value("128x128"), "RxC")
-      .add("dataflow", "one of " + join(compute::dataflows().names()), text_value("tpu"), "NAME")
-      .add("kernel", "convolve: HEIGHTxWIDTHxFILTERS", text_value(), "SHAPE")
-      .add("stride", "of the kernel", text_value("1"), "N")
-      .add("padding", "of the images, at each edge", text_value("0"), "N")
-      .add("groups", "of channels and filters; as many as channels: depth-wise", text_value("1"),
+  options.add("array", "rows and columns of the array", text_value("128x128"), "RxC")
+      .add("dataflow", "dataflow, one of " + join(compute::dataflows().names()), text_value("tpu"),
+           "NAME")
+      .add("kernel", "compute convolutions with this kernel: HEIGHTxWIDTHxFILTERS", text_value(),
+           "SHAPE")
+      .add("stride", "stride of the kernel", text_value("1"), "N")
+      .add("padding", "padding of the images, at each edge", text_value("0"), "N")
+      .add("groups", "groups of channels and filters; as many as channels: depth-wise",
+           text_value("1"), "N")
+      .add("macs-per-pe", "multiply-accumulates of a processing element per cycle", text_value("1"),
            "N")
-      .add("macs-per-pe", "multiply-accumulates of a processing element a cycle", text_value("1"),
-           "N")
-      .add("step", "step every unit of the array with random data too, and check the products")
+      .add("step", "also step every unit of the array with random data, and check the products")
       .add("type", "of that data", text_value("int8"), "int8 or fp32")
       .add("seed", "of that data", text_value("1"), "N")
       .add("json", "print one JSON object");

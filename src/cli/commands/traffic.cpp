@@ -22,8 +22,8 @@ bool wants_json(const std::string& file) {
 
 int traffic_command(const Words& words, comm::Communicator& world) {
   Options options("traffic",
-                  "Send messages at random over a machine's network, at one load after another, "
-                  "and print how long they take and how much is accepted.",
+                  "Send random messages over a machine's network, at one load after another, and "
+                  "print their latency and the accepted throughput.",
                   "file with a machine and its traffic", "TRAFFIC.yaml");
   options.add("o,output", "write the points as .csv or .json; an earlier file is replaced",
               text_value(), "FILE");

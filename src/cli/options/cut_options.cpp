@@ -20,20 +20,23 @@ OptionValue offering(std::vector<std::string> words) {
 
 void add_options(Options& options, const char* help, const char* argument) {
   options.add("partition", help, offering(sim::partition_names()), argument)
-      .add("weights", "what makes a node heavy: none, predicted, or the folder of an earlier run",
+      .add("weights",
+           "source of the weights of nodes in a partition: none, predicted, or the "
+           "folder of an earlier run",
            offering({"none", "predicted"}), "WHAT")
-      .add("synchronization", "how ranks keep in step", offering(pdes::sync_policies().names()),
+      .add("synchronization", "how ranks are synchronised", offering(pdes::sync_policies().names()),
            "NAME");
 }
 
 }  // namespace
 
 void add_cut_options(Options& options) {
-  add_options(options, "how the machine is cut over ranks, instead of the configured way", "NAME");
+  add_options(options, "partition of the machine over ranks, instead of the configured one",
+              "NAME");
 }
 
 void add_compared_cut_options(Options& options) {
-  add_options(options, "ways to cut the machine over ranks, instead of the configured one",
+  add_options(options, "partitions of the machine over ranks, instead of the configured one",
               "NAME,…");
 }
 

@@ -21,11 +21,14 @@ double share_of(const Options& options, const std::string& name, double least, d
 
 void add_rate_options(Options& options, const std::string& suffix) {
   options
-      .add("rate", "key of the rate, whose value in the experiment is tried first" + suffix,
+      .add("rate", "key of the rate; its value in the experiment is tried first" + suffix,
            text_value("workload.tenants.0.requests.rate"), "KEY")
-      .add("share", "of a service's requests that are to meet all targets" + suffix,
+      .add("share", "share of a service's requests that must meet all targets" + suffix,
            text_value("0.9"), "S")
-      .add("within", "how far above the rate found the targets may still be met, of it" + suffix,
+      .add("within",
+           "tolerance: rates that exceed the one found by up to this share may still meet the "
+           "targets" +
+               suffix,
            text_value("0.02"), "S");
 }
 

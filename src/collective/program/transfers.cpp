@@ -81,23 +81,28 @@ using config::between;
 
 constexpr std::int64_t most_in_file = 1'024;  // members
 
-const config::RequiredKey<std::string> collective_key{"collective", "any kind but barrier"};
-const config::RequiredKey<std::int64_t> members_key{"members", "of the group",
+const config::RequiredKey<std::string> collective_key{"collective",
+                                                      "kind of the collective, any but barrier"};
+const config::RequiredKey<std::int64_t> members_key{"members", "members of the communicator",
                                                     between<std::int64_t>(2, most_in_file)};
 const config::OtherKey traces_key{
     "traces", "file", "none",
-    "in place of transfers: execution traces PREFIX.<member>.et, beside this file"};
-const config::RequiredKey<Bytes> size_key{"size", "with traces: of the vector that they are for",
+    "instead of transfers: execution traces PREFIX.<member>.et, relative to this file"};
+const config::RequiredKey<Bytes> size_key{"size",
+                                          "with traces: size of the vector for which "
+                                          "they were made",
                                           config::at_least(Bytes(1))};
 const config::DerivedKey<std::int64_t> chunks_key{
-    "chunks", "members", "that the vector is cut in, a multiple of members",
+    "chunks", "members", "chunks into which the vector is cut, a multiple of members",
     between<std::int64_t>(1, 65'536)};
 const config::OtherKey transfers_key{"transfers", "list", "none",
-                                     "in the order in which they would be done one by one"};
+                                     "transfers, in an order in which they could be done one by "
+                                     "one"};
 const config::Key<bool> add_key{"transfers[].add", false,
-                                "to what the receiver has; else in its place"};
+                                "true: chunks are added to the receiver's data; false: they "
+                                "replace it"};
 const config::OtherKey sent_key{"transfers[].chunks", "list of integer", "",
-                                "numbers of the chunks that are sent, one at least"};
+                                "numbers of the chunks that are sent, at least one"};
 
 config::RequiredKey<std::int64_t> from_key(std::int64_t members) {
   return {"transfers[].from", "member that sends, from 0", between<std::int64_t>(0, members - 1)};
@@ -106,7 +111,7 @@ config::RequiredKey<std::int64_t> to_key(std::int64_t members) {
   return {"transfers[].to", "member that receives", between<std::int64_t>(0, members - 1)};
 }
 config::DerivedKey<std::int64_t> of_key(std::int64_t members) {
-  return {"transfers[].of", "from", "all-to-all: the member whose vector the chunks are of",
+  return {"transfers[].of", "from", "for all-to-all: member to whose vector the chunks belong",
           between<std::int64_t>(0, members - 1)};
 }
 

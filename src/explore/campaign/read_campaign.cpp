@@ -33,47 +33,52 @@ OptionalKey<double> maybe_in(const char* unit, const char* name, const char* abs
 }
 
 const OptionalKey<std::string> run_key{
-    "run", "none", "folder of a run, whose iteration, tiles, tokens and power are taken"};
-const auto time_key = maybe_in("s", "iteration.time", "of the run", "of one iteration");
-const OptionalKey<std::uint64_t> devices_key{"iteration.devices", "of the run", "at work",
+    "run", "none",
+    "folder of a run, from which time, devices, tokens and power of an iteration are taken"};
+const auto time_key = maybe_in("s", "iteration.time", "from the run", "time of one iteration");
+const OptionalKey<std::uint64_t> devices_key{"iteration.devices", "from the run", "devices at work",
                                              between<std::uint64_t>(1, 1ULL << 32)};
-const auto power_key = maybe_in("W", "iteration.power", "of the run, or 0",
-                                "of a device and its part of the server, at work");
-const auto idle_power_key =
-    maybe_in("W", "iteration.idle_power", "as power", "the same during checkpoints and restarts");
+const auto power_key = maybe_in("W", "iteration.power", "from the run, or 0",
+                                "power of a device and its part of the server, at work");
+const auto idle_power_key = maybe_in("W", "iteration.idle_power", "as iteration.power",
+                                     "power of a device and its part of the "
+                                     "server, during checkpoints and restarts");
 const auto tokens_key =
-    maybe_in("tokens", "iteration.tokens", "of the run, or not known", "of one iteration");
+    maybe_in("tokens", "iteration.tokens", "from the run, or unknown", "tokens of one iteration");
 const auto iterations_key =
-    maybe_in("iterations", "work.iterations", "as work.days says", "to be done");
-const auto days_key = maybe_in("days", "work.days", "as work.iterations says",
-                               "that the iterations take, were there nothing else");
+    maybe_in("iterations", "work.iterations", "from work.days", "iterations to be done");
+const auto days_key = maybe_in("days", "work.days", "from work.iterations",
+                               "days that the iterations alone would take");
 const auto device_mtbf_key = maybe_in("h", "failures.device_mtbf", "it never fails",
                                       "mean time between failures of one device");
 const auto node_mtbf_key = maybe_in("h", "failures.node_mtbf", "it never fails",
-                                    "the same of what devices of a server share");
+                                    "mean time between failures of what the devices of a server "
+                                    "share");
 const Key<std::uint64_t> devices_per_node_key{
-    "failures.devices_per_node", 8, "of a server; servers are whole, the last may have fewer",
+    "failures.devices_per_node", 8, "devices in a server; only the last server may have fewer",
     between<std::uint64_t>(1, 1ULL << 32)};
-const auto cost_key =
-    maybe_in("s", "checkpoint.cost", "size over bandwidth", "that training waits for one");
-const OptionalKey<Bytes> size_key{"checkpoint.size", "none", "of all devices together",
-                                  at_least(Bytes(1))};
-const OptionalKey<Bandwidth> bandwidth_key{"checkpoint.bandwidth", "none", "of the storage",
+const auto cost_key = maybe_in("s", "checkpoint.cost", "size over bandwidth",
+                               "time for which training waits for a checkpoint");
+const OptionalKey<Bytes> size_key{
+    "checkpoint.size", "none", "size of a checkpoint of all devices together", at_least(Bytes(1))};
+const OptionalKey<Bandwidth> bandwidth_key{"checkpoint.bandwidth", "none",
+                                           "bandwidth of the storage",
                                            at_least(Bandwidth::bytes_per_second(1))};
-const auto interval_key =
-    maybe_in("s", "checkpoint.interval", "the best, by Daly's formula", "of work between two");
-const auto restart_key = in("s", "restart", 0, "from a failure until training goes on");
-const Key<double> share_key{"stragglers.share", 0, "of devices that are slow in an iteration",
+const auto interval_key = maybe_in("s", "checkpoint.interval", "optimal by Daly's formula",
+                                   "time of work between two checkpoints");
+const auto restart_key = in("s", "restart", 0, "time from a failure until training continues");
+const Key<double> share_key{"stragglers.share", 0, "share of devices that are slow in an iteration",
                             between(0.0, 1.0)};
 const Key<double> slowdown_key{"stragglers.slowdown", Campaign{}.straggler_slowdown,
-                               "of an iteration that waits for one", between(1.0, 1e6)};
-const auto kwh_key = in("money", "prices.kwh", 0, "of a kilowatt-hour");
-const auto device_hour_key = in("money", "prices.device_hour", 0, "of a device for an hour");
+                               "slowdown of an iteration that waits for a slow device",
+                               between(1.0, 1e6)};
+const auto kwh_key = in("money", "prices.kwh", 0, "price of a kilowatt-hour");
+const auto device_hour_key = in("money", "prices.device_hour", 0, "price of a device per hour");
 const Key<double> usage_key{"prices.power_usage", Campaign{}.power_usage,
-                            "of the building, for each watt of its machines (PUE)",
+                            "watts of the building for each watt of its machines (PUE)",
                             between(1.0, 10.0)};
-const Key<std::uint64_t> campaign_seed_key{"seed", Campaign{}.seed, "of the draws"};
-const Key<std::uint32_t> trials_key{"trials", 200, "that are drawn; 0: none",
+const Key<std::uint64_t> campaign_seed_key{"seed", Campaign{}.seed, "seed of the draws"};
+const Key<std::uint32_t> trials_key{"trials", 200, "number of trials that are drawn; 0: none",
                                     between(0U, 1'000'000U)};
 
 void read_iteration(config::Section& section, Campaign& campaign) {

@@ -27,31 +27,34 @@ using config::OptionalKey;
 using config::OtherKey;
 
 const config::DerivedKey<std::string> name_key{"name", "the file's name", "title"};
-const OtherKey experiment_key{"experiment", "file", "", "path, relative to the sweep file"};
+const OtherKey experiment_key{"experiment", "file", "",
+                              "path of the experiment, relative to the sweep file"};
 const OtherKey set_key{"set", "mapping", "none",
-                       "keys of the experiment with one value for all points"};
+                       "keys of the experiment that have one value at all points"};
 const OtherKey axes_key{"axes", "mapping", "",
-                        "keys that vary, with a list of values or a range; none is needed beside "
-                        "linked"};
-const OtherKey linked_key{"linked", "list of mapping", "none", "keys that step together"};
+                        "keys that vary, each with a list of values or a range; may be left out "
+                        "if linked is given"};
+const OtherKey linked_key{"linked", "list of mapping", "none",
+                          "keys whose values advance together"};
 const OtherKey constraints_key{"constraints", "list of text", "none",
                                "conditions that a point must meet to be run"};
 const config::NameKey sample_key{"sample", [] { return std::vector<std::string>{"grid"}; }, "grid",
-                                 "grid, or a mapping: so many different points"};
+                                 "grid: all points; or a mapping: this many different points"};
 const config::RequiredKey<std::uint64_t> random_key{"sample.random",
-                                                    "points, drawn from the seed alone",
+                                                    "number of points, drawn from the seed alone",
                                                     config::between<std::uint64_t>(1, 1'000'000)};
-const config::Key<std::uint64_t> seed_key{"sample.seed", 0, "of the random numbers"};
+const config::Key<std::uint64_t> seed_key{"sample.seed", 0, "seed of the random numbers"};
 const OptionalKey<std::string> maximize_key{
     "objective.maximize", default_objective,
-    "column whose largest value is the best; of synthetic traffic alone instead the least "
-    "measured.latency_mean_ps, of one served model with targets services.NAME.met_per_s"};
+    "column whose largest value is best; the default for synthetic traffic alone is instead the "
+    "least measured.latency_mean_ps, for one served model with targets services.NAME.met_per_s"};
 const OptionalKey<std::string> minimize_key{"objective.minimize", "none",
-                                            "instead: column whose smallest value is the best"};
+                                            "instead of maximize: column whose smallest value is "
+                                            "best"};
 const config::ListKey<std::string> report_key{
-    "report", {}, "further columns: numbers of summary.json"};
+    "report", {}, "additional columns: numbers of summary.json"};
 const OptionalKey<SimTime> wall_key{"limit.wall", "none",
-                                    "wall time after which a point is given up",
+                                    "wall-clock time after which a point is abandoned",
                                     config::at_least(SimTime::from_ps(1'000'000'000))};
 
 // Those that have the name in theirs; all, when none has.

@@ -36,14 +36,15 @@ const config::ChoiceKey<RouteLength> route_length{
      {"hops", RouteLength::hops},
      {"bandwidth", RouteLength::bandwidth}},
     RouteRule{}.by,
-    "what makes a way short: latency, hops, or bandwidth (the sum of 1 / bandwidth)"};
-const config::ChoiceKey<bool> through_ends{
-    "ways.through",
-    {{"switches", false}, {"all", true}},
-    "switches",
-    "switches: ways pass tiles and memories only where no other way is; or all"};
+    "metric of shortest paths: latency, hops, or bandwidth (the sum of 1 / bandwidth)"};
+const config::ChoiceKey<bool> through_ends{"ways.through",
+                                           {{"switches", false}, {"all", true}},
+                                           "switches",
+                                           "switches: paths pass through tiles and memories only "
+                                           "where no other path exists; or all: through any node"};
 const config::OtherKey routes_key{
-    "routes", "list", "null", "lists of nodes, each the way from its first one to its last one"};
+    "routes", "list", "null",
+    "lists of nodes, each the route from its first node to its last node"};
 
 // The first node that a search from node 0 does not meet; `next_of(node, visit)` calls visit for
 // every neighbour.
@@ -248,7 +249,7 @@ std::vector<ParameterInfo> graph_parameters() {
 
 const Registration graph_registration(
     topologies(),
-    {"graph", "nodes and links listed in the file, in templates where they repeat",
+    {"graph", "nodes and links listed in the file, with templates for repeated parts",
      graph_parameters()},
     make_graph);
 

@@ -45,20 +45,20 @@ std::optional<std::pair<std::uint32_t, std::uint32_t>> parse_index(std::string_v
 struct LinkKeys {
   config::OtherKey from{
       "links[].from", "text", "",
-      "a node, a group, or a path such as server[3].gpu[0-2]; no index: each of them"};
-  config::OtherKey to{"links[].to", "text", "", "the same"};
+      "a node, a group, or a path such as server[3].gpu[0-2]; without an index: all members"};
+  config::OtherKey to{"links[].to", "text", "", "other end, written like 'from'"};
   config::OtherKey type{"links[].type", "text", "null",
-                        "of 'link_types', in place of bandwidth, latency and reverse"};
+                        "a name from 'link_types', instead of bandwidth, latency and reverse"};
   config::OtherKey reverse{"links[].reverse", "mapping", "as forwards",
-                           "bandwidth and latency of the way back"};
+                           "bandwidth and latency of the opposite direction"};
   config::DerivedKey<std::uint32_t> count{
-      "links[].count", std::to_string(LinkKind{}.count) + ", or as the type says",
-      "links side by side", config::between(1U, 65536U)};
+      "links[].count", std::to_string(LinkKind{}.count) + ", or as the type says", "parallel links",
+      config::between(1U, 65536U)};
   config::ChoiceKey<bool> join_evenly{
       "links[].join",
       {{"all", false}, {"even", true}},
       "all",
-      "all nodes of one end to all of the other, or even: in equal shares"};
+      "all: every node of one end to every node of the other; even: in equal shares"};
   config::ChoiceKey<bool> both_directions{"links[].directions",
                                           {{"both", true}, {"one", false}},
                                           "both",
@@ -66,9 +66,9 @@ struct LinkKeys {
   config::OtherKey types{"link_types.NAME", "mapping", "null",
                          "bandwidth, latency, reverse and count of links"};
   config::OtherKey reverse_of_type{"link_types.NAME.reverse", "mapping", "as forwards",
-                                   "bandwidth and latency of the way back"};
+                                   "bandwidth and latency of the opposite direction"};
   config::Key<std::uint32_t> count_of_type{"link_types.NAME.count", LinkKind{}.count,
-                                           "links side by side", config::between(1U, 65536U)};
+                                           "parallel links", config::between(1U, 65536U)};
 };
 
 const LinkKeys& link_keys() {

@@ -28,8 +28,8 @@ std::pair<std::string, std::uint64_t> parse_run(const std::string& text) {
 struct NodeKeys {
   config::OptionalKey<std::int64_t> count{
       "nodes.NAME.count", "null",
-      "makes a group NAME[0] ... NAME[count-1]; null: a single node (a list with 'name's will do "
-      "for nodes, too)",
+      "creates a group NAME[0] ... NAME[count-1]; null: a single node ('nodes' may also be a list "
+      "of entries with a 'name')",
       config::at_least<std::int64_t>(1)};
   config::ChoiceKey<NodeRole> role{
       "nodes.NAME.kind",
@@ -37,17 +37,17 @@ struct NodeKeys {
       NodeGroup{}.role,
       "tile (executes programs), switch or memory"};
   config::OtherKey part{"nodes.NAME.template", "text", "null",
-                        "each is an instance of this template, not a node"};
+                        "each member is an instance of this template instead of a node"};
   config::OtherKey types{"nodes.NAME.type", "text or list", "null",
-                         "of 'types' of the machine, for tiles: a name, or a list that is repeated "
-                         "over the group, as [h100 x 16, a100]"};
-  config::OtherKey capacity = config::counted_in(
-      "B",
-      config::OtherKey("nodes.NAME.capacity", "size or unlimited", "unlimited", "of a memory"));
+                         "for tiles: a name from the machine's 'types', or a list that is repeated "
+                         "over the group, e.g. [h100 x 16, a100]"};
+  config::OtherKey capacity =
+      config::counted_in("B", config::OtherKey("nodes.NAME.capacity", "size or unlimited",
+                                               "unlimited", "capacity of a memory"));
   config::OtherKey owners{"nodes.NAME.of", "text", "null",
-                          "of a memory: the tiles it belongs to, in equal shares"};
+                          "for a memory: the tiles to which it belongs, in equal shares"};
   config::OtherKey templates{"templates.NAME", "mapping", "null",
-                             "nodes and links, as those of the machine"};
+                             "nodes and links of a template, written like those of the machine"};
 };
 
 const NodeKeys& node_keys() {

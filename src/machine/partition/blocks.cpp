@@ -256,7 +256,7 @@ Partition cut_blocks(const Topology& topology, int ranks, const Weights& weights
 
 const Registration blocks_registration(
     partitioners(),
-    {"blocks", "near-square rectangles with the fewest cut links; mesh, torus and wafer", {}},
+    {"blocks", "near-square rectangles with the fewest cut links; for mesh, torus and wafer", {}},
     cut_blocks);
 
 }  // namespace

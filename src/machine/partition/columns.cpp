@@ -14,7 +14,7 @@ Partition cut_columns(const Topology& topology, int ranks, const Weights& weight
 
 const Registration columns_registration(
     partitioners(),
-    {"columns", "runs of nodes column by column, of equal weight; mesh, torus and wafer", {}},
+    {"columns", "runs of nodes column by column, of equal weight; for mesh, torus and wafer", {}},
     cut_columns);
 
 }  // namespace

@@ -189,7 +189,8 @@ Partition cut(const Topology& topology, int ranks, const Weights& weights) {
 }
 
 const Registration metis_registration(
-    partitioners(), {"metis", "k-way partition with few cut links (METIS); any machine", {}}, cut);
+    partitioners(), {"metis", "k-way partition with few cut links (METIS); for any machine", {}},
+    cut);
 
 }  // namespace
 }  // namespace tessera::machine

@@ -10,7 +10,8 @@ Partition cut_stripes(const Topology& topology, int ranks, const Weights& weight
 }
 
 const Registration stripes_registration(
-    partitioners(), {"stripes", "runs of node numbers of equal weight; any machine", {}},
+    partitioners(),
+    {"stripes", "runs of consecutive node numbers, of equal weight; for any machine", {}},
     cut_stripes);
 
 }  // namespace

@@ -78,7 +78,7 @@ Partition cut_by_servers(const Topology& topology, int ranks, const Weights& wei
 
 const Registration servers_registration(
     partitioners(),
-    {"servers", "runs of whole servers of equal weight with their switches; cluster", {}},
+    {"servers", "runs of whole servers of equal weight, with their switches; for cluster", {}},
     cut_by_servers);
 
 }  // namespace

@@ -172,29 +172,31 @@ std::string ClusterTopology::node_name(EntityId node) const {
 }
 
 const auto nodes_key = count_key("nodes", "servers");
-const auto accelerators_key = count_key("accelerators", "of a server; these compute");
-const auto nics_key = count_key("nics", "of a server, shared evenly by its accelerators");
+const auto accelerators_key =
+    count_key("accelerators", "accelerators per server, which are the computing nodes");
+const auto nics_key = count_key("nics", "NICs per server, shared evenly by its accelerators");
 
 const config::OptionalKey<Bandwidth> through_host{
     "nic.through_host", "none",
-    "of a NIC for accelerators of others, by way of the host's memory: ring collectives of plans "
-    "leave a server by the NIC that they came in by, and take this way where none of its "
-    "accelerators but the first of the ring is a member. Without: they leave by the NIC of the "
-    "last member. Of no effect on collectives that are simulated message by message (aggregation: "
-    "none), or go round no ring",
+    "bandwidth of a NIC for accelerators of other NICs, through the host's memory: ring "
+    "collectives of plans leave a server by the NIC by which they entered it, and at this "
+    "bandwidth where the first member of the ring is the only member on that NIC; none: they leave "
+    "by the last member's NIC; without effect on collectives that are simulated message by message "
+    "(aggregation: none) or are not rings",
     config::at_least(Bandwidth::bytes_per_second(1))};
 
 const config::NameKey fabric_kind{"fabric.kind",
                                   [] {
                                     return std::vector<std::string>{"fat-tree", "switch"};
                                   },
-                                  "", "fat-tree (leaves and spines) or switch (one for all)"};
+                                  "", "fat-tree (leaves and spines) or switch (one for all NICs)"};
 const auto leaf_nodes =
     count_key("fabric.leaf_nodes", "fat-tree: servers below the same leaf switches");
 const config::Key<bool> rail_optimized{
     "fabric.rail_optimized", false,
-    "fat-tree: a leaf switch for each NIC number rather than one for all"};
-const auto spines_key = count_key("fabric.spines", "fat-tree: each has one link to every leaf");
+    "fat-tree: one leaf switch per NIC number instead of one for all"};
+const auto spines_key =
+    count_key("fabric.spines", "fat-tree: spine switches, each with one link to every leaf");
 
 // Reads `fabric` into the cluster and its classes; false when the section has complained.
 bool read_fabric(config::Section& topology, Cluster& cluster, std::vector<LinkClass>& classes) {
@@ -287,12 +289,12 @@ std::vector<ParameterInfo> cluster_parameters() {
   return all;
 }
 
-const Registration cluster_registration(
-    topologies(),
-    {"cluster",
-     "servers of accelerators around a switch, with NICs to a fat tree of two levels or one switch",
-     cluster_parameters()},
-    make_cluster);
+const Registration cluster_registration(topologies(),
+                                        {"cluster",
+                                         "servers whose accelerators share a switch, with NICs on "
+                                         "a two-level fat tree or on one switch",
+                                         cluster_parameters()},
+                                        make_cluster);
 
 const Registration cluster_routing(
     routings(), {"cluster", "up and down the fabric; clusters", {}},

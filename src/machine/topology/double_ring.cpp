@@ -34,7 +34,7 @@ std::unique_ptr<Topology> make_double_ring(config::Section& section) {
 
 const Registration double_ring_registration(
     topologies(),
-    {"double-ring", "two rings of the same NPUs; targets are spread over both",
+    {"double-ring", "two rings over the same NPUs; destinations are spread over both",
      with_links({ring_size_key}, std::array{""})},
     make_double_ring);
 

@@ -59,10 +59,10 @@ std::unique_ptr<Topology> build(const DragonflyShape& shape, std::vector<LinkCla
   return std::move(graph).build("ecmp");
 }
 
-const auto groups = count_key("groups", "at most routers * global + 1");
-const auto routers = count_key("routers", "of a group, fully connected");
-const auto npus = count_key("npus", "of a router");
-const auto global = count_key("global", "links of a router to other groups");
+const auto groups = count_key("groups", "number of groups, at most routers * global + 1");
+const auto routers = count_key("routers", "routers per group, fully connected");
+const auto npus = count_key("npus", "NPUs per router");
+const auto global = count_key("global", "links of each router to other groups");
 
 std::unique_ptr<Topology> make_dragonfly(config::Section& section) {
   const DragonflyShape shape{groups.read(section), routers.read(section), npus.read(section),
@@ -99,7 +99,7 @@ std::unique_ptr<Topology> make_dragonfly(config::Section& section) {
 
 const Registration dragonfly_registration(
     topologies(),
-    {"dragonfly", "groups of routers, fully connected inside and group with group",
+    {"dragonfly", "groups of routers, fully connected within each group and among groups",
      with_links({groups, routers, npus, global}, std::array{"node.", "local.", "global_links."})},
     make_dragonfly);
 

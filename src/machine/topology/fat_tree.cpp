@@ -38,9 +38,10 @@ std::unique_ptr<Topology> build(std::uint32_t k, std::uint32_t npus,
 }
 
 const config::RequiredKey<std::uint32_t> k_key{
-    "k", "ports of a switch, even; k^3/4 NPUs without oversubscription", config::between(2U, 512U)};
+    "k", "ports per switch, even; k^3/4 NPUs without oversubscription", config::between(2U, 512U)};
 const config::Key<std::uint32_t> oversubscription_key{
-    "oversubscription", 1, "NPUs of an edge switch over its links up", config::between(1U, 64U)};
+    "oversubscription", 1, "ratio of an edge switch's NPUs to its uplinks",
+    config::between(1U, 64U)};
 
 std::unique_ptr<Topology> make_fat_tree(config::Section& section) {
   const std::uint32_t k = k_key.read(section);
@@ -72,7 +73,7 @@ std::unique_ptr<Topology> make_fat_tree(config::Section& section) {
 
 const Registration fat_tree_registration(
     topologies(),
-    {"fat-tree", "k-port switches in three levels, oversubscribed at the edge if asked",
+    {"fat-tree", "three levels of k-port switches, optionally oversubscribed at the edge",
      with_links({k_key, oversubscription_key}, std::array{"node.", "edge.", "core."})},
     make_fat_tree);
 

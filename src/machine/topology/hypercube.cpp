@@ -7,8 +7,9 @@
 namespace tessera::machine {
 namespace {
 
-const config::RequiredKey<std::uint32_t> dimensions_key{"dimensions", "2^dimensions NPUs, 1 to 20",
-                                                        config::between(1U, 20U)};
+const config::RequiredKey<std::uint32_t> dimensions_key{
+    "dimensions", "number of dimensions, 1 to 20; there are 2^dimensions NPUs",
+    config::between(1U, 20U)};
 
 std::unique_ptr<Topology> make_hypercube(config::Section& section) {
   const std::uint32_t dimensions = dimensions_key.read(section);

@@ -138,16 +138,16 @@ std::string StackTopology::node_name(EntityId node) const {
 
 const config::OtherKey shape_key{"shape", "text", "none",
                                  "dimensions from the innermost, e.g. Ring(4)_FC(8)_Switch(4)"};
-const config::OtherKey stack_dimensions_key{"dimensions", "list", "",
-                                            "a list, from the innermost, of the following"};
+const config::OtherKey stack_dimensions_key{
+    "dimensions", "list", "", "a list of dimensions from the innermost, each with the keys below"};
 const config::NameKey dimension_block_key{
     "dimensions[].block",
     [] {
       return std::vector<std::string>{"ring", "fully-connected", "switch"};
     },
     "", "without shape: ring, fully-connected or switch"};
-const auto dimension_size_key =
-    count_key("dimensions[].size", "without shape: NPUs that differ in this dimension only");
+const auto dimension_size_key = count_key(
+    "dimensions[].size", "without shape: number of NPUs that differ only in this dimension");
 
 // One entry of `dimensions`, which has its block in it or takes that of `shape`.
 struct Entry {
@@ -249,7 +249,7 @@ std::vector<ParameterInfo> stack_parameters() {
 
 const Registration stack_registration(
     topologies(),
-    {"stack", "rings, full meshes and switches stacked in dimensions, in ASTRA-sim's notation",
+    {"stack", "dimensions of rings, full meshes and switches, in ASTRA-sim's notation",
      stack_parameters()},
     make_stack);
 

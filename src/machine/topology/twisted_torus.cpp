@@ -13,7 +13,7 @@ namespace {
 const auto rows_key = count_key("rows", "NPUs from north to south, 2 or more");
 const auto columns_key = count_key("columns", "NPUs from west to east, 2 or more");
 const config::RequiredKey<std::uint32_t> twist_key{
-    "twist", "columns by which the way around a column is shifted; 0: a torus",
+    "twist", "columns by which the wrap-around links of columns are shifted; 0: a torus",
     config::between(0U, node_limit)};
 
 std::unique_ptr<Topology> make_twisted_torus(config::Section& section) {
@@ -54,7 +54,7 @@ std::unique_ptr<Topology> make_twisted_torus(config::Section& section) {
 
 const Registration twisted_torus_registration(
     topologies(),
-    {"twisted-torus", "torus whose columns close some columns further",
+    {"twisted-torus", "torus whose columns are shifted where they wrap around",
      with_links({rows_key, columns_key, twist_key}, std::array{""})},
     make_twisted_torus);
 

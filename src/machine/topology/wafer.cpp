@@ -57,12 +57,13 @@ std::unique_ptr<Topology> make_wafer(config::Section& section) {
   return std::make_unique<GridTopology>(grid, std::move(classes));
 }
 
-const Registration wafer_registration(
-    topologies(),
-    {"wafer",
-     "mesh of tiles that are meshes of cores; links between tiles have a class of their own",
-     with_links({tiles_key, cores_key}, std::array{"intra_tile.", "inter_tile."})},
-    make_wafer);
+const Registration wafer_registration(topologies(),
+                                      {"wafer",
+                                       "mesh of tiles, each of which is a mesh of cores; links "
+                                       "between tiles are a class of their own",
+                                       with_links({tiles_key, cores_key},
+                                                  std::array{"intra_tile.", "inter_tile."})},
+                                      make_wafer);
 
 }  // namespace
 }  // namespace tessera::machine

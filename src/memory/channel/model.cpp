@@ -89,15 +89,15 @@ SimTime ChannelModel::idle_time(const machine::Machine& machine, const IdleAcces
 }
 
 const config::Key<Bytes> burst_key{"burst", ChannelParameters{}.burst,
-                                   "an access is served and carried in bursts of this size",
+                                   "an access is served and transferred in bursts of this size",
                                    config::at_least(Bytes(1))};
 const config::Key<std::uint64_t> max_bursts_key{
     "max_bursts", ChannelParameters{}.max_bursts,
-    "bursts of one access at most; larger accesses get larger bursts",
+    "maximum number of bursts per access; larger accesses use larger bursts",
     config::between<std::uint64_t>(1, 1'000'000)};
 const config::Key<Bytes> channel_request_key{
     "request", ChannelParameters{}.request,
-    "size on the network of a read request or write acknowledgement"};
+    "size of a read request or write acknowledgement on the network"};
 
 void ChannelModel::note_keys_of_messages(config::Section& section, const char* with) const {
   if (parameters_.request != ChannelParameters{}.request) {
@@ -107,8 +107,8 @@ void ChannelModel::note_keys_of_messages(config::Section& section, const char* w
 
 const config::ChoiceKey<machine::Arbitration> arbitration_key{
     "arbitration", machine::arbitration_choices(), "first-come",
-    "of the bursts that wait for a channel; fair: tiles that ask get even parts of its bytes; "
-    "fair-tenants: their tenants do"};
+    "order of the bursts that wait for a channel; fair: equal shares of its bytes for the "
+    "requesting tiles; fair-tenants: equal shares for their tenants"};
 
 const Registration channel_registration(
     memories(),

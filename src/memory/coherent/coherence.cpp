@@ -168,35 +168,39 @@ using config::Key;
 constexpr double most_sharers = 1000;
 const CoherenceOptions usual;
 
-const Key<Bytes> line_key{"line", usual.line, "of access and of coherence",
+const Key<Bytes> line_key{"line", usual.line,
+                          "size of a cache line, the unit of access and coherence",
                           config::between(Bytes(slot_bytes), Bytes(1 << 20))};
 const config::OptionalKey<std::uint64_t> outstanding_key{
-    "outstanding", "none", "lines of an NPU under way at once, of all its accesses",
+    "outstanding", "none", "outstanding lines of an NPU, over all its accesses",
     config::between<std::uint64_t>(1, 1'000'000'000)};
 const Key<SimTime> device_latency{"device_latency", usual.device_latency,
-                                  "from request to data at the device",
+                                  "time from request to data at the device",
                                   config::at_least(SimTime::zero())};
-const config::ChoiceKey<std::uint64_t> flit_key{
-    "flit", {{"none", 0}, {"68 B", 68}, {"256 B", 256}}, "none", "none, 68 B or 256 B, as CXL's"};
-const Key<std::uint64_t> headers_key{"headers", usual.headers, "of messages, in one slot of a flit",
+const config::ChoiceKey<std::uint64_t> flit_key{"flit",
+                                                {{"none", 0}, {"68 B", 68}, {"256 B", 256}},
+                                                "none",
+                                                "flits: none, or of 68 B or 256 B as in CXL"};
+const Key<std::uint64_t> headers_key{"headers", usual.headers, "message headers per slot of a flit",
                                      config::between<std::uint64_t>(1, 4)};
 const Key<Fraction> reads_key{"reads", usual.reads,
-                              "share of the lines of a load; the others are written"};
-const Key<double> sharers_key{"sharers", 0, "other caches that have a line, in the mean",
+                              "share of the lines of a load that are read; the others are written"};
+const Key<double> sharers_key{"sharers", 0, "mean number of other caches that hold a line",
                               config::between(0.0, most_sharers)};
 const Key<Fraction> dirty_key{"dirty", usual.dirty,
-                              "share of lines that another cache has changed"};
+                              "share of lines that another cache has modified"};
 const Key<Fraction> filter_miss{"filter_miss", usual.filter_miss,
-                                "share of lines that the snoop filter has lost"};
+                                "share of lines that miss in the snoop filter"};
 const Key<Fraction> hit_rate{"hit_rate", usual.hit_rate,
-                             "share of the bytes that local memory has"};
-const Key<Fraction> used_of_line{"used_of_line", usual.used_of_line, "share of a line that is used",
+                             "share of the bytes found in local memory"};
+const Key<Fraction> used_of_line{"used_of_line", usual.used_of_line,
+                                 "share of the bytes of a line that are used",
                                  config::between(Fraction::millionths(1), Fraction())};
 
 // A piece is of whole lines.
 config::DerivedKey<Bytes> piece_key(Bytes line) {
   return {"piece", to_string(usual.piece) + ", a line at least",
-          "that one message asks for at most, of a device with a channel",
+          "maximum size of one request to a device with a DRAM channel",
           config::between(line, line * most_lines_of_piece)};
 }
 
@@ -228,7 +232,7 @@ Coherence read_coherence(config::Section section) {
   options.piece = piece_key(options.line).read(section, std::max(options.piece, options.line));
   const Bytes of_lines = options.line * (options.piece.count() / options.line.count());
   if (of_lines != options.piece) {
-    section.tell(section.path() + ".piece: messages ask for whole lines, " +
+    section.tell(section.path() + ".piece: messages request whole lines, " +
                  std::to_string(of_lines.count()) + " B at most");
   }
   return Coherence(options);

@@ -385,7 +385,7 @@ class BankQueues final : public DramScheduler {
 const Registration bank_queues_registration(
     dram_schedulers(),
     {"bank-queues",
-     "FR-FCFS in a queue of each bank, banks in turn, with queues of reads and writes before them",
+     "FR-FCFS in a queue for each bank, banks in turn, fed by queues of reads and writes",
      {}},
     [](const DramSpec& spec) { return std::make_unique<BankQueues>(spec); });
 

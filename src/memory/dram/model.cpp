@@ -59,9 +59,9 @@ class DramModel final : public MemoryModel {
     if (parameters_.spread && parameters_.spec.controller.hash_channels &&
         !hashes_over(machine.channels.size())) {
       notes.push_back(
-          "machine.memory.hash has no effect on which memory an address is in: there are " +
+          "machine.memory.hash does not determine which memory holds an address: there are " +
           std::to_string(machine.channels.size()) +
-          ", no power of two up to 4096, which take blocks in turn");
+          " memories, which is not a power of two up to 4096, and they take blocks in turn");
     }
     note_bandwidth(machine, notes);
     return notes;
@@ -91,8 +91,8 @@ class DramModel final : public MemoryModel {
                            static_cast<double>(peak.bytes_per_second());
       if (ratio < 1 / near_peak || ratio > near_peak) {
         notes.push_back("machine.dram.bandwidth is " + to_string(said) +
-                        ", and what is there (machine.memory) moves " + to_string(peak) +
-                        " at best: estimates go by the former, accesses by the latter");
+                        ", but the devices there (machine.memory) move " + to_string(peak) +
+                        " at best: estimates use the former, accesses the latter");
         return;
       }
     }
@@ -106,30 +106,30 @@ constexpr Bytes usual_window(65536);
 // A piece is of whole bursts; the usual size is that of the largest.
 config::Key<Bytes> transfer_key(Bytes burst) {
   return {"transfer", std::max(Bytes(4096), burst),
-          "an access is cut into messages at multiples of it",
+          "an access is split into messages at multiples of this size",
           config::between(burst, largest_dram_transfer)};
 }
 config::DerivedKey<Bytes> window_key(Bytes transfer) {
   return {"window", to_string(usual_window) + ", a transfer at least",
-          "bytes that a tile has under way at most", config::at_least(transfer)};
+          "maximum number of bytes in flight per tile", config::at_least(transfer)};
 }
 constexpr Bytes usual_request(64);
 const config::Key<Bytes> dram_request_key{
-    "request", usual_request, "size on the network of a read request or write acknowledgement"};
+    "request", usual_request, "size of a read request or write acknowledgement on the network"};
 const config::Key<SimTime> latency_key{"latency", SimTime::zero(),
-                                       "of a message between network and controller",
+                                       "latency of a message between network and controller",
                                        config::at_least(SimTime::zero())};
-const config::Key<Bandwidth> port_key{
-    "port", Bandwidth(),
-    "at which a channel takes bursts in, from those that ask in turn; 0 B/s: in order, at once"};
+const config::Key<Bandwidth> port_key{"port", Bandwidth(),
+                                      "rate at which a channel accepts bursts, from requesters in "
+                                      "turn; 0 B/s: in order of arrival, without delay"};
 const config::ChoiceKey<bool> spread_key{
     "spread",
     {{"nearest", false}, {"all", true}},
     "nearest",
-    "or all: addresses are spread over all memories of the machine"};
-const config::OtherKey memories_key{
-    "memories", "mapping", "none",
-    "the device at nodes of kind memory, with keys of a device; none: as at others"};
+    "nearest, or all: addresses are spread over all memories of the machine"};
+const config::OtherKey memories_key{"memories", "mapping", "none",
+                                    "device at nodes of kind memory, with the keys of a device; "
+                                    "none: the same device as at other nodes"};
 
 void DramModel::note_keys_of_messages(config::Section& section, const char* with) const {
   if (parameters_.request != usual_request) {
@@ -154,8 +154,8 @@ void note_even_parts(config::Section& section, const DramParameters& parameters)
                        parameters.spec.controller.scheduler == "bank-queues";
   if (section.has(key) && section.raw(key).text != "first-come" && !in_turn) {
     section.tell(section.path() +
-                 ": a device takes bursts in from the tiles that ask in turn with port (not 0 B/s) "
-                 "and scheduler: bank-queues, in place of arbitration");
+                 ": a device accepts bursts from requesting tiles in turn with port (not 0 B/s) "
+                 "and scheduler: bank-queues, instead of arbitration");
   }
 }
 
@@ -177,7 +177,7 @@ std::unique_ptr<MemoryModel> make_dram(config::Section& section) {
       window_key(parameters.transfer).read(section, std::max(usual_window, parameters.transfer));
   const std::uint64_t pieces = parameters.window.count() / parameters.transfer.count();
   if (const Bytes held = parameters.transfer * pieces; held != parameters.window) {
-    section.tell(section.path() + ".window: a tile has whole transfers under way, " +
+    section.tell(section.path() + ".window: a tile has only whole transfers in flight, " +
                  std::to_string(held.count()) + " B at most");
   }
   parameters.request = dram_request_key.read(section);

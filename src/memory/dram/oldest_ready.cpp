@@ -395,7 +395,7 @@ class OldestReady final : public DramScheduler {
 const Registration oldest_ready_registration(
     dram_schedulers(),
     {"oldest-ready",
-     "FR-FCFS over a queue of reads and one of writes: the oldest request whose command may issue",
+     "FR-FCFS over a read queue and a write queue: the oldest request whose command can issue",
      {}},
     [](const DramSpec& spec) { return std::make_unique<OldestReady>(spec); });
 

@@ -253,7 +253,7 @@ const std::array<Registration, 7> preset_registrations{
     Registration(dram_presets(), {"LPDDR5", "LPDDR5-6400, four channels, 51.2 GB/s", {}}, lpddr5),
     Registration(dram_presets(), {"GDDR6", "14 Gb/s, two channels, 56 GB/s", {}}, gddr6),
     Registration(dram_presets(), {"HBM2", "2 Gb/s, eight channels, 256 GB/s", {}}, hbm2),
-    Registration(dram_presets(), {"HBM2-PC", "HBM2 with two pseudo-channels a channel", {}},
+    Registration(dram_presets(), {"HBM2-PC", "HBM2 with two pseudo-channels per channel", {}},
                  hbm2_pseudo),
     Registration(dram_presets(), {"HBM3", "6.4 Gb/s, 16 channels, 819 GB/s", {}}, hbm3)};
 

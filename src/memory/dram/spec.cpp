@@ -44,7 +44,7 @@ struct CountKey {
   CountKey(std::string name, std::uint32_t DramOrganization::*count, std::uint32_t most,
            std::string help)
       : member(count),
-        key(std::move(name), "of the preset", std::move(help), config::between(1U, most)) {}
+        key(std::move(name), "from the preset", std::move(help), config::between(1U, most)) {}
 
   std::uint32_t DramOrganization::*member;
   config::DerivedKey<std::uint32_t> key;
@@ -54,7 +54,7 @@ const std::array<CountKey, 7>& count_keys() {
   static const std::array<CountKey, 7> keys{
       {{"channels", &DramOrganization::channels, 4096, "channels, each with its own controller"},
        {"pseudo_channels", &DramOrganization::pseudo_channels, 64,
-        "data buses of a channel, which share its commands"},
+        "data buses of a channel, which share its command bus"},
        {"ranks", &DramOrganization::ranks, 64, "ranks of a pseudo-channel"},
        {"groups", &DramOrganization::groups, 64, "bank groups of a rank"},
        {"banks", &DramOrganization::banks, 64, "banks of a group"},
@@ -71,18 +71,19 @@ const config::NameKey& preset_key() {
 
 // Of a device; defaults are the preset's.
 struct DeviceKeys {
-  config::DerivedKey<Bytes> access{"access", "of the preset",
+  config::DerivedKey<Bytes> access{"access", "from the preset",
                                    "bytes of a burst: the access granularity",
                                    config::between(Bytes(1), Bytes(4096))};
-  config::DerivedKey<Clock> clock{"clock", "of the preset", "of commands",
+  config::DerivedKey<Clock> clock{"clock", "from the preset", "command clock",
                                   config::between(Clock::hertz(1), fastest_clock)};
-  config::OtherKey timing{"timing", "mapping", "of the preset",
-                          "cycles: BL, tCL, tCWL, tRCDRD, tRCDWR, tRP, tRAS, …"};
+  config::OtherKey timing{
+      "timing", "mapping", "from the preset",
+      "timing constraints in cycles: BL, tCL, tCWL, tRCDRD, tRCDWR, tRP, tRAS, …"};
   config::DerivedKey<std::uint32_t> commands{
-      "commands", "of the preset", "commands a cycle: 2 is one for rows and one for columns",
+      "commands", "from the preset", "commands per cycle; 2: one for rows and one for columns",
       config::between(1U, 2U)};
-  config::OtherKey mapping{"mapping", "list of name", "of the preset",
-                           "fields of an address, the highest first"};
+  config::OtherKey mapping{"mapping", "list of name", "from the preset",
+                           "fields of an address, from the highest"};
 };
 
 const DeviceKeys& device_keys() {
@@ -92,7 +93,7 @@ const DeviceKeys& device_keys() {
 
 // Of a rank; every preset has an interval.
 config::Key<bool> refresh_key(bool usual) {
-  return {"refresh", usual, "of a rank every tREFI"};
+  return {"refresh", usual, "whether ranks are refreshed, each once per tREFI"};
 }
 
 enum class Page : std::uint8_t { open, closed, strict };
@@ -118,26 +119,27 @@ constexpr std::string_view with_bank_queues = "bank-queues";
 
 ControllerKeys::ControllerKeys(const DramController& usual)
     : scheduler(
-          "scheduler", [] { return dram_schedulers().names(); }, usual.scheduler, "or bank-queues"),
+          "scheduler", [] { return dram_schedulers().names(); }, usual.scheduler,
+          "oldest-ready or bank-queues"),
       page("page", {{"open", Page::open}, {"closed", Page::closed}, {"strict", Page::strict}},
            page_of(usual),
-           "or closed: a row no request waits for is closed at once; strict: every row is, by the "
-           "request that opened it"),
+           "open; closed: a row for which no request waits is closed at once; strict: every row is "
+           "closed by the request that opened it"),
       hash_channels("hash", {{"none", false}, {"ipoly", true}}, "none",
-                    "or ipoly: pseudo-random channels"),
-      read_queue("read_queue", usual.read_queue, "reads that a channel holds",
+                    "none, or ipoly: pseudo-random channels"),
+      read_queue("read_queue", usual.read_queue, "reads that a channel can queue",
                  config::between(1U, longest_queue)),
-      write_queue("write_queue", usual.write_queue, "writes that a channel holds",
+      write_queue("write_queue", usual.write_queue, "writes that a channel can queue",
                   config::between(1U, longest_queue)),
-      bank_queue("bank_queue", usual.bank_queue, "requests that a bank holds, with bank-queues",
+      bank_queue("bank_queue", usual.bank_queue, "requests that a bank can queue, with bank-queues",
                  config::between(1U, 1024U)) {}
 
 config::DerivedKey<std::uint32_t> write_high_key(std::uint32_t write_queue) {
-  return {"write_high", "4/5 of write_queue", "writes at which writing begins",
+  return {"write_high", "4/5 of write_queue", "number of queued writes at which writing begins",
           config::between(1U, write_queue)};
 }
 config::DerivedKey<std::uint32_t> write_low_key(std::uint32_t write_high) {
-  return {"write_low", "1/4 of write_high", "writes at which it ends",
+  return {"write_low", "1/4 of write_high", "number of queued writes at which writing ends",
           config::between(0U, write_high)};
 }
 

@@ -20,13 +20,14 @@ void note_whole_cycles(const FlitSettings& settings, const std::vector<LinkTimin
     const SimTime latency = cycle * std::int64_t{timings[number].cycles};
     if (static_cast<double>(latency.ps()) > much * static_cast<double>(one.latency.ps())) {
       notes.push_back("links of class '" + one.name + "' have a latency of " + to_string(latency) +
-                      ", whole cycles of " + to_string(cycle) + ", in place of " +
+                      ", rounded up to whole cycles of " + to_string(cycle) + ", instead of " +
                       to_string(one.latency) + " (machine.network.flit_size)");
     }
   }
   const double exact = static_cast<double>(settings.flit_bytes) * 1e12 / fastest;
   if (fastest > 0 && static_cast<double>(cycle.ps()) > much * exact) {
-    notes.push_back("a cycle has " + to_string(cycle) + ", whole picoseconds: all links carry " +
+    notes.push_back("a cycle takes " + to_string(cycle) +
+                    ", rounded up to whole picoseconds: all links carry " +
                     std::to_string(std::lround(100 * exact / static_cast<double>(cycle.ps()))) +
                     " % of their bandwidth (machine.network.flit_size)");
   }
@@ -46,9 +47,9 @@ void note_buffers(const FlitSettings& settings, const std::vector<LinkTiming>& t
       };
       notes.push_back("links of class '" + topology.link_classes()[number].name + "' have " +
                       std::to_string(std::lround(flits)) +
-                      " flits in a round trip, and a virtual channel " +
+                      " flits in a round trip, but a virtual channel has " +
                       std::to_string(settings.buffer) + " buffers: one stream gets at most " +
-                      share(settings.buffer) + " of the bandwidth, all virtual channels " +
+                      share(settings.buffer) + " of the bandwidth, all virtual channels together " +
                       share(1.0 * settings.buffer * settings.vcs) + " (machine.network.buffer)");
     }
   }

@@ -16,15 +16,17 @@ using config::Key;
 struct Keys {
   FlitSettings usual;
   Key<Bytes> flit_size{"flit_size", Bytes(usual.flit_bytes),
-                       "what the fastest link carries in a cycle", config::at_least(Bytes(1))};
+                       "bytes that the fastest link carries per cycle", config::at_least(Bytes(1))};
   Key<Bytes> packet_size{"packet_size", Bytes(usual.packet_flits* usual.flit_bytes),
-                         "packets that messages are cut into; two flits at least",
+                         "size of the packets that messages are split into; at least two flits",
                          config::at_least(Bytes(1))};
-  Key<unsigned> virtual_channels{"virtual_channels", usual.vcs, "of each port", between(1U, 32U)};
-  Key<unsigned> buffer{"buffer", usual.buffer, "flits that a virtual channel holds",
+  Key<unsigned> virtual_channels{"virtual_channels", usual.vcs, "virtual channels per port",
+                                 between(1U, 32U)};
+  Key<unsigned> buffer{"buffer", usual.buffer, "flits that the buffer of a virtual channel holds",
                        between(1U, 255U)};
   Key<unsigned> routing_delay{"routing_delay", usual.routing_delay,
-                              "cycles; 0: the router before looks ahead", between(0U, 64U)};
+                              "cycles; 0: look-ahead routing in the previous router",
+                              between(0U, 64U)};
   Key<unsigned> vc_allocation_delay{"vc_allocation_delay", usual.vc_allocation_delay, "cycles",
                                     between(1U, 64U)};
   Key<unsigned> switch_allocation_delay{"switch_allocation_delay", usual.switch_allocation_delay,
@@ -32,25 +34,27 @@ struct Keys {
   Key<unsigned> traversal_delay{"traversal_delay", usual.traversal_delay,
                                 "cycles through the switch", between(1U, 64U)};
   Key<unsigned> credit_delay{"credit_delay", usual.credit_delay,
-                             "cycles that a credit takes beyond its way back", between(0U, 64U)};
+                             "cycles that a credit takes in addition to its time on the link",
+                             between(0U, 64U)};
   Key<unsigned> interface_delay{"interface_delay", usual.interface_cycles,
                                 "cycles between a node and its router", between(1U, 64U)};
   config::ChoiceKey<bool> outputs_first{"allocator",
                                         {{"islip", true}, {"round-robin", false}},
                                         FlitSettings{}.outputs_first,
-                                        "islip, or round-robin: inputs choose before outputs"};
+                                        "islip, or round-robin: input-first separable allocation"};
   Key<unsigned> allocator_iterations{"allocator_iterations", usual.iterations,
-                                     "rounds of an allocator in a cycle", between(1U, 64U)};
+                                     "iterations of an allocator per cycle", between(1U, 64U)};
   Key<unsigned> input_speedup{"input_speedup", usual.input_speedup,
-                              "flits that may leave the buffers of an input in a cycle",
+                              "flits that may leave the buffers of an input per cycle",
                               between(1U, 32U)};
   Key<unsigned> output_speedup{"output_speedup", usual.output_speedup,
-                               "flits that may come to an output in a cycle", between(1U, 32U)};
+                               "flits that may arrive at an output per cycle", between(1U, 32U)};
   Key<bool> speculative{"speculative", usual.speculative,
-                        "ask for the switch together with the virtual channel"};
+                        "request the switch together with the virtual channel"};
   Key<bool> tail_credit{"tail_credit", usual.wait_for_tail_credit,
-                        "a virtual channel is free when its buffer is empty again"};
-  Key<bool> loopback{"loopback", usual.loopback, "messages to the own node go through its router"};
+                        "a virtual channel is free again only when its buffer is empty"};
+  Key<bool> loopback{"loopback", usual.loopback,
+                     "messages from a node to itself go through its router"};
 };
 
 const Keys& keys() {
@@ -62,7 +66,7 @@ const Keys& keys() {
 
 std::vector<ParameterInfo> flit_parameters() {
   ParameterInfo routing = routing_parameter();
-  routing.help = "as of `packet`, and on meshes west-first and odd-even (minimal, adaptive)";
+  routing.help = "as for `packet`, and on meshes also west-first and odd-even (minimal, adaptive)";
   return {routing,
           message_overhead_parameter(),
           collective_overhead_parameter(),

@@ -99,30 +99,31 @@ class FlowModel final : public NetworkModel {
   FlowOptions options_;
 };
 
-const config::ChoiceKey<bool> by_latency{
-    "weights",
-    {{"equal", false}, {"latency", true}},
-    "equal",
-    "of flows that share a link: equal, or latency: 1 / latency of the route (SimGrid's CM02)"};
-const config::OptionalKey<Bandwidth> flow_limit{"flow_limit", "none", "of the rate of each flow"};
-const config::OptionalKey<Bytes> window{
-    "window", "none",
-    "bytes of a flow under way at once: limits its rate to window / (2 latency of the route)",
-    config::at_least(Bytes(1))};
+const config::ChoiceKey<bool> by_latency{"weights",
+                                         {{"equal", false}, {"latency", true}},
+                                         "equal",
+                                         "weights of flows that share a link: equal, or latency: 1 "
+                                         "/ latency of the route (SimGrid's CM02)"};
+const config::OptionalKey<Bandwidth> flow_limit{"flow_limit", "none",
+                                                "upper limit of the rate of each flow"};
+const config::OptionalKey<Bytes> window{"window", "none",
+                                        "bytes of a flow in flight at once, which limits its rate "
+                                        "to window / (2 * latency of the route)",
+                                        config::at_least(Bytes(1))};
 const config::ChoiceKey<InTurn> pairs{
     "pairs",
     {{"collectives-in-turn", InTurn::connected},
      {"together", InTurn::none},
      {"in-turn", InTurn::all}},
     FlowOptions{}.in_turn,
-    "messages from one node to another: together, in-turn, as through one connection, or those of "
-    "collectives in turn and others together"};
+    "messages from one node to another: together (concurrent), in-turn (serialised, as on one "
+    "connection), or collectives-in-turn (those of collectives serialised, others concurrent)"};
 const config::ChoiceKey<bool> lumps_rings{
     "uncontended_steps",
     {{"each", false}, {"lumped", true}},
     "each",
-    "of rings (of graphs): each message is simulated, or those are lumped that nobody disturbs, "
-    "with the same times but where messages end at the same picosecond"};
+    "steps of rings (in graphs): each (every message is simulated), or lumped (undisturbed ones "
+    "are computed together, with the same times except where messages end at the same picosecond)"};
 
 std::unique_ptr<NetworkModel> make_flow(config::Section& section, const machine::Machine& machine) {
   FlowOptions options;
@@ -145,7 +146,7 @@ std::unique_ptr<NetworkModel> make_flow(config::Section& section, const machine:
 const Registration flow_registration(
     networks(),
     {"flow",
-     "messages as flows that share links max-min fairly, latency paid first",
+     "messages as flows that share links max-min fairly, each after its latency",
      {routing_parameter(), message_overhead_parameter(), collective_overhead_parameter(),
       collective_member_overhead_parameter(), collective_fill_parameter(), library_parameter(),
       nvswitch_generation_parameter(), nvls_parameter(), by_latency, flow_limit, window, pairs,

@@ -30,17 +30,17 @@ const config::ChoiceKey<bool> store_and_forward{
     "switching",
     {{"cut-through", false}, {"store-and-forward", true}},
     "cut-through",
-    "cut-through, or store-and-forward: a packet goes on when all of it has come in"};
+    "cut-through, or store-and-forward: a packet is forwarded after it has arrived in full"};
 const config::Key<Bytes> packet_size{"packet_size", Bytes(4096),
-                                     "payload of a packet; larger packets, fewer events",
+                                     "payload of a packet; larger packets cause fewer events",
                                      config::at_least(Bytes(1))};
 const config::Key<std::uint64_t> max_packets{
-    "max_packets", 64, "packets a message is cut into at most; larger messages get larger packets",
+    "max_packets", 64, "maximum number of packets per message; larger messages use larger packets",
     config::between<std::uint64_t>(1, 1'000'000)};
 const config::ChoiceKey<machine::Arbitration> arbitration_key{
     "arbitration", machine::arbitration_choices(), "first-come",
-    "of the packets that wait for a link; fair: the tiles for which it is used get even parts of "
-    "its bytes; fair-tenants: their tenants do"};
+    "order of the packets that wait for a link; fair: equal shares of its bytes for the tiles that "
+    "use it; fair-tenants: equal shares for their tenants"};
 
 // A packet's head is an event at each node it comes to; at the last one only the last packet's is,
 // and the arrival of the message after it.
@@ -178,8 +178,8 @@ std::unique_ptr<NetworkModel> make_packet(config::Section& section,
 const Registration packet_registration(
     networks(),
     {"packet",
-     "packets over exclusive links in order of arrival, cut-through, unbounded buffers (the "
-     "default)",
+     "packets, each of which occupies a link alone, in order of arrival; cut-through, unbounded "
+     "buffers (the default)",
      {routing_parameter(), message_overhead_parameter(), collective_overhead_parameter(),
       collective_member_overhead_parameter(), collective_fill_parameter(), library_parameter(),
       nvswitch_generation_parameter(), nvls_parameter(), store_and_forward, packet_size,

@@ -50,7 +50,7 @@ inline void tell_of_cut_packets(config::Section& section, std::uint64_t asked,
                                 std::uint64_t largest) {
   if (asked > largest) {
     section.tell(section.path() + ".packet_size: packets have " + std::to_string(largest) +
-                 " B, the most that the slowest link takes a whole packet of");
+                 " B, the largest that the slowest link allows");
   }
 }
 

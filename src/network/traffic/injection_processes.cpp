@@ -63,8 +63,9 @@ class OnOff final : public InjectionProcess {
   Trials pause_;
 };
 
-const config::Key<double> burst_key{"burst", 16, "mean cycles of a burst", config::at_least(1.0)};
-const config::Key<double> on_key{"on", 0.5, "share of the time that is in bursts",
+const config::Key<double> burst_key{"burst", 16, "mean length of a burst, in cycles",
+                                    config::at_least(1.0)};
+const config::Key<double> on_key{"on", 0.5, "share of time spent in bursts",
                                  config::between(0.001, 0.999)};
 
 std::unique_ptr<InjectionProcess> make_on_off(config::Section& section, double rate) {
@@ -82,13 +83,15 @@ std::unique_ptr<InjectionProcess> make_on_off(config::Section& section, double r
 }
 
 const Registration bernoulli(injection_processes(),
-                             {"bernoulli", "each cycle with the same probability", {}},
+                             {"bernoulli", "in each cycle with the same probability", {}},
                              [](config::Section&, double rate) {
                                return std::make_unique<Bernoulli>(rate);
                              });
-const Registration on_off(
-    injection_processes(),
-    {"on-off", "bursts with pauses, of geometric lengths", {burst_key, on_key}}, make_on_off);
+const Registration on_off(injection_processes(),
+                          {"on-off",
+                           "bursts and pauses, of geometrically distributed lengths",
+                           {burst_key, on_key}},
+                          make_on_off);
 
 }  // namespace
 

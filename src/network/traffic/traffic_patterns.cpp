@@ -97,8 +97,9 @@ std::unique_ptr<TrafficPattern> make_transpose(Section& section, const TrafficNo
   return std::make_unique<Transpose>(nodes.columns);
 }
 
-const config::ListKey<std::int64_t> spots_key{"spots", {0}, "nodes that this share goes to"};
-const config::Key<double> share_key{"share", 0.1, "of the messages", config::between(0.0, 1.0)};
+const config::ListKey<std::int64_t> spots_key{"spots", {0}, "nodes to which this share is sent"};
+const config::Key<double> share_key{"share", 0.1, "share of the messages",
+                                    config::between(0.0, 1.0)};
 
 std::unique_ptr<TrafficPattern> make_hotspot(Section& section, const TrafficNodes& nodes) {
   std::vector<std::int64_t> spots = spots_key.read(section);
@@ -120,11 +121,10 @@ std::uint32_t half_way(std::uint32_t size) {
   return (size + 1) / 2 - 1;
 }
 
-const Registration uniform(traffic_patterns(),
-                           {"uniform", "to any node alike, the own one too", {}},
-                           [](Section&, const TrafficNodes& nodes) {
-                             return std::make_unique<Uniform>(nodes.nodes);
-                           });
+const Registration uniform(
+    traffic_patterns(),
+    {"uniform", "to every node with equal probability, including the sender", {}},
+    [](Section&, const TrafficNodes& nodes) { return std::make_unique<Uniform>(nodes.nodes); });
 const Registration bit_complement(traffic_patterns(),
                                   {"bit-complement", "node i to node n - 1 - i", {}},
                                   [](Section&, const TrafficNodes& nodes) {
@@ -134,20 +134,24 @@ const Registration transpose(traffic_patterns(),
                              {"transpose", "(row, column) to (column, row); square grids", {}},
                              make_transpose);
 const Registration tornado(
-    traffic_patterns(), {"tornado", "ceil(k / 2) - 1 further in each dimension; grids", {}},
+    traffic_patterns(),
+    {"tornado", "ceil(k / 2) - 1 positions further in each dimension; grids", {}},
     [](Section& section, const TrafficNodes& nodes) -> std::unique_ptr<TrafficPattern> {
       return is_grid(section, nodes)
                  ? std::make_unique<Shift>(nodes, half_way(nodes.rows), half_way(nodes.columns))
                  : nullptr;
     });
 const Registration neighbour(
-    traffic_patterns(), {"neighbour", "one further in each dimension, round the rim; grids", {}},
+    traffic_patterns(),
+    {"neighbour", "one position further in each dimension, with wrap-around; grids", {}},
     [](Section& section, const TrafficNodes& nodes) -> std::unique_ptr<TrafficPattern> {
       return is_grid(section, nodes) ? std::make_unique<Shift>(nodes, 1, 1) : nullptr;
     });
-const Registration hotspot(
-    traffic_patterns(),
-    {"hotspot", "a share to a few nodes, the rest uniform", {spots_key, share_key}}, make_hotspot);
+const Registration hotspot(traffic_patterns(),
+                           {"hotspot",
+                            "a share of the messages to a few nodes, the rest uniform",
+                            {spots_key, share_key}},
+                           make_hotspot);
 
 }  // namespace
 

@@ -27,22 +27,27 @@ struct SidesKey {
   std::optional<std::int64_t> usual;
 };
 
-const auto images_key = extent_key("images", 1, "in a batch");
-const SidesKey input_key("input", 1, std::nullopt, "[height, width] of an image, or one number");
-const auto channels_key = extent_key("channels", "of the input");
+const auto images_key = extent_key("images", 1, "images in a batch");
+const SidesKey input_key("input", 1, std::nullopt,
+                         "[height, width] of an image, or one number for both");
+const auto channels_key = extent_key("channels", "channels of the input");
 const auto outputs_key = extent_key("outputs", "channels of the output");
-const SidesKey kernel_key("kernel", 1, std::nullopt, "[rows, columns], or one number");
-const SidesKey stride_key("stride", 1, 1, "the same");
-const SidesKey padding_key("padding", 0, 0, "the same, on each side");
-const SidesKey dilation_key("dilation", 1, 1, "the same");
-const auto groups_key = extent_key("groups", 1, "of channels; as many as channels: depth-wise");
-const config::Key<bool> bias_key{"bias", false, "added to each position"};
+const SidesKey kernel_key("kernel", 1, std::nullopt,
+                          "[rows, columns] of the kernel, or one number for both");
+const SidesKey stride_key("stride", 1, 1, "stride, [rows, columns] or one number for both");
+const SidesKey padding_key("padding", 0, 0,
+                           "padding on each side, [rows, columns] or one number for both");
+const SidesKey dilation_key("dilation", 1, 1, "dilation, [rows, columns] or one number for both");
+const auto groups_key =
+    extent_key("groups", 1, "groups of channels; as many as channels: depth-wise");
+const config::Key<bool> bias_key{"bias", false, "a bias is added at each position"};
 const config::Key<bool> residual_key{"residual", false,
-                                     "an image that is added, as of a skip connection"};
+                                     "an image is added, as by a skip connection"};
 const config::ChoiceKey<bool> gathers_key{"im2col",
                                           {{"implicit", false}, {"explicit", true}},
                                           "implicit",
-                                          "implicit, or explicit: by an instruction"};
+                                          "gathering of windows: implicit, or explicit: by an "
+                                          "instruction"};
 
 Sides read_sides(config::Section& section, const SidesKey& sides_key) {
   constexpr std::int64_t most = 8191;
@@ -115,7 +120,7 @@ std::unique_ptr<TiledOperator> make(config::Section& section, const Target& targ
 
 const Registration registration(
     operators(),
-    {"convolution", "convolutions of images, also grouped and depth-wise",
+    {"convolution", "convolution of images, also grouped or depth-wise",
      with_stored_weights({images_key, input_key.key, channels_key, outputs_key, kernel_key.key,
                           stride_key.key, padding_key.key, dilation_key.key, groups_key, bias_key,
                           residual_key, gathers_key, then_parameter()})},

@@ -45,14 +45,14 @@ struct CoreKeys {
   static const CoreKeys& all();
 
   CoreConfig usual{};
-  Key<Clock> clock{"clock", usual.clock, "of the core",
+  Key<Clock> clock{"clock", usual.clock, "clock of the core",
                    config::between(Clock::hertz(1), fastest_clock)};
   config::ListKey<std::int64_t> array{
       "array",
       {static_cast<std::int64_t>(usual.rows), static_cast<std::int64_t>(usual.columns)},
       "[rows, columns] of the systolic array"};
   Key<std::uint64_t> vector_width{"vector_width", usual.vector_width,
-                                  "elements of the vector unit a cycle: lanes times ALUs",
+                                  "elements that the vector unit processes per cycle: lanes * ALUs",
                                   between<std::uint64_t>(1, 1 << 24)};
   std::vector<LatencyKey> latencies{
       latency("add", &VectorLatencies::add, "pass: addition, comparison, move"),
@@ -66,30 +66,32 @@ struct CoreKeys {
   Key<Bytes> scratchpad{"scratchpad", Bytes(32ULL << 20U), "capacity, in two halves"};
   Key<Bytes> accumulator{"accumulator", Bytes(4ULL << 20U), "capacity, in two halves"};
   Key<Bytes> word{"scratchpad_word", usual.word,
-                  "that a bank gives in a cycle; 0 B: never the limit"};
+                  "bytes that a bank delivers per cycle; 0 B: never the limit"};
   Key<std::uint64_t> banks{"banks", usual.banks,
-                           "of the scratchpad; with one, DMA takes its cycles from the array",
+                           "banks of the scratchpad; with one, DMA takes cycles from the array",
                            between<std::uint64_t>(1, 4096)};
-  Key<std::uint64_t> queue{"queue", usual.queue, "blocks issued to the array that are not through",
-                           between<std::uint64_t>(1, 1 << 16)};
+  Key<std::uint64_t> queue{
+      "queue", usual.queue,
+      "maximum number of blocks that are issued to the array and not completed",
+      between<std::uint64_t>(1, 1 << 16)};
   ChoiceKey<TimingRule> timing{"timing",
                                {{"deterministic", time_as_published}, {"onnxim", time_as_onnxim}},
                                "deterministic",
-                               "of the array: deterministic or onnxim"};
+                               "timing rules of the array: deterministic or onnxim"};
   ChoiceKey<Tiling> tiling{"tiling",
                            {{"fitted", Tiling::fitted}, {"onnxim", Tiling::onnxim}},
                            CoreConfig{}.tiling,
-                           "sizes of tiles: fitted or onnxim"};
+                           "rules for tile sizes: fitted or onnxim"};
   ChoiceKey<Operands> operands{"operands",
                                {{"memory", Operands::memory}, {"sram", Operands::sram}},
                                CoreConfig{}.operands,
-                               "of programs: memory, or sram of the tile"};
+                               "location of the operands of programs: memory, or sram of the tile"};
   ChoiceKey<bool> by_rows{"dma.access",
                           {{"block", false}, {"row", true}},
                           "block",
-                          "an access for each block, or for each row of it"};
-  Key<Bytes> request{"dma.request", usual.dma.request, "most of an access; 0 B: any"};
-  Key<std::uint32_t> open{"dma.open", usual.dma.open, "accesses under way at most",
+                          "one access per block, or per row of a block"};
+  Key<Bytes> request{"dma.request", usual.dma.request, "maximum size of an access; 0 B: unlimited"};
+  Key<std::uint32_t> open{"dma.open", usual.dma.open, "maximum number of accesses in flight",
                           between(1U, 16'384U)};
 };
 

@@ -338,16 +338,16 @@ class TiledProduct final : public TiledOperator {
   std::vector<Operand> operands_;
 };
 
-const auto rows_key = extent_key("rows", "of the activations and of the output");
-const auto columns_key = extent_key("columns", "of the weights and of the output");
-const auto depth_key = extent_key("depth", "that sums go over");
-const auto count_key = extent_key("count", 1, "of such products");
+const auto rows_key = extent_key("rows", "rows of the activations and of the output");
+const auto columns_key = extent_key("columns", "columns of the weights and of the output");
+const auto depth_key = extent_key("depth", "elements that are summed up for each output");
+const auto count_key = extent_key("count", 1, "number of such products");
 const config::Key<bool> shared_weights{"shared_weights", false,
-                                       "all of them have the same weights, which lie in memory "
+                                       "all products have the same weights, which are in memory "
                                        "once and are loaded for each"};
-const config::Key<bool> bias_key{"bias", false, "a row that is added"};
+const config::Key<bool> bias_key{"bias", false, "a row is added to each row of the output"};
 const config::Key<bool> residual_key{"residual", false,
-                                     "a matrix that is added, as of a skip connection"};
+                                     "a matrix is added, as by a skip connection"};
 
 std::unique_ptr<TiledOperator> make(config::Section& section, const Target& target) {
   ProductSpec spec;
@@ -369,7 +369,7 @@ std::unique_ptr<TiledOperator> make(config::Section& section, const Target& targ
 
 const Registration registration(
     operators(),
-    {"gemm", "products of matrices, with a bias, a residual that is added and an activation",
+    {"gemm", "matrix products, optionally with a bias, a residual and an activation",
      with_stored_weights({rows_key, columns_key, depth_key, count_key, shared_weights, bias_key,
                           residual_key, then_parameter()})},
     make);

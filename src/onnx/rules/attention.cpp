@@ -216,7 +216,7 @@ Plan standard(const Operands& node) {
 void shape_standard(Operands& node) {
   const Plan plan = standard(node);
   if (node.has(6) && node.values(6) == nullptr) {
-    node.note("how many keys are there depends on data: all that fit count");
+    node.note("the number of keys depends on data: all that fit count");
   }
   set_plan(node, plan);
   node.set(3, node.type(0),

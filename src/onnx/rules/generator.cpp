@@ -195,7 +195,7 @@ Work determinant(const Operands& node, std::uint64_t) {
 }
 
 void shape_strings(Operands& node) {
-  node.note("the size of its output depends on data: the largest was taken");
+  node.note("its output size depends on data: the largest was taken");
   node.set(0, ElementType::text, node.shape(0));
 }
 

@@ -8,7 +8,7 @@
 namespace tessera::onnx {
 namespace {
 
-constexpr const char* largest = "the size of its output depends on data: the largest was taken";
+constexpr const char* largest = "its output size depends on data: the largest was taken";
 
 void shape_gather(Operands& node) {
   Shape shape = node.shape(0);

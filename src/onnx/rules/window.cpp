@@ -137,7 +137,7 @@ void shape_deformed_conv(Operands& node) {
     node.fail("offsets of the shape " + to_string(offsets) + "; it should be " +
               to_string(expected));
   }
-  node.note("what it does to read between elements of its image is left out");
+  node.note("its interpolation between elements of the image is left out");
   node.set(0, node.type(0), sides.output);
 }
 

@@ -142,14 +142,14 @@ Placement place_on_grid(const machine::Machine& machine, const PlacementRequest&
 }
 
 const Registration line(placements(),
-                        {"line", "stages down one column of tile groups after the other", {}},
+                        {"line", "stages down one column of tile groups after another", {}},
                         [](const machine::Machine& machine, const PlacementRequest& request,
                            const TrafficSource&) {
                           return place_on_grid(machine, request, false);
                         });
 const Registration s_shape(
     placements(),
-    {"s-shape", "down one column of tile groups and up the next (the default on grids)", {}},
+    {"s-shape", "stages down one column of tile groups and up the next (the default on grids)", {}},
     [](const machine::Machine& machine, const PlacementRequest& request, const TrafficSource&) {
       return place_on_grid(machine, request, true);
     });

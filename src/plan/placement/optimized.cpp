@@ -127,7 +127,7 @@ Placement place_optimized(const machine::Machine& machine, const PlacementReques
 
 const Registration optimized(placements(),
                              {"optimized",
-                              "small hop-weighted traffic by simulated annealing, any topology",
+                              "hop-weighted traffic minimised by simulated annealing; any topology",
                               {}},
                              place_optimized);
 

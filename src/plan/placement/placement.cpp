@@ -25,9 +25,11 @@ Placement place_as_given(const machine::Machine& machine, const PlacementRequest
 }
 
 const Registration linear(placements(),
-                          {"linear", "roles on computing nodes in number order, any topology", {}},
+                          {"linear",
+                           "roles on computing nodes in the order of their numbers; any topology",
+                           {}},
                           place_linear);
-const Registration given(placements(), {"given", "as placement.tiles says, any topology", {}},
+const Registration given(placements(), {"given", "as given by placement.tiles; any topology", {}},
                          place_as_given);
 
 }  // namespace

@@ -127,7 +127,7 @@ Placement place_in_bands(const machine::Machine& machine, const PlacementRequest
 
 const Registration replicas(placements(),
                             {"replicas",
-                             "one replica after the other along bands of rows, each kept together",
+                             "one replica after another along bands of rows, each kept together",
                              {}},
                             place_in_bands);
 

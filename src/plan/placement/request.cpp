@@ -22,42 +22,44 @@ constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
 
 const NameKey layout = NameKey(
                            "placement.layout", [] { return placements().names(); },
-                           "s-shape on grids, else linear", "how stages lie on the machine")
+                           "s-shape on grids, else linear", "how stages are placed on the machine")
                            .derived();
-const OtherKey group = counted_in("tiles", OtherKey("placement.group", "shape", "the squarest",
-                                                    "[rows, columns] of the tiles of one stage"));
+const OtherKey group =
+    counted_in("tiles", OtherKey("placement.group", "shape", "as square as possible",
+                                 "[rows, columns] of the tiles of one stage"));
 const OtherKey tensor_group =
-    counted_in("tiles", OtherKey("placement.tensor_group", "shape", "the squarest",
-                                 "[rows, columns] of one tensor group inside it"));
+    counted_in("tiles", OtherKey("placement.tensor_group", "shape", "as square as possible",
+                                 "[rows, columns] of one tensor group inside a stage"));
 const ChoiceKey<TensorMembers> tensor_members{
     "placement.tensor_members",
     {{"near", TensorMembers::near}, {"far", TensorMembers::far}},
     PlacementRequest{}.tensor_members,
     "near: a tensor group close together; far: spread over the tiles of its stage"};
-const OptionalKey<std::uint32_t> band =
-    counted_in("rows", OptionalKey<std::uint32_t>(
-                           "placement.band", "the side of a square of one tensor group",
-                           "of layout replicas: rows of a band", between<std::uint32_t>(1, most)));
+const OptionalKey<std::uint32_t> band = counted_in(
+    "rows", OptionalKey<std::uint32_t>("placement.band", "the side of a square of one tensor group",
+                                       "with layout replicas: rows of a band",
+                                       between<std::uint32_t>(1, most)));
 const ChoiceKey<ReplicaOrder> replica_order{
     "placement.replica_order",
     {{"rows", ReplicaOrder::rows},
      {"columns", ReplicaOrder::columns},
      {"ring", ReplicaOrder::ring}},
     PlacementRequest{}.replica_order,
-    "of layout replicas: rows: band after band; columns: down the first column of replicas and up "
-    "the next, so that each is beside the next one, as rings over replicas want it; ring: so that "
-    "the last is beside the first as well (all bands hold equally many whole replicas)"};
+    "with layout replicas: rows: band after band; columns: down the first column of replicas and "
+    "up the next, so that consecutive replicas are adjacent, as suits rings over replicas; ring: "
+    "the last is also adjacent to the first (all bands hold equally many whole replicas)"};
 const OtherKey tiles{"placement.tiles", "list or file", "none",
-                     "of layout given: the tiles of each stage, or a file of them"};
+                     "with layout given: the tiles of each stage, or a file that lists them"};
 const Key<std::uint64_t> seed{"placement.seed", Optimization{}.seed,
-                              "of layout optimized: of its random numbers"};
+                              "with layout optimized: seed of its random numbers"};
 const OptionalKey<std::uint64_t> moves = counted_in(
-    "tiles", OptionalKey<std::uint64_t>("placement.moves", "6000 a role, 10 million at most",
-                                        "of layout optimized: moved on trial",
+    "tiles", OptionalKey<std::uint64_t>("placement.moves", "6000 per role, at most 10 million",
+                                        "with layout optimized: tiles moved on trial",
                                         between<std::uint64_t>(0, 1'000'000'000'000)));
 const NameKey start{
     "placement.start", start_names, Optimization{}.start,
-    "of layout optimized: line, s-shape, replicas, linear, or the best of these and more"};
+    "with layout optimized: layout to start from: line, s-shape, replicas, linear, or the best "
+    "of these and more"};
 
 std::optional<std::array<std::uint32_t, 2>> read_shape(config::Section& section,
                                                        std::string_view key) {

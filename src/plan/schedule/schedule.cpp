@@ -119,16 +119,18 @@ const Registration registered_gpipe(schedules(),
                                     {"gpipe", "all forward passes, then all backward passes", {}},
                                     Schedule{gpipe, one_chunk});
 const Registration registered_1f1b(
-    schedules(), {"1f1b", "one forward, one backward after a warm-up (the default)", {}},
+    schedules(),
+    {"1f1b", "after a warm-up, forward and backward passes alternate (the default)", {}},
     Schedule{one_forward_one_backward, one_chunk});
 const Registration registered_interleaved(
-    schedules(), {"interleaved", "1f1b over several chunks of layers a stage", {}},
+    schedules(), {"interleaved", "1f1b over several chunks of layers per stage", {}},
     Schedule{interleaved, in_groups});
 const Registration registered_zero_bubble(
-    schedules(), {"zb-h1", "1f1b with the weight gradients later, to fill the end", {}},
+    schedules(),
+    {"zb-h1", "1f1b with weight gradients postponed to fill the bubble at the end", {}},
     Schedule{zero_bubble_h1, one_chunk});
 const Registration registered_layer_wise(
-    schedules(), {"layer-wise", "each micro-batch forward and backward; one stage only", {}},
+    schedules(), {"layer-wise", "each micro-batch forward, then backward; one stage only", {}},
     Schedule{layer_wise, one_stage});
 const Registration registered_streaming(schedules(),
                                         {"streaming", "forward passes only (inference)", {}},

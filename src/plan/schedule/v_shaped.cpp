@@ -202,16 +202,20 @@ std::string even_numbers(const PipelineShape& shape) {
 const Registration registered_zero_bubble_v(
     schedules(),
     {"zb-v",
-     "two chunks a stage in a V, with the weight gradients apart: as much memory as 1f1b",
+     "two chunks per stage in a V, with separate weight gradients: as much memory as 1f1b",
      {}},
     Schedule{zero_bubble_v, two_chunks, true, false});
 const Registration registered_dual_pipe_v(
     schedules(),
-    {"dualpipe-v", "two chunks a stage in a V, a forward pass beside each backward one", {}},
+    {"dualpipe-v",
+     "two chunks per stage in a V, with a forward pass beside each backward pass",
+     {}},
     Schedule{dual_pipe_v, many_micro_batches, true, false});
 const Registration registered_dual_pipe(
     schedules(),
-    {"dualpipe", "the same with two copies of the model, one for each way through the stages", {}},
+    {"dualpipe",
+     "dualpipe-v with two copies of the model, one for each direction through the stages",
+     {}},
     Schedule{dual_pipe, even_numbers, true, true});
 
 }  // namespace

@@ -210,7 +210,7 @@ class OwnTable {
       if (name != "at" && name != "at [s]" && (name == "samples") == of_language) {
         rows_.trace().notes.push_back(text_.path() + ": the column '" + std::string(name) +
                                       "' has no effect with a model that is " +
-                                      (of_language ? "a language model" : "no language model"));
+                                      (of_language ? "a language model" : "not a language model"));
       }
     }
   }

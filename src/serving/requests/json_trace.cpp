@@ -72,10 +72,10 @@ class ObjectTrace {
   void note_moved_blocks() {
     if (parents_.moved() > 0) {
       rows_.trace().notes.push_back(
-          text_.path() + ": blocks stand " + std::to_string(parents_.moved()) +
-          " times behind another one than before (hash_ids), and count as the same wherever they "
-          "are, though keys and values depend on all that is before: more may be found in the "
-          "cache than could be");
+          text_.path() + ": blocks follow a different block than before " +
+          std::to_string(parents_.moved()) +
+          " times (hash_ids), and count as the same wherever they occur, although keys and values "
+          "depend on all preceding blocks: more may be found in the cache than is possible");
     }
   }
   // A request with its time, whose lengths may be no numbers, of which `add_timed` complains.

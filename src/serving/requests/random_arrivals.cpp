@@ -91,8 +91,8 @@ double next_gamma(RandomStream& stream, double shape) {
 }
 
 const Key<double> variation{"variation", 2,
-                            "standard deviation of the gaps between requests, to their mean; 1: as "
-                            "poisson, more: bursts",
+                            "standard deviation of the gaps between requests, relative to their "
+                            "mean; 1: as poisson; more: bursts",
                             between(0.05, 20.0)};
 
 // Gaps of a gamma distribution of shape 1 / variation^2, as of BurstGPT's measured services
@@ -125,12 +125,12 @@ Made make_gamma(Section& section, const RequestNeeds& needs) {
 constexpr SimTime least_period = SimTime::from_ps(1'000'000);
 constexpr SimTime most_period = SimTime::from_ps(9'000'000'000'000'000'000);
 const Key<SimTime> period{"period", SimTime::from_ps(86'400'000'000'000'000),
-                          "after which it is the same time of day again",
+                          "length of a day, after which the rate repeats",
                           between(least_period, most_period)};
 const Key<double> swing{
     "swing", 0.5,
-    "of the rate around its mean, as a share: least at the beginning, most half "
-    "a period later",
+    "amplitude of the rate, as a fraction of its mean: lowest at the beginning, highest half a "
+    "period later",
     between(0.0, 1.0)};
 
 // A Poisson process of changing rate by thinning (P. A. W. Lewis, G. S. Shedler, Naval Research
@@ -180,7 +180,8 @@ const Registration gamma_arrivals(arrivals(),
                                   make_gamma);
 const Registration diurnal(
     arrivals(),
-    {"diurnal", "requests that arrive independently of each other, more of them at one time of day",
+    {"diurnal",
+     "requests that arrive independently of each other, at a rate that varies with the time of day",
      with_shape({count_key(), rate_key(), period, swing})},
     make_diurnal);
 

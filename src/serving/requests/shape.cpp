@@ -49,7 +49,8 @@ Count read_count(Section& section, const CountKey& count) {
 
 // Made when they are first asked for: tables in other files have them before main.
 struct ShapeKeys {
-  CountKey samples{{"samples", "integer or range", "1", "of models that are no language models"},
+  CountKey samples{{"samples", "integer or range", "1",
+                    "samples of a request to a model other than a language model"},
                    most_samples};
   CountKey prompt{
       {"prompt", "integer or range", "", "tokens of a prompt: a number, or [LEAST, MOST]"},
@@ -58,9 +59,9 @@ struct ShapeKeys {
       {"generate", "integer or range", "", "tokens to generate: a number, or [LEAST, MOST]"},
       most_keys};
   RequiredKey<std::uint32_t> prefix_tokens{
-      "prefix.tokens", "tokens before each prompt that requests share", between(1U, most_keys)};
+      "prefix.tokens", "tokens of a shared prefix before each prompt", between(1U, most_keys)};
   Key<std::uint32_t> prefix_count{"prefix.count", 1,
-                                  "different prefixes, one for each request at random",
+                                  "number of different prefixes; each request has one at random",
                                   between(1U, 1U << 20)};
 };
 
@@ -73,7 +74,8 @@ const ShapeKeys& shape_keys() {
 
 const OtherKey& file_key() {
   static const OtherKey key{"file", "file", "none",
-                            "of requests whose lengths are taken, in place of prompt and generate"};
+                            "file of requests whose lengths are used instead of prompt and "
+                            "generate"};
   return key;
 }
 
@@ -84,26 +86,29 @@ const config::NameKey& format_key() {
                                      names.insert(names.begin(), "auto");
                                      return names;
                                    },
-                                   "auto", "of the file; auto: as its head or first object says"};
+                                   "auto",
+                                   "format of the file; auto: recognised by its header "
+                                   "or first object"};
   return key;
 }
 
 const config::OptionalKey<double>& characters_key() {
   static const config::OptionalKey<double> key{
       "characters_per_token", "none",
-      "of texts of a file without numbers of tokens: characters (Unicode) of a token in the mean",
+      "for texts in a file without token counts: mean number of characters (Unicode) per token",
       between(0.1, 100.0)};
   return key;
 }
 
 const RequiredKey<std::uint64_t>& count_key() {
-  static const RequiredKey<std::uint64_t> key{"count", "requests",
+  static const RequiredKey<std::uint64_t> key{"count", "number of requests",
                                               between<std::uint64_t>(1, most_requests)};
   return key;
 }
 
 const RequiredKey<double>& rate_key() {
-  static const RequiredKey<double> key{"rate", "requests a second, on average", between(1e-3, 1e9)};
+  static const RequiredKey<double> key{"rate", "mean number of requests per second",
+                                       between(1e-3, 1e9)};
   return key;
 }
 
@@ -225,9 +230,9 @@ void note_beginnings(RequestShape& shape, std::uint64_t most) {
   }
   shape.notes.push_back(
       shape.prefixes > 0
-          ? "beginnings that prompts of the file share are not followed: 'prefix' is before them"
+          ? "beginnings shared by prompts of the file are not used: 'prefix' precedes them"
           : "requests beyond the " + std::to_string(*shape.lengths->count()) +
-                " of the file are these again, and begin as they did");
+                " of the file repeat these, with the same beginnings");
 }
 
 }  // namespace

@@ -9,8 +9,8 @@ const config::ChoiceKey<TooLong>& too_long_key() {
       "too_long",
       {{"refuse", TooLong::refuse}, {"skip", TooLong::skip}, {"clip", TooLong::clip}},
       "refuse",
-      "requests of a file or list with more tokens than the model takes: an error, left out, or "
-      "cut, the answer first"};
+      "requests of a file or list with more tokens than the model accepts: refuse: an error; "
+      "skip: left out; clip: cut, the answer first"};
   return key;
 }
 
@@ -55,9 +55,9 @@ bool LengthLimit::take(Request& request) {
 std::optional<std::string> LengthLimit::note() const {
   const std::uint64_t count = skipped_ + clipped_;
   return count == 0 ? std::nullopt
-                    : std::optional(std::to_string(count) + " requests of more than " +
+                    : std::optional(std::to_string(count) + " requests of more than the " +
                                     std::to_string(longest_) +
-                                    " tokens, which the model takes (sequence), are " +
+                                    " tokens that the model takes (sequence) are " +
                                     (skipped_ > 0 ? "left out" : "cut to that many"));
 }
 

@@ -91,7 +91,7 @@ class ChipReader final : public JobReader {
                    setup_.machine, setup_.tiles.are_all ? nullptr : &setup_.section);
     if (start.is_complete && start.work->core.operands == npu::Operands::sram) {
       workload.tell(
-          "cores take operands to be in SRAM, and access no memory (machine.compute.operands)");
+          "cores assume that operands are in SRAM and access no memory (machine.compute.operands)");
     }
     std::optional<ModelSurvey> model;
     auto chip = read_(workload, std::move(start), model);
@@ -132,7 +132,7 @@ SectionInfo describe_operators(const PartInfo& kind) {
 const Registration operators_kind(
     work_kinds(),
     {"operators",
-     "operators that the NPU cores of a machine share, as a list",
+     "a list of operators that the NPU cores of a machine share",
      {chip_keys().data_type, chip_keys().message, chip_keys().operators, chip_keys().name,
       chip_keys().after, any_first_core()}},
     WorkKind{.read =

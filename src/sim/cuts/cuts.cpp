@@ -14,8 +14,8 @@ std::vector<PartInfo> partition_infos() {
   const std::vector<PartInfo> own = cutters().infos();
   infos.insert(infos.end(), own.begin(), own.end());
   infos.push_back({automatic_partition,
-                   "the cut that is predicted to be fastest, on as many of the ranks as pay (the "
-                   "default)",
+                   "the partition predicted to be fastest, on as many ranks as are worthwhile "
+                   "(the default)",
                    {}});
   std::sort(infos.begin(), infos.end(),
             [](const PartInfo& a, const PartInfo& b) { return a.name < b.name; });

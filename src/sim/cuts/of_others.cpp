@@ -71,7 +71,7 @@ std::string needs_tenants(const Experiment& experiment) {
 }
 
 const Registration tenants(cutters(),
-                           {"tenants", "whole tenants, of nearly equal work; tenants", {}},
+                           {"tenants", "whole tenants, of nearly equal work; for tenants", {}},
                            cutter(needs_tenants, by_tenants));
 }  // namespace
 

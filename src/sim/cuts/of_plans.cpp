@@ -52,21 +52,26 @@ Cutter cutter(const std::string& name) {
           }};
 }
 
-const Registration stages(
-    cutters(), {"stages", "whole pipeline stages in runs of equal work or in turn; strategies", {}},
-    cutter("stages"));
+const Registration stages(cutters(),
+                          {"stages",
+                           "whole pipeline stages, in runs of equal work or in turn; for "
+                           "strategies",
+                           {}},
+                          cutter("stages"));
 const Registration replicas(
-    cutters(), {"replicas", "groups of whole replicas with all their stages; strategies", {}},
+    cutters(), {"replicas", "groups of whole replicas with all their stages; for strategies", {}},
     cutter("replicas"));
 const Registration products(
-    cutters(), {"stages-replicas", "whole stages times groups of replicas; strategies", {}},
+    cutters(), {"stages-replicas", "whole stages times groups of replicas; for strategies", {}},
     cutter("stages-replicas"));
-const Registration groups(
-    cutters(), {"groups", "whole tensor groups by where they lie on the machine; strategies", {}},
-    cutter("groups"));
+const Registration groups(cutters(),
+                          {"groups",
+                           "whole tensor groups, by their position on the machine; for strategies",
+                           {}},
+                          cutter("groups"));
 const Registration traffic(
     cutters(),
-    {"traffic", "whole tensor groups with few messages between ranks (METIS); strategies", {}},
+    {"traffic", "whole tensor groups, with few messages between ranks (METIS); for strategies", {}},
     cutter("traffic"));
 
 }  // namespace

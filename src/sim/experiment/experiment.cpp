@@ -100,7 +100,7 @@ void note_unused_rates(const Experiment& experiment, Section& machine_section) {
     return;
   }
   Section dram = machine_section.section("dram");
-  const std::string own = "a memory that has timing of its own (machine.memory), but for estimates";
+  const std::string own = "a memory with its own timing (machine.memory), except for estimates";
   config::note_without_effect(dram, "bandwidth", own + " and for operands of tiles in DRAM");
   config::note_without_effect(dram, "latency", own);
 }
@@ -167,9 +167,9 @@ void note_remote_npus(const Experiment& experiment, Section& machine_section) {
   const std::optional<std::uint64_t> npus = remote != nullptr ? remote->npus() : std::nullopt;
   const std::uint64_t there = experiment.machine.topology->computing_nodes();
   if (npus && (remote->is_repeated() ? there % *npus != 0 : there != *npus)) {
-    machine_section.tell("machine.remote_memory is of " + std::to_string(*npus) +
-                         (remote->is_repeated() ? " NPUs a memory" : " NPUs") +
-                         ", whose loads share its links, and the machine has " +
+    machine_section.tell("machine.remote_memory is for " + std::to_string(*npus) +
+                         (remote->is_repeated() ? " NPUs per memory" : " NPUs") +
+                         ", whose loads share its links, but the machine has " +
                          std::to_string(there));
   }
 }
@@ -244,7 +244,7 @@ void read_jobs(Experiment& experiment, Section& section, Section& machine_sectio
     experiment.options = read_run_options(run, *experiment.machine.topology);
     if (experiment.options.trace != TraceLevel::none && !keeps_bins(experiment)) {
       note_unused_bins(run, experiment.options,
-                       "network, memory and compute models that tell nothing by time");
+                       "network, memory and compute models that record nothing over time");
     }
     reader.apply(experiment.options);
     if (!reader.uses_host()) {
@@ -256,7 +256,7 @@ void read_jobs(Experiment& experiment, Section& section, Section& machine_sectio
     if (experiment.coherence && !reader.uses_coherence() && !reader.traits().only_sends) {
       config::note_without_effect(
           machine_section, "coherence",
-          "work that accesses no memory by lines, as graphs with remote accesses do");
+          "work that does not access memory by cache lines, as graphs with remote accesses do");
     }
     if (experiment.remote_memory && !reader.uses_remote_memory() && !reader.traits().only_sends) {
       config::note_without_effect(machine_section, "remote_memory",
@@ -456,7 +456,7 @@ Experiment read_run_folder(const std::string& folder, const config::TextLoader& 
       throw ConfigError(path + ": is not as the run wrote it");
     }
     experiment.notes.push_back(
-        "the program that wrote the configuration did not have these keys, which are at their "
+        "the version that wrote the configuration did not have these keys, which take their "
         "defaults: " +
         join(added, ", "));
     experiment.resolved = text;  // by which the run and its checkpoints are known

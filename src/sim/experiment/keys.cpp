@@ -18,14 +18,15 @@ const config::NameKey& work_kind_key() {
 }
 
 std::vector<ParameterInfo> experiment_parameters() {
-  return {experiment_name(),
-          OtherKey("machine", "mapping or file", "", "what the work runs on"),
-          OtherKey("workload", "mapping or file", "", "the work, of one kind, or several tenants"),
-          work_kind_key(),
-          workload::title_key(),
-          OtherKey("strategy", "mapping or file", "none", "how layers are cut and laid out"),
-          OtherKey("execution", "mapping", "none", "how graphs are executed"),
-          OtherKey("run", "mapping", "none", "how the experiment is simulated")};
+  return {
+      experiment_name(),
+      OtherKey("machine", "mapping or file", "", "the machine on which the workload runs"),
+      OtherKey("workload", "mapping or file", "", "the workload, of one kind, or several tenants"),
+      work_kind_key(),
+      workload::title_key(),
+      OtherKey("strategy", "mapping or file", "none", "how layers are cut and placed"),
+      OtherKey("execution", "mapping", "none", "how graphs are executed"),
+      OtherKey("run", "mapping", "none", "how the experiment is simulated")};
 }
 
 }  // namespace tessera::sim

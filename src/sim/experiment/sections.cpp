@@ -54,7 +54,7 @@ SectionInfo types() {
 
 SectionInfo machine_section() {
   SectionInfo machine =
-      section_of_keys("machine", "what is simulated", machine::machine_parameters());
+      section_of_keys("machine", "the simulated machine", machine::machine_parameters());
   SectionInfo topology =
       section_of_parts(machine::topology_kind_key(), machine::topologies().infos());
   topology.is_required = true;
@@ -62,12 +62,13 @@ SectionInfo machine_section() {
       section_of_parts(memory::remote_kind_key(), memory::remote_memories().infos());
   machine.sections = {
       std::move(topology),
-      section_of_keys("tile", "what each computing node can do", machine::tile_parameters()),
+      section_of_keys("tile", "rates and memory of each computing node",
+                      machine::tile_parameters()),
       types(),
       section_of_keys("dram", "memory channels", machine::dram_parameters()),
       section_of_keys("faults", "slow and dead links, slow nodes", machine::fault_parameters()),
-      section_of_keys("power", "what a device draws", machine::power_parameters()),
-      section_of_keys("framework", "what software takes of a device's memory",
+      section_of_keys("power", "power that a device draws", machine::power_parameters()),
+      section_of_keys("framework", "device memory that software uses in addition to tensors",
                       machine::framework_parameters()),
       section_of_keys("host", "memory of a device's host, and the link to it",
                       machine::host_parameters()),
@@ -75,7 +76,7 @@ SectionInfo machine_section() {
       models(memory::model_key(), memory::memories().infos()),
       compute(),
       std::move(remote),
-      section_of_keys("coherence", "access to nodes of kind memory, by lines",
+      section_of_keys("coherence", "cache-line access to nodes of kind memory",
                       memory::coherence_parameters())};
   machine.may_be_file = true;
   machine.is_required = true;
@@ -106,8 +107,8 @@ SectionInfo file_of_work(const WorkFile& file) {
 }
 
 SectionInfo strategy_section() {
-  SectionInfo strategy =
-      section_of_keys("strategy", "how the work is cut and laid out", plan::strategy_parameters());
+  SectionInfo strategy = section_of_keys(
+      "strategy", "how the workload is cut and placed on the machine", plan::strategy_parameters());
   strategy.may_be_file = true;
   return strategy;
 }

@@ -12,7 +12,7 @@ namespace {
 
 using config::Section;
 
-constexpr std::string_view messages_alone = "synthetic traffic, whose tiles send and do no more";
+constexpr std::string_view messages_alone = "synthetic traffic, whose tiles only send";
 
 bool takes_something(const machine::Framework& framework) {
   return framework.context > Bytes() || framework.communicator > Bytes() ||

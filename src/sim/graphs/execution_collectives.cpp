@@ -27,7 +27,7 @@ using config::OtherKey;
 using config::Section;
 
 const OtherKey shape{"collectives.shape", "list of integer", "the machine's",
-                     "sizes of the dimensions that collectives go through"};
+                     "sizes of the dimensions that collectives traverse"};
 
 // Sizes of the dimensions that collectives go over.
 std::vector<NaturalDimension> read_shape(Section& section, const machine::Topology& topology,
@@ -72,9 +72,9 @@ std::string read_algorithm(Section& section, std::string_view key, const std::st
 
 const OtherKey algorithms{"collectives.algorithms", "list of name",
                           "ring, direct or halving-doubling by block",
-                          "one for each dimension: see tessera list collectives"};
+                          "algorithm of each dimension: see tessera list collectives"};
 const OtherKey all_to_all{"collectives.all_to_all", "list of name", "as algorithms",
-                          "the same, for all-to-all"};
+                          "algorithm of each dimension for all-to-all"};
 
 // One for each dimension.
 std::vector<std::string> read_algorithms(Section& section, const OtherKey& declared,
@@ -93,8 +93,8 @@ std::vector<std::string> read_algorithms(Section& section, const OtherKey& decla
 }
 
 const OtherKey queues_key{"collectives.queues", "list of integer", "1 each",
-                          "of each dimension: its chunks go to one after the other, each of which "
-                          "holds active_chunks over the queues of the first"};
+                          "number of queues of each dimension: its chunks go to them in turn, and "
+                          "each holds active_chunks divided by the queues of the first dimension"};
 
 // [dimensions]
 std::vector<std::uint32_t> read_queues(Section& section, std::size_t dimensions) {
@@ -111,15 +111,17 @@ std::vector<std::uint32_t> read_queues(Section& section, std::size_t dimensions)
 }
 
 const OtherKey protocols_key{"collectives.protocols", "list", "none",
-                             "how the library moves data, by size of the vector of an NPU"};
-const OptionalKey<Bytes> up_to{"collectives.protocols[].up_to", "in the last one",
-                               "size of the largest vector that is moved so",
+                             "protocols with which the library moves data, by size of an NPU's "
+                             "vector"};
+const OptionalKey<Bytes> up_to{"collectives.protocols[].up_to", "no limit, for the last one",
+                               "size of the largest vector that this protocol moves",
                                config::at_least(Bytes(1))};
 const DerivedKey<SimTime> own_delay{
     "collectives.protocols[].endpoint_delay", "collectives.endpoint_delay",
-    "before the first message of a dimension, and after each", config::at_least(SimTime::zero())};
+    "delay before the first message of a dimension, and after each message",
+    config::at_least(SimTime::zero())};
 const Key<double> data_share{"collectives.protocols[].data_share", 1,
-                             "the data in what goes over links", between(1e-6, 1.0)};
+                             "share of data in the bytes on links", between(1e-6, 1.0)};
 
 // By size, each for what is larger than the one before takes.
 std::vector<executor::CollectiveProtocol> read_protocols(Section& section, SimTime endpoint) {
@@ -148,19 +150,19 @@ std::vector<executor::CollectiveProtocol> read_protocols(Section& section, SimTi
 
 const Key<std::string> other_algorithm{
     "collectives.other_algorithm", executor::GraphOptions{}.other_algorithm,
-    "for communicators whose members fill no box of the dimensions"};
+    "algorithm of communicators whose members fill no box of the dimensions"};
 const ChoiceKey<bool> flat_communicators{
     "collectives.communicators",
     {{"dimensions", false}, {"flat", true}},
     "dimensions",
-    "how collectives go: dimensions, through those of the machine, or flat, over the members in "
-    "their order by other_algorithm"};
+    "path of collectives: dimensions: through the dimensions of the machine; flat: over the "
+    "members in their order, by other_algorithm"};
 const Key<std::uint32_t> algorithm_window{"collectives.algorithm_window", 0,
-                                          "messages of an NPU under way in direct; 0: all",
+                                          "messages of an NPU in flight in direct; 0: all",
                                           between(0U, 1'000'000U)};
 const OtherKey programs{"collectives.programs", "list of file", "none",
-                        "collectives written by hand, in place of algorithms in communicators of "
-                        "their kind and number of members"};
+                        "collectives written by hand, which replace algorithms for communicators "
+                        "of their kind and number of members"};
 // One for a kind and a number of members.
 void read_programs(Section& section, const config::TextLoader& load,
                    std::vector<collective::Program>& read) {
@@ -182,46 +184,48 @@ void read_programs(Section& section, const config::TextLoader& load,
 
 const Key<std::uint32_t> chunks{
     "collectives.chunks", collective::StackedOptions{}.chunks,
-    "parts that a collective is cut in, which follow each other through the dimensions",
+    "parts into which a collective is cut, which traverse the dimensions one after another",
     between(1U, 16'383U)};
 const Key<std::uint32_t> active_chunks{
     "collectives.active_chunks", collective::TurnOptions{}.at_a_time,
-    "of one collective in one dimension at a time", between(1U, 16'383U)};
+    "chunks of one collective in one dimension at a time", between(1U, 16'383U)};
 const ChoiceKey<collective::ChunkQueue> queue{
     "collectives.queue",
     {{"fifo", collective::ChunkQueue::fifo},
      {"lifo", collective::ChunkQueue::lifo},
      {"smallest-first", collective::ChunkQueue::smallest_first}},
     collective::TurnOptions{}.queue,
-    "which chunk goes first where several wait for a dimension: fifo, lifo or smallest-first"};
+    "which chunk goes first when several wait for a dimension: fifo, lifo or smallest-first"};
 const ChoiceKey<collective::DimensionOrder> order{
     "collectives.order",
     {{"ascending", collective::DimensionOrder::ascending},
      {"round-robin", collective::DimensionOrder::round_robin},
      {"themis", collective::DimensionOrder::themis}},
     collective::StackedOptions{}.order,
-    "of dimensions, for each chunk: ascending, round-robin, or themis, the least loaded first"};
+    "order of dimensions for each chunk: ascending, round-robin, or themis, the least loaded "
+    "first"};
 const ChoiceKey<collective::Decomposition> decomposition{
     "collectives.decomposition",
     {{"bandwidth-aware", collective::Decomposition::bandwidth_aware},
      {"baseline", collective::Decomposition::baseline}},
     collective::StackedOptions{}.decomposition,
-    "of an all-reduce: reduce-scatter up and all-gather down, or baseline: an all-reduce in each "
-    "dimension"};
-const OtherKey bandwidths =
-    config::counted_in("B/s", OtherKey("collectives.bandwidths", "list of bandwidth",
-                                       "of the links", "what themis takes for the dimensions'"));
+    "decomposition of an all-reduce: bandwidth-aware: reduce-scatter up and all-gather down the "
+    "dimensions; baseline: an all-reduce in each dimension"};
+const OtherKey bandwidths = config::counted_in(
+    "B/s", OtherKey("collectives.bandwidths", "list of bandwidth", "of the links",
+                    "bandwidths of the dimensions that themis assumes"));
 const Key<SimTime> endpoint_delay{"collectives.endpoint_delay", SimTime::zero(),
-                                  "before the first message of a dimension, and after each",
+                                  "delay before the first message of a dimension, and after each "
+                                  "message",
                                   config::at_least(SimTime::zero())};
 const Key<Bandwidth> local_memory{
     "collectives.local_memory", Bandwidth(),
-    "where messages are added up, in three passes; 0: they take no time"};
+    "bandwidth at which messages are added up, in three passes; 0: additions take no time"};
 const ChoiceKey<const collective::Conventions*> compatible{
     "collectives.compatible",
     {{"none", &collective::own_conventions()}, {"astra", &collective::astra_conventions()}},
     "none",
-    "astra: as the public code of ASTRA-sim 2.0"};
+    "astra: rules of the public code of ASTRA-sim 2.0"};
 
 }  // namespace
 
@@ -286,8 +290,8 @@ void read_collectives(Section section, const machine::Topology& topology,
     options.turns.at_a_time = (asked + queues[0] - 1) / queues[0];
     if (const std::uint32_t held = options.turns.at_a_time * queues[0]; held != asked) {
       section.tell(section.path() + ".active_chunks: each queue holds " +
-                   std::to_string(options.turns.at_a_time) + ", those of the first dimension " +
-                   std::to_string(held) + " together");
+                   std::to_string(options.turns.at_a_time) +
+                   " chunks, those of the first dimension " + std::to_string(held) + " together");
     }
   }
   const bool ends_inside_a_round = std::any_of(
@@ -296,7 +300,7 @@ void read_collectives(Section section, const machine::Topology& topology,
   if (ends_inside_a_round && options.collectives.conventions == &collective::astra_conventions()) {
     section.tell(section.path() +
                  ".queues: each collective begins with the first queue of every dimension; "
-                 "ASTRA-sim goes on with the one after that of the last chunk before (compatible: "
+                 "ASTRA-sim continues with the queue after that of the previous chunk (compatible: "
                  "astra)");
   }
   for (std::size_t d = 0; d < dimensions.size(); ++d) {

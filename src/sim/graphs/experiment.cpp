@@ -38,20 +38,21 @@ struct LaneKey {
 // Of nodes at a time.
 LaneKey lane_key(executor::Lane lane, const char* usual) {
   return {lane,
-          {"lanes." + to_string(lane), usual, "nodes of an NPU at a time; 0: all that are ready",
+          {"lanes." + to_string(lane), usual,
+           "nodes of an NPU that run at a time; 0: all that are ready",
            config::between(0U, 1'000'000U)}};
 }
 
 const std::array<LaneKey, executor::lanes> lane_keys{
     lane_key(executor::Lane::host, "1"), lane_key(executor::Lane::compute, "1"),
-    lane_key(executor::Lane::memory, "1; of programs of a strategy 0"),
+    lane_key(executor::Lane::memory, "1; for programs of a strategy 0"),
     lane_key(executor::Lane::collective, "0"), lane_key(executor::Lane::message, "0")};
 const ChoiceKey<bool> newest_first{
     "lanes.collective_queue",
     {{"fifo", false}, {"lifo", true}},
     "fifo",
-    "of collectives of one priority that wait for their lane: fifo, the lowest number first, or "
-    "lifo"};
+    "order of collectives of one priority that wait for their lane: fifo, the lowest number "
+    "first, or lifo"};
 
 void read_lanes(Section section, executor::GraphOptions& options) {
   for (const LaneKey& key : lane_keys) {
@@ -145,22 +146,24 @@ const ChoiceKey<executor::NodeTimes> times{
     "times",
     {{"model", executor::NodeTimes::model}, {"recorded", executor::NodeTimes::recorded}},
     executor::GraphOptions{}.times,
-    "of nodes that compute: model, or recorded"};
+    "times of nodes that compute: from the model, or as recorded in the trace"};
 const ChoiceKey<executor::Sends> sends{
     "sends",
     {{"eager", executor::Sends::eager}, {"delivered", executor::Sends::delivered}},
     executor::GraphOptions{}.sends,
-    "are over: eager, at once; delivered, after the time of their message, in the lane of "
-    "collectives"};
+    "when sends complete: eager: at once; delivered: after the time of their message, occupying "
+    "the lane of collectives"};
 const ChoiceKey<bool> requests{"remote.request",
                                {{"sent", true}, {"free", false}},
                                executor::RemoteAccess{}.requests,
-                               "of loads from memory nodes: sent, or free: they take the data's "
-                               "way alone"};
+                               "requests of loads from memory nodes: sent: as a message before "
+                               "the data comes back; free: loads take only the time of the "
+                               "data's path"};
 const ChoiceKey<bool> acknowledged{"remote.stores",
                                    {{"acknowledged", true}, {"posted", false}},
                                    executor::RemoteAccess{}.acknowledged,
-                                   "to memory nodes: acknowledged, or posted"};
+                                   "when stores to memory nodes complete: acknowledged: with the "
+                                   "answer; posted: when the data has been sent"};
 bool has_all_to_alls(const executor::GraphWork& work) {
   return work.survey.collectives[static_cast<std::size_t>(collective::Kind::all_to_all)] > 0;
 }
@@ -194,7 +197,7 @@ void note_keys_without_effect(const executor::GraphWork& work, Section& executio
   if (work.options.times == executor::NodeTimes::recorded && work.survey.recorded == 0) {
     config::note_without_effect(execution, times.key(),
                                 work.survey.is_issued
-                                    ? "a plan, of which no times are recorded"
+                                    ? "a plan, which has no recorded times"
                                     : "graphs without recorded times of nodes that have work");
   }
   if (work.options.other_algorithm != executor::GraphOptions{}.other_algorithm &&
@@ -220,12 +223,13 @@ void note_keys_without_effect(const executor::GraphWork& work, Section& executio
 }
 
 const ChoiceKey<DataType> data_type =
-    ChoiceKey<DataType>("data_type", config::data_types(), "fp16; of a strategy its workload's",
-                        "of work whose type a graph does not tell")
+    ChoiceKey<DataType>("data_type", config::data_types(),
+                        "fp16; with a strategy, that of its workload",
+                        "type of work for which a graph states no type")
         .derived();
 const config::Key<std::uint32_t> window = config::of_cost(config::Key<std::uint32_t>(
     "window", executor::GraphOptions{}.window,
-    "nodes of an NPU that are read at a time, more where dependencies ask for it",
+    "nodes of an NPU that are read at a time; more where dependencies require it",
     config::between(1U, 1'000'000U)));
 
 }  // namespace
@@ -294,14 +298,14 @@ std::string ignored_nodes(const workload::GraphSurvey& survey) {
   std::vector<std::string> parts;
   if (survey.without_action > 0) {
     parts.push_back(std::to_string(survey.without_action) +
-                    " nodes are metadata or of no type and do nothing");
+                    " are metadata or have no type, and do nothing");
   }
   if (survey.without_work > 0) {
-    parts.push_back(std::to_string(survey.without_work) +
-                    " nodes compute, but give neither work nor a time (on the host: no time) and "
-                    "take none");
+    parts.push_back(
+        std::to_string(survey.without_work) +
+        " compute but state neither work nor a time (on the host: no time), and take none");
   }
-  return parts.empty() ? "" : "of " + std::to_string(survey.nodes) + " nodes " + join(parts);
+  return parts.empty() ? "" : "of " + std::to_string(survey.nodes) + " nodes, " + join(parts);
 }
 
 void add_source(executor::GraphWork& work, std::shared_ptr<const workload::GraphSource> source,

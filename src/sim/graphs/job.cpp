@@ -176,7 +176,8 @@ const FamilyRegistration graphs_family(
                          }}}}});
 
 const Registration communicators_cutter(
-    cutters(), {"communicators", "NPUs that talk most stay together (METIS); execution graphs", {}},
+    cutters(),
+    {"communicators", "NPUs that communicate most stay together (METIS); for execution graphs", {}},
     cutter_of_jobs("communicators", "cuts execution graphs, and there are none"));
 
 }  // namespace

@@ -66,7 +66,7 @@ class UnusedKeys {
     const bool adds = std::any_of(asked_.begin(), asked_.end(), collective::adds_up);
     if (options_.step_costs.front().local_memory != Bandwidth() && !adds &&
         options_.programs.empty()) {
-      has_none("local_memory", "collectives that add nothing up");
+      has_none("local_memory", "collectives without reductions");
     }
   }
 
@@ -186,7 +186,8 @@ class UnusedKeys {
     }
     std::erase(asked, "direct");
     if (!is_noted && !asked.empty()) {
-      section_.tell(section_.path() + ": all-to-alls of a size for each pair go directly, not by " +
+      section_.tell(section_.path() +
+                    ": all-to-alls with a size for each pair are sent directly, not by " +
                     join(asked));
     }
   }
@@ -213,7 +214,8 @@ class UnusedKeys {
     }
     if (hops > 1) {
       section_.tell(
-          "collectives go as one ring of NPUs in the order of their numbers, with steps of up to " +
+          "collectives run as one ring of NPUs in the order of their numbers, with steps of up "
+          "to " +
           std::to_string(hops) +
           " hops: the dimensions of this machine are not known (execution.collectives.shape gives "
           "them)");
@@ -345,11 +347,11 @@ class UnusedKeys {
     }
   }
 
-  static constexpr std::string_view flat = "communicators: flat, which go by other_algorithm";
-  static constexpr std::string_view by_programs = "programs, by which all collectives go";
-  static constexpr std::string_view unequal = "all-to-alls of a size for each pair";
+  static constexpr std::string_view flat = "communicators: flat, which use other_algorithm";
+  static constexpr std::string_view by_programs = "programs, which all collectives use";
+  static constexpr std::string_view unequal = "all-to-alls with a size for each pair";
   static constexpr std::string_view switched =
-      "NVLS, which machine.network.library takes for all collectives";
+      "NVLS, which machine.network.library uses for all collectives";
 
   Section& section_;
   const Platform& platform_;

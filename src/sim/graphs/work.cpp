@@ -60,21 +60,21 @@ class GraphsWork final : public Work {
     std::copy_if(job_.plan_notes().begin(), job_.plan_notes().end(), std::back_inserter(notes),
                  [](const std::string& note) { return !note.empty(); });
     if (!graph_.survey.is_issued && platform_.compute && platform_.compute->has_hosts()) {
-      notes.push_back(no_hosts + "graphs: only of plans it is known what hosts issue, and when");
+      notes.push_back(no_hosts + "graphs: what hosts issue, and when, is known only for plans");
     }
     if (const std::string ignored = ignored_nodes(graph_.survey); !ignored.empty()) {
       notes.push_back(ignored);
     }
     if (platform_.machine.power && platform_.machine.power->link_w > 0) {
       notes.emplace_back(
-          "machine.power.link: an NPU that waits for memory and a collective at once waits for "
-          "memory, and one that waits for a message uses its links, whether it is sent or not; a "
-          "plan that is no graph counts otherwise");
+          "machine.power.link: an NPU that waits for memory and a collective at once counts as "
+          "waiting for memory, and one that waits for a message as using its links, whether the "
+          "message is being sent or not; a plan that is not a graph is counted differently");
     }
     if (graph_.survey.without_shape > 0 && platform_.compute->uses_shapes()) {
-      notes.push_back(std::to_string(graph_.survey.without_shape) +
-                      " nodes compute products of unknown shape, which machine.compute takes for "
-                      "vector work");
+      notes.push_back(
+          std::to_string(graph_.survey.without_shape) +
+          " nodes compute products of unknown shape, which machine.compute treats as vector work");
     }
     note_coherence(notes);
     const auto& options = graph_.options;
@@ -91,9 +91,9 @@ class GraphsWork final : public Work {
     }
     if (platform_.network->shares_evenly() && has_all_to_alls_by_rings(graph_)) {
       notes.emplace_back(
-          "all-to-alls by rings pass on what came in the step before: where their messages meet, "
-          "each comes later with even shares of a link (machine.network.model) than one after the "
-          "other, as packets go");
+          "ring all-to-alls forward what arrived in the previous step: where their messages "
+          "contend, each arrives later with even shares of a link (machine.network.model) than if "
+          "sent one after the other, as packets are");
     }
     note_library(notes);
     return notes;
@@ -213,16 +213,17 @@ class GraphsWork final : public Work {
     const memory::CoherenceOptions usual;
     if (!graph_.coherent_in_channels && options.piece != usual.piece) {
       notes.emplace_back(
-          "machine.coherence.piece has no effect: it is of devices with channels "
+          "machine.coherence.piece has no effect: it applies to devices with channels "
           "(machine.dram.memories)");
     }
     if (options.flit == 0 && options.headers != usual.headers) {
       notes.emplace_back(
-          "machine.coherence.headers has no effect: it is of flits (machine.coherence.flit)");
+          "machine.coherence.headers has no effect: it applies to flits (machine.coherence.flit)");
     }
     if (graph_.survey.remote_loads == 0 && options.reads != usual.reads) {
       notes.emplace_back(
-          "machine.coherence.reads has no effect: it is of loads, and these graphs store alone");
+          "machine.coherence.reads has no effect: it applies to loads, and these graphs only "
+          "store");
     }
   }
   void note_library(std::vector<std::string>& notes) const {
@@ -237,8 +238,8 @@ class GraphsWork final : public Work {
       notes.emplace_back(
           "machine.network.library chooses rings or trees for all-reduces, all-gathers and "
           "reduce-scatters of whole groups, with the latencies of the machine's links and no "
-          "protocols; where switches add up (NVLS) they take the library's time, and no part of "
-          "any link");
+          "protocols; where switches reduce (NVLS), collectives take the library's time and occupy "
+          "no link");
     }
   }
   std::uint64_t nodes_a_tile() const {

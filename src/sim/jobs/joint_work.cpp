@@ -387,8 +387,8 @@ class JointWork final : public Work {
       if (names.size() > 1) {
         notes.push_back("requests of " + names[0] + " and " + names[1] +
                         (names.size() > 2 ? ", and of others," : "") +
-                        " follow from the same random numbers, and come together: a 'seed' of "
-                        "its own for each job makes them independent");
+                        " are drawn from the same random numbers and arrive together: a separate "
+                        "'seed' for each job makes them independent");
       }
     }
   }

@@ -23,8 +23,8 @@ std::vector<std::string> notes_of_sharing(const Experiment& experiment) {
   const auto note = [&](machine::Arbitration arbitration, const std::string& section) {
     if (arbitration == machine::Arbitration::fair_tenants && experiment.only_job() != nullptr) {
       notes.push_back(section +
-                      ".arbitration: fair-tenants is first come, first served, as one workload has "
-                      "the machine alone (workload.kind: tenants)");
+                      ".arbitration: fair-tenants acts as first come, first served, as one "
+                      "workload has the machine to itself (workload.kind: tenants)");
     }
   };
   note(experiment.network->arbitration(), "machine.network");

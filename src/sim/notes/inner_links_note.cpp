@@ -132,9 +132,10 @@ std::optional<CrowdedLink> crowded_link(const network::Network& network,
 
 std::string inner_links_note(const network::Network& network, const CrowdedLink& link) {
   return "the " + std::string(network.name()) +
-         " shares no links between the first and the last of a way: the link " + link.name +
-         " would have been busy for " + rounded(link.busy) + " of the " + rounded(link.used) +
-         " in which messages were on their way over it (machine.network.model: packet or flow)";
+         " models no contention between the first and the last link of a route: the link " +
+         link.name + " would have been busy for " + rounded(link.busy) + " of the " +
+         rounded(link.used) +
+         " in which messages over it were in flight (machine.network.model: packet or flow)";
 }
 
 }  // namespace tessera::sim

@@ -15,7 +15,7 @@ inline void note_unused_library(const network::NetworkModel& network,
   if (network.overheads().library.is_named()) {
     notes.emplace_back(
         "machine.network.library has no effect on collectives of programs that are simulated "
-        "message by message: only on those of plans with strategy.aggregation, and of graphs");
+        "message by message: it applies only to plans with strategy.aggregation and to graphs");
   }
 }
 

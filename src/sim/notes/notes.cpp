@@ -15,10 +15,9 @@ void note_lumped_messages(const Experiment& experiment, std::vector<std::string>
   }
   for (const PlacedJob& placed : experiment.jobs) {
     if (placed.job->logs_messages()) {
-      notes.push_back(
-          (placed.name.empty() ? "" : placed.name + ": ") +
-          "messages of collectives that are one ring are not in the table `messages`, as their "
-          "steps may be lumped (machine.network.uncontended_steps)");
+      notes.push_back((placed.name.empty() ? "" : placed.name + ": ") +
+                      "messages of single-ring collectives are not in the table `messages`, as "
+                      "their steps may be lumped together (machine.network.uncontended_steps)");
     }
   }
 }

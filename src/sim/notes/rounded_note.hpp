@@ -22,7 +22,7 @@ inline std::optional<std::string> rounded_note(const network::Network& network,
   if (asked == 0 || more == 0 || static_cast<double>(more) < 0.05 * static_cast<double>(asked)) {
     return std::nullopt;
   }
-  return "messages of " + std::to_string(asked) + " B in all were carried as " +
+  return "messages of " + std::to_string(asked) + " B in total were carried as " +
          std::to_string(carried) + " B, rounded up to whole flits (machine.network.flit_size)";
 }
 

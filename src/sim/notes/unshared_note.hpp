@@ -9,9 +9,8 @@ namespace tessera::sim {
 
 // `wait`: how much later one would have come at most (network::Network::longest_unshared).
 inline std::string unshared_note(SimTime wait) {
-  return "messages shared no link: had those that leave a node by one link, or come in to one, "
-         "gone "
-         "one after the other, one would have come " +
+  return "messages did not contend for links: had they been serialized on the links by which they "
+         "leave and enter nodes, one would have arrived " +
          to_string(wait) + " later (machine.network.ports: shared)";
 }
 

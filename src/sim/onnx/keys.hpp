@@ -17,13 +17,13 @@ struct ModelKeys {
                               names.emplace_back("model");
                               return names;
                             },
-                            "model", "of floating-point numbers; model: as the model has them"};
+                            "model", "type of floating-point numbers; model: as in the model"};
   // With a strategy:
   config::Key<std::uint64_t> samples{"samples", 1,
-                                     "with a strategy: of an iteration, over all replicas",
+                                     "with a strategy: samples per iteration, over all replicas",
                                      config::between<std::uint64_t>(1, std::uint64_t{1} << 32U)};
-  config::Key<std::string> batch{"batch", "",
-                                 "with a strategy: dimension that is bound to one sample"};
+  config::Key<std::string> batch{
+      "batch", "", "with a strategy: name of the batch dimension, which is bound to one sample"};
   config::ChoiceKey<bool> trains{"mode",
                                  {{"training", true}, {"inference", false}},
                                  "inference",

@@ -23,7 +23,9 @@ std::vector<ParameterInfo> onnx_parameters() {
 
 const Registration onnx_kind(
     work_kinds(),
-    {"onnx", "a model: its operators shared by NPU cores or, with a strategy, cut over tiles",
+    {"onnx",
+     "an ONNX model: its operators are shared by NPU cores or, with a "
+     "strategy, distributed over tiles",
      onnx_parameters()},
     WorkKind{.read = [](const JobSetup& setup) -> std::unique_ptr<JobReader> {
                return setup.section.has("strategy") ? make_layers_reader(setup)
@@ -31,8 +33,7 @@ const Registration onnx_kind(
              },
              .layers = read_layers_of_model,
              .lists = {{"models", [] {
-                          return std::vector<PartInfo>{{"onnx",
-                                                        "a model of ONNX, for tessera import",
+                          return std::vector<PartInfo>{{"onnx", "an ONNX model, for tessera import",
                                                         onnx::description_parameters()}};
                         }}}});
 

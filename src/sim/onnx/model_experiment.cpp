@@ -88,7 +88,7 @@ std::unique_ptr<executor::ChipWork> read_model(Section& workload, ChipStart star
     survey = look_at(model, description);
     onnx::tell_notices(workload, description, model.notices);
     if (masks_attention(model.graph)) {
-      workload.tell("NPU cores compute what attention masks, too");
+      workload.tell("NPU cores also compute the masked part of attention");
     }
     refuse_missing_types(workload, model.graph, free);
     work.data_type = data_type.value_or(DataType::fp32);

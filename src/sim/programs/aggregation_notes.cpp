@@ -22,21 +22,22 @@ void note_shared_memory(const Platform& platform, const plan::Plan& plan,
   }
   const machine::Machine& machine = platform.machine;
   if (std::ranges::any_of(machine.tiles(), [](const auto& tile) { return tile.loads_operands; })) {
-    notes.push_back("cores that load operands themselves load those of one tile, where up to " +
+    notes.push_back("cores that load operands themselves load those of one tile, although up to " +
                     std::to_string(most) +
                     " share a channel (machine.compute.operands, strategy.aggregation): where "
-                    "memory limits, an iteration takes up to so many times as long");
+                    "memory is the bottleneck, an iteration takes up to that many times as long");
     return;
   }
   if (differ) {
     notes.emplace_back(
-        "each tensor group of a stage is taken to share its channels as the one with most tiles on "
-        "one of them does (strategy.aggregation)");
+        "each tensor group of a stage is assumed to share its channels like the group with the "
+        "most tiles on one channel (strategy.aggregation)");
   }
   if (!platform.memory->goes_by_channels()) {
     notes.emplace_back(
-        "a tile that stands for others has as many requests under way as one (machine.memory, "
-        "strategy.aggregation): where these limit, accesses take longer than those of all tiles");
+        "a tile that stands for others has only as many requests in flight as one tile "
+        "(machine.memory, strategy.aggregation): where that is the limit, accesses take longer "
+        "than those of all tiles would");
   }
 }
 
@@ -46,24 +47,24 @@ void note_aggregation(const Platform& platform, const plan::Plan& plan, bool use
                       std::vector<std::string>& notes) {
   notes.push_back("a tile stands for " +
                   std::to_string(plan.stage_tiles() / plan.simulated_tiles()) +
-                  ": what they send to each other takes the time of a closed form, and meets "
-                  "nothing else (strategy.aggregation)");
+                  ": messages among these take the time of a closed form and contend with nothing "
+                  "else (strategy.aggregation)");
   if (!platform.machine.speeds.empty()) {
     notes.emplace_back(
         "a tile that stands for others is as slow as the slowest of them (machine.faults), "
-        "also where these are of several replicas, which meet once an iteration only");
+        "even where these belong to several replicas, which synchronize only once per iteration");
   }
   const bool shares_memory =
       platform.memory && platform.memory->arbitration() == machine::Arbitration::fair;
   if (shares_memory && uses_memory) {
     notes.emplace_back(
-        "a tile that stands for others asks memory for all of them, and gets the part of one "
-        "beside other stages (machine.memory.arbitration: fair, strategy.aggregation)");
+        "a tile that stands for others requests memory for all of them, but gets the share of one "
+        "tile beside other stages (machine.memory.arbitration: fair, strategy.aggregation)");
   }
   if (platform.network->arbitration() == machine::Arbitration::fair) {
     notes.emplace_back(
-        "a tile that stands for others sends for all of them, and gets the part of one of a "
-        "link beside other stages (machine.network.arbitration: fair, strategy.aggregation)");
+        "a tile that stands for others sends for all of them, but gets the link share of one tile "
+        "beside other stages (machine.network.arbitration: fair, strategy.aggregation)");
   }
   if (uses_memory && platform.memory) {
     note_shared_memory(platform, plan, notes);

@@ -253,7 +253,7 @@ void ProgramsReader::note_algorithms_of_graphs(Section& strategy) {
        {std::pair{"tensor", strategy_->tensor_algorithm}, {"data", strategy_->data_algorithm}}) {
     if (algorithm != plan::usual_algorithm) {
       config::note_without_effect(collectives, key,
-                                  "graphs, whose collectives go by execution.collectives");
+                                  "graphs, whose collectives use execution.collectives");
     }
   }
 }

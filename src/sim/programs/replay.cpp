@@ -97,8 +97,8 @@ void go_on_evenly(const trace::Summary& before, std::uint64_t steps, std::uint32
   }
   last.replayed_micro_batches = replayed;
   last.notes.push_back(std::to_string(replayed) +
-                       " micro-batches of an iteration were not simulated: they are taken to go on "
-                       "as three runs with fewer did (run.replay)");
+                       " micro-batches of an iteration were not simulated: they are extrapolated "
+                       "from three runs with fewer (run.replay)");
   note_iteration(experiment, last);
 }
 

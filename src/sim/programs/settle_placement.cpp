@@ -269,7 +269,8 @@ std::string note_of_placement(const std::string& placed_by) {
   return placed_by.empty()
              ? ""
              : "strategy.placement.layout: optimized was compared with named layouts by " +
-                   placed_by + ", as runs with all would take long: a named one may be faster";
+                   placed_by +
+                   ", as simulating all of them would take long: a named one may be faster";
 }
 
 void settle_placement(Experiment& experiment, PlacedJob& placed) {

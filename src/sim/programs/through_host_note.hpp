@@ -18,12 +18,13 @@ inline void note_unused_way(const machine::Machine& machine, const plan::Plan& p
   }
   const std::string no_effect = "machine.topology.nic.through_host has no effect on ";
   if (plan.strategy.aggregation == plan::Aggregation::none) {
-    notes.push_back(no_effect +
-                    "collectives that are simulated message by message: only on rings of plans "
-                    "with strategy.aggregation");
+    notes.push_back(
+        no_effect +
+        "collectives that are simulated message by message: it applies only to rings of plans "
+        "with strategy.aggregation");
   } else if (!plan.data_algorithm->is_passed_on(collective::Kind::all_reduce)) {
     notes.push_back(no_effect + "collectives of replicas by '" + plan.strategy.data_algorithm +
-                    "', which is no ring (strategy.collectives.data)");
+                    "', which is not a ring (strategy.collectives.data)");
   }
 }
 

@@ -34,7 +34,7 @@ void note_unshared_links(const Platform& platform, const workload::Workload& wor
   if (sharing == plan::Sharing::nothing && plan.strategy.aggregation != plan::Aggregation::none &&
       platform.network->overheads().library.is_named()) {
     notes.emplace_back(
-        "machine.network.library has no effect where messages share nothing "
+        "machine.network.library has no effect where messages do not contend for links "
         "(machine.network.ports: free)");
   }
   if (plan.has_mixed_stages()) {
@@ -44,9 +44,9 @@ void note_unshared_links(const Platform& platform, const workload::Workload& wor
   const SimTime shared = time_of(platform, workload, plan, plan::Sharing::links);
   if (own > SimTime::zero() && (shared - own) * 100 >= own) {
     notes.push_back(
-        "messages do not share all links of their way: had those of collectives and "
-        "between stages, an iteration would take about " +
-        rounded(shared - own) + " longer, " + rounded(shared) + " in place of " + rounded(own) +
+        "messages do not contend for all links of their routes: if those of collectives and "
+        "between stages did, an iteration would take about " +
+        rounded(shared - own) + " longer, " + rounded(shared) + " instead of " + rounded(own) +
         " in closed form (machine.network.model: packet or flow)");
   }
 }

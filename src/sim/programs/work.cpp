@@ -127,8 +127,9 @@ class ProgramWork final : public Work {
     }
     if (waits_for_busiest()) {
       notes.emplace_back(
-          "each tile of an expert group computes, sends and keeps what the one with most tokens "
-          "does, for which all wait (workload.experts); executed FLOPs and bytes are those");
+          "each tile of an expert group computes, sends and stores as much as the tile with the "
+          "most tokens, for which all wait (workload.experts); executed FLOPs and bytes count that "
+          "amount");
     }
     return notes;
   }

@@ -173,13 +173,13 @@ void note_unknown_energy(const Experiment& experiment, trace::Summary& summary) 
   const std::optional<double> use = memory_use(experiment, summary);
   if (!use) {
     summary.notes.emplace_back(
-        "power and energy are without what memories draw: how many bytes they moved, or move at "
-        "best, is not known (machine.power.memory)");
+        "power and energy exclude memories: the number of bytes they moved, or could move at best, "
+        "is not known (machine.power.memory)");
   } else if (*use > 1 + share_of_rounding) {
-    summary.notes.push_back("memories moved " + format_number(std::round(*use * 100) / 100) +
-                            " times the bytes that their bandwidth allows, where each access has "
-                            "the memory for itself (machine.memory.model) or caches keep a part; "
-                            "power counts them at their peak");
+    summary.notes.push_back(
+        "memories moved " + format_number(std::round(*use * 100) / 100) +
+        " times the bytes that their bandwidth allows, as each access has the memory to itself "
+        "(machine.memory.model) or caches serve a part; power counts them at their peak");
   }
 }
 

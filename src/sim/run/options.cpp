@@ -21,28 +21,29 @@ const Key<std::uint32_t> iterations{"iterations", RunOptions{}.iterations,
 const ChoiceKey<TraceLevel> trace = of_cost(ChoiceKey<TraceLevel>(
     "trace",
     {{"none", TraceLevel::none}, {"summary", TraceLevel::summary}, {"full", TraceLevel::full}},
-    "summary", "none, summary or full"));
+    "summary", "how much is traced: none, summary or full"));
 const Key<std::uint32_t> bins = of_cost(Key<std::uint32_t>(
-    "bins", RunOptions{}.bins, "time bins of links and channels that are aimed at",
+    "bins", RunOptions{}.bins, "target number of time bins of links and channels",
     config::between(1U, 100'000U)));
 const config::OptionalKey<SimTime> bin = of_cost(config::OptionalKey<SimTime>(
-    "bin", "by bins", "length of a bin, instead of bins", config::at_least(SimTime::from_ps(1))));
+    "bin", "from bins", "length of a bin, instead of bins", config::at_least(SimTime::from_ps(1))));
 const NameKey partition = of_cost(NameKey("partition", partition_names, automatic_partition,
-                                          "how the machine is cut over ranks"));
-const Key<bool> idle_ranks = of_cost(Key<bool>(
-    "idle_ranks", RunOptions{}.idle_ranks,
-    "whether ranks stay idle that would not make the run faster, where partition is auto"));
+                                          "how the machine is partitioned over ranks"));
+const Key<bool> idle_ranks =
+    of_cost(Key<bool>("idle_ranks", RunOptions{}.idle_ranks,
+                      "with partition auto: leave ranks idle that would not make the run faster"));
 const Key<std::string> weights = of_cost(
     Key<std::string>("weights", "predicted",
-                     "what makes a node heavy: none, predicted, or the folder of an earlier run"));
+                     "source of the weights of nodes in a partition: none, predicted, or the "
+                     "folder of an earlier run"));
 const NameKey synchronization = of_cost(NameKey(
     "synchronization", [] { return pdes::sync_policies().names(); }, "promise",
-    "how ranks keep in step: promise, window or null-message"));
+    "how ranks are synchronised: promise, window or null-message"));
 const ChoiceKey<bool> replay{
     "replay",
     {{"none", false}, {"exact", true}},
     "none",
-    "none, or exact: do not simulate micro-batches that repeat the ones before"};
+    "exact: micro-batches that repeat previous ones are not simulated; none: all are simulated"};
 
 }  // namespace
 

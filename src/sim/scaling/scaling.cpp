@@ -95,7 +95,7 @@ class ScalingRun {
     if (experiment_.options.replay) {
       report.notes.emplace_back(
           "events and times are those of the whole iteration: a run with run.replay: exact "
-          "simulates iterations of a few micro-batches in its place, where these repeat");
+          "simulates iterations of a few micro-batches instead, where these repeat");
     }
     report.version = version();
     report.git_hash = git_hash();

@@ -351,7 +351,7 @@ void note_unused_seed(Section& workload, const ServingWork& work) {
   const bool is_drawn = std::ranges::any_of(
       work.tenants, [](const ServiceSettings& tenant) { return tenant.requests->is_drawn(); });
   if (!is_drawn && seed.info().default_value != std::to_string(seed.read(workload))) {
-    config::note_without_effect(workload, seed.key(), "requests of which nothing is drawn");
+    config::note_without_effect(workload, seed.key(), "requests without random draws");
   }
 }
 

@@ -100,12 +100,13 @@ class ServingReader final : public JobReader {
 };
 
 std::vector<PartInfo> serving_parts() {
-  return {{"serving", "workload of requests", serving_parameters()},
-          {"served", "one of the tenants that requests are to", served_tenant_parameters()}};
+  return {
+      {"serving", "models that serve requests", serving_parameters()},
+      {"served", "one of the tenants: a model that serves requests", served_tenant_parameters()}};
 }
 
 const Registration serving_kind(
-    work_kinds(), {"serving", "requests to models, in batches", {}},
+    work_kinds(), {"serving", "inference requests to models, served in batches", {}},
     WorkKind{.read = [](const JobSetup& setup) { return std::make_unique<ServingReader>(setup); },
              .include = include_served,
              .describe = describe_serving,
@@ -113,7 +114,8 @@ const Registration serving_kind(
                        {"policies", [] { return serving::policies().infos(); }},
                        {"serving", serving_parts}}});
 
-const Registration npus_cutter(cutters(), {"npus", "runs of whole NPUs of equal work; serving", {}},
+const Registration npus_cutter(cutters(),
+                               {"npus", "runs of whole NPUs of equal work; for serving", {}},
                                cutter_of_jobs("npus", "cuts a workload of requests ('serving')"));
 
 }  // namespace

@@ -50,8 +50,8 @@ void note_shared_costs(const ServingWork& work,
   if (has_price) {
     notes.push_back(enumeration(sharers) + " share " + std::to_string(shared) +
                     (work.on_tiles ? " tiles" : " NPUs") +
-                    ": what a million tokens cost counts of these its share of the time in which "
-                    "they have work");
+                    ": each model's cost of a million tokens counts its share of the time in which "
+                    "these have work");
   }
 }
 
@@ -133,10 +133,10 @@ void note_ports(const ServingWork& work, std::vector<std::string>& notes) {
     }
   }
   if (!meet.empty()) {
-    notes.push_back(enumeration({meet.begin(), meet.end()}) +
-                    ": caches that are handed over, and what the host tells units, do not wait at "
-                    "ports for what whole steps exchange there, nor it for them "
-                    "(steps: walked does)");
+    notes.push_back(
+        enumeration({meet.begin(), meet.end()}) +
+        ": cache handovers and messages from the host to units do not wait at ports for exchanges "
+        "of whole steps, nor these for them (with steps: walked they do)");
   }
 }
 
@@ -147,21 +147,21 @@ void note_channels(const Platform& platform, const ServingWork& work,
   }
   const ChannelSharers sharers(platform.machine, work);
   if (const std::set<std::string> all = sharers.of_a_step(); !all.empty()) {
-    notes.push_back(enumeration({all.begin(), all.end()}) +
-                    ": units of a step that stream from one memory channel do so at the same "
-                    "time, each with an even part of its bandwidth (steps: walked serves them as "
-                    "they come)");
+    notes.push_back(
+        enumeration({all.begin(), all.end()}) +
+        ": units of a step that stream from the same memory channel do so at the same time, each "
+        "with an even share of its bandwidth (steps: walked serves them as they arrive)");
   }
   if (const std::set<std::string> all = sharers.of_several_steps(); !all.empty()) {
-    notes.push_back(enumeration({all.begin(), all.end()}) +
-                    ": steps that are under way at the same time, of a model's stages, its "
-                    "replicas or other models, do not slow each other where they stream from one "
-                    "memory channel (steps: walked does)");
+    notes.push_back(
+        enumeration({all.begin(), all.end()}) +
+        ": concurrent steps of a model's stages, its replicas or other models do not slow each "
+        "other down where they stream from the same memory channel (with steps: walked they do)");
   }
   const bool waits = network::sharing_of(*platform.network) != plan::Sharing::nothing;
   if (const std::set<std::string> all = sharers.over_the_network(); waits && !all.empty()) {
     notes.push_back(enumeration({all.begin(), all.end()}) +
-                    ": what units stream crosses a network where nobody else sends (steps: walked "
+                    ": data that units stream crosses an otherwise idle network (steps: walked "
                     "shares its links)");
   }
 }
@@ -178,7 +178,7 @@ void note_npus(const ServingWork& work, std::vector<std::string>& notes) {
     notes.push_back(std::to_string(work.idle_npus) + " of " +
                     std::to_string(served.size() + work.idle_npus) +
                     (work.on_tiles ? " tiles" : " NPUs") +
-                    " have nothing to do: models run on the first ones, or on their 'npus'");
+                    " are idle: models run on the first ones, or on their 'npus'");
   }
 }
 

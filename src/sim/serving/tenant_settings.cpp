@@ -50,10 +50,10 @@ void read_sequences(Section& batching, Section& speculation, ServiceSettings& te
   const std::uint32_t sequences = served_keys().sequences.read(batching, usual);
   tenant.batching.sequences = sequences;
   if (!is_given && usual < without_drafts) {
-    batching.tell(batching.path() + ".sequences: " + std::to_string(usual) + " in place of " +
+    batching.tell(batching.path() + ".sequences: " + std::to_string(usual) + " instead of " +
                   std::to_string(without_drafts) + ", as at most " + std::to_string(most) +
-                  " tokens come out of a step, " + std::to_string(of_each) +
-                  " of each sequence with its drafts");
+                  " tokens are generated in a step, " + std::to_string(of_each) +
+                  " per sequence with its drafts");
   }
   if (tenant.batching.drafts > 0 && std::uint64_t{sequences} * of_each > most) {
     speculation.error("tokens", std::to_string(sequences) +
@@ -129,7 +129,7 @@ void check_scaling(Section& around, std::string_view key, Section& own, const Sc
   if (replicas == 1) {
     around.error(key, "is of several " + all);
   } else if (scaling.least == replicas) {
-    config::note_without_effect(around, key, "as many least as there are " + all);
+    config::note_without_effect(around, key, "'least' equal to the number of " + all);
   }
 }
 
@@ -197,7 +197,7 @@ void read_scaling(Section& section, ServiceSettings& tenant) {
 void note_router(Section& section, const ServiceSettings& tenant) {
   const std::uint32_t choices = tenant.prefill > 0 ? tenant.prefill : tenant.replicas;
   if (tenant.router != executor::Router::round_robin && choices == 1) {
-    config::note_without_effect(section, "router", "one replica that requests go to");
+    config::note_without_effect(section, "router", "a single replica that receives requests");
   }
 }
 

@@ -174,61 +174,62 @@ class ServedWork final : public Work {
     note_unused_library(*platform_.network, notes);
     if (work_.whole_steps && work_.npus.size() > 1) {
       notes.emplace_back(
-          "steps are whole: exchanges, and what the host says to NPUs, take the time of a network "
-          "where nobody else sends, message by message");
+          "steps are whole: exchanges and messages from the host to NPUs take the time of an "
+          "otherwise idle network, message by message");
     }
     if (work_.on_tiles && serves(true)) {
       notes.emplace_back(
-          "attention of a step is timed by sums over its prompts and over its sequences that "
-          "generate");
+          "the attention of a step is timed by sums over its prompts and over its generating "
+          "sequences");
     }
     if (!work_.on_tiles && serves(true)) {
-      notes.emplace_back("NPU cores compute what attention masks in prompts, too");
+      notes.emplace_back("NPU cores also compute the masked part of attention in prompts");
     }
     if (!work_.on_tiles && work_.core.operands == npu::Operands::sram) {
       notes.emplace_back(
-          "cores take operands to be in SRAM, and access no memory (machine.compute.operands)");
+          "cores assume that operands are in SRAM and access no memory (machine.compute.operands)");
     }
     if (hands_over(false)) {
       notes.emplace_back(
-          "keys and values are handed over once a prompt is computed, those of all layers "
+          "keys and values are handed over when a prompt has been computed, for all layers "
           "together");
     }
     if (hands_over(true)) {
       notes.emplace_back(
-          "keys and values of a prompt are handed over with the step that ends it, layer by layer, "
-          "those of chunks before it too");
+          "keys and values of a prompt are handed over layer by layer with the step that completes "
+          "it, including those of earlier chunks");
     }
     if (spreads_experts()) {
       notes.emplace_back(
-          "sequences of a step, prompts too, are dealt evenly to the NPUs of 'expert' and taken as "
-          "alike, so that all wait for one with most of them; tokens spread evenly over experts");
+          "sequences of a step, including prompts, are distributed evenly over the NPUs of "
+          "'expert' and treated as alike, so that all wait for an NPU with the most sequences; "
+          "tokens are spread evenly over experts");
     }
     if (spreads_experts() && stores_blocks()) {
       notes.emplace_back(
-          "blocks of sequences that are on one of the NPUs of 'expert' go to the memory behind by "
-          "all of them, an even part by each");
+          "blocks of sequences on one of the NPUs of 'expert' are moved to the memory behind by "
+          "all of these NPUs, an even share by each");
     }
     if (stores_blocks()) {
       notes.emplace_back(
-          "blocks of caches go to the memory behind NPUs and come back before a step, which waits "
-          "for them; reading and writing them in the NPU's own memory takes no time");
+          "cache blocks move to the memory behind NPUs and return before a step, which waits for "
+          "them; reading and writing them in the NPU's own memory takes no time");
     }
     if (work_.of_cores) {
       notes.emplace_back(
-          "whole steps of NPU cores take of each operator what the first core takes for its share "
-          "with an even part of its NPU's memory, at the bandwidth of machine.dram, and as the NPU "
-          "of its model with the least: banks and the network to them count where steps are "
-          "walked");
+          "whole steps of NPU cores take, for each operator, the time of the first core for its "
+          "share, with an even share of its NPU's memory at the bandwidth of machine.dram, on the "
+          "NPU of its model that has the least: banks and the network to them count only where "
+          "steps are walked");
       if (hands_over(false)) {
         notes.emplace_back(
-            "keys and values go from the first core of an NPU to the first core of another");
+            "keys and values are sent from the first core of one NPU to the first core of another");
       }
     }
     if (work_.on_tiles && serves(false)) {
       notes.emplace_back(
-          "of ONNX models weights alone take room in memory and stream from it; activations are "
-          "where operators find them");
+          "only the weights of ONNX models occupy memory and stream from it; activations are where "
+          "operators need them");
     }
     for (const executor::ServiceSettings& tenant : work_.tenants) {
       const std::vector<std::string> of_requests = tenant.requests->notes();
@@ -248,7 +249,7 @@ class ServedWork final : public Work {
     }
     note_channels(platform_, work_, notes);
     if (!data_type()) {
-      notes.emplace_back("no peak is stated, as served models compute in several types of numbers");
+      notes.emplace_back("no peak is stated, as served models compute in several data types");
     }
     return notes;
   }
@@ -412,12 +413,12 @@ class ServedWork final : public Work {
     if (tenant.streams_weights) {
       notes.push_back("weights of " + tenant.name + " (" +
                       to_short_string(tenant.model->weights()) +
-                      " on a tile) do not fit whole in SRAM (" + to_short_string(tile.sram) +
-                      "): all of them come from DRAM in each step");
+                      " on a tile) do not fit entirely in SRAM (" + to_short_string(tile.sram) +
+                      "): all of them are streamed from DRAM in each step");
     } else if (tenant.streams_cache) {
-      notes.push_back("keys and values of " + tenant.name + " do not fit whole in SRAM (" +
+      notes.push_back("keys and values of " + tenant.name + " do not fit entirely in SRAM (" +
                       to_short_string(tile.sram) +
-                      ") beside the weights: all of them come from DRAM in each step");
+                      ") beside the weights: all of them are streamed from DRAM in each step");
     }
   }
   // Without the number of a replica.
@@ -430,10 +431,10 @@ class ServedWork final : public Work {
     const std::uint32_t most = batching.chunk > 0 ? batching.chunk : batching.tokens;
     if (tenant.of_language && most > serving::most_queries &&
         tenant.requests->largest().prompt > serving::most_queries) {
-      notes.push_back("a step of " + model_name(tenant) + " takes " +
-                      std::to_string(serving::most_queries) +
-                      " tokens of one prompt at most, the rest with the steps behind it "
-                      "(batching.chunk, batching.tokens)");
+      notes.push_back(
+          "a step of " + model_name(tenant) + " computes at most " +
+          std::to_string(serving::most_queries) +
+          " tokens of one prompt, the following steps the rest (batching.chunk, batching.tokens)");
     }
   }
   bool hands_over(bool by_layers) const {

@@ -61,20 +61,21 @@ class TenantsReader {
   std::map<EntityId, std::string> owner_of_;  // names of tenants, by tile
 };
 
-const config::RequiredKey<std::string> name_key{"name", "title, without comma and slash"};
+const config::RequiredKey<std::string> name_key{"name", "title, without commas and slashes"};
 const config::OtherKey tiles_key{"tiles", "list or name", "",
-                                 "a list of tiles, ranges and rectangles, a type of tiles, or all"};
-const config::Key<SimTime> start{"start", SimTime::zero(), "when it begins",
+                                 "tiles of the tenant: a list of tiles, ranges and rectangles, a "
+                                 "type of tiles, or all"};
+const config::Key<SimTime> start{"start", SimTime::zero(), "time at which the tenant begins",
                                  config::at_least(SimTime::zero())};
-const config::OptionalKey<std::uint32_t> tenant_iterations{"iterations", "run.iterations",
-                                                           "how often; requests are served once",
-                                                           config::between(1U, 1'000'000U)};
+const config::OptionalKey<std::uint32_t> tenant_iterations{
+    "iterations", "run.iterations", "number of iterations; requests are served once",
+    config::between(1U, 1'000'000U)};
 // Read as those of an experiment of its own.
 const config::OtherKey workload_key{"workload", "mapping or file", "",
-                                    "a mapping of any other kind, or the path of a file"};
+                                    "a workload of any other kind, or the path of its file"};
 const config::OtherKey strategy{"strategy", "mapping or file", "none",
-                                "of a workload that is cut by one"};
-const config::OtherKey execution{"execution", "mapping", "none", "of graphs"};
+                                "strategy of a workload that is cut by one"};
+const config::OtherKey execution{"execution", "mapping", "none", "how graphs are executed"};
 
 JobEntry TenantsReader::read(Section& section) {
   JobEntry entry{read_name(section), {}, SimTime::zero(), std::nullopt, section};
@@ -173,11 +174,12 @@ SectionInfo describe(const PartInfo& kind) {
 }
 
 std::vector<PartInfo> tenant_parts() {
-  return {{"tenants", "workloads at the same time, each on tiles of its own", tenant_parameters()}};
+  return {{"tenants", "workloads that run at the same time, each on its own tiles",
+           tenant_parameters()}};
 }
 
 const Registration kind(work_kinds(),
-                        {"tenants", "several workloads at a time, each on tiles of its own", {}},
+                        {"tenants", "several concurrent workloads, each on tiles of its own", {}},
                         WorkKind{.list = read_list,
                                  .jobs = jobs_of,
                                  .describe = describe,

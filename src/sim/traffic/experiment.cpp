@@ -23,14 +23,16 @@ using config::NameKey;
 const Key<std::uint64_t> sample{"sample", TrafficPhases{}.sample_cycles, "cycles of a sample",
                                 between<std::uint64_t>(10, 1'000'000'000)};
 const Key<std::uint32_t> warmup{"warmup", TrafficPhases{}.warmup_samples,
-                                "samples before anything is measured; 0: until two are alike",
+                                "samples before measurement begins; 0: until two samples agree",
                                 between(0U, 1'000'000U)};
 const Key<std::uint32_t> samples{"samples", TrafficPhases{}.most_samples,
-                                 "samples at most, with the warm-up", between(1U, 1'000'000U)};
+                                 "maximum number of samples, including the warm-up",
+                                 between(1U, 1'000'000U)};
 const Key<double> threshold{"threshold", TrafficPhases{}.threshold,
-                            "relative change between samples that are alike", between(0.0, 1.0)};
+                            "largest relative change between samples that agree",
+                            between(0.0, 1.0)};
 const Key<double> latency_limit{"latency_limit", TrafficPhases{}.latency_limit,
-                                "mean latency in cycles that makes a point unstable",
+                                "mean latency, in cycles, above which a point is unstable",
                                 config::at_least(1.0)};
 const config::ChoiceKey<bool> throughput{"measure",
                                          {{"latency", false}, {"throughput", true}},
@@ -49,7 +51,7 @@ TrafficPhases read_phases(Section& section) {
 }
 
 const config::ListKey<double> rates{
-    "rates", {0.02, 0.1, 0.2, 0.3, 0.4}, "offered loads in flits a node and cycle"};
+    "rates", {0.02, 0.1, 0.2, 0.3, 0.4}, "offered loads, in flits per node and cycle"};
 
 void read_rates(TrafficExperiment& experiment, Section& section) {
   experiment.rates = rates.read(section);
@@ -76,8 +78,8 @@ void note_unused(Section& machine_section, const machine::Machine& machine) {
 
 const NameKey traffic_partition =
     of_cost(NameKey(
-                "partition", [] { return machine::partitioners().names(); }, "as the topology says",
-                "how the machine is cut over ranks")
+                "partition", [] { return machine::partitioners().names(); }, "that of the topology",
+                "how the machine is partitioned over ranks")
                 .derived());
 
 }  // namespace

@@ -32,9 +32,10 @@ using config::Section;
 constexpr std::uint64_t most_cycles = 1'000'000'000'000;
 
 struct TrafficKindKeys {
-  config::RequiredKey<double> rate{"rate", "offered load in flits a tile and cycle",
+  config::RequiredKey<double> rate{"rate", "offered load in flits per tile and cycle",
                                    config::at_least(0.0)};
-  config::RequiredKey<std::uint64_t> cycles{"cycles", "in which messages are sent",
+  config::RequiredKey<std::uint64_t> cycles{"cycles",
+                                            "number of cycles in which messages are injected",
                                             config::between<std::uint64_t>(1, most_cycles)};
 };
 
@@ -152,7 +153,7 @@ SectionInfo traffic_section() {
 const Registration traffic_kind(
     work_kinds(),
     {"traffic",
-     "synthetic traffic between tiles, which compute nothing",
+     "synthetic traffic between tiles, without computation",
      {traffic_keys().pattern.info(), traffic_keys().process.info(), kind_keys().rate,
       traffic_keys().message, kind_keys().cycles, traffic_keys().flit_size, traffic_keys().cycle,
       traffic_keys().seed}},
@@ -162,8 +163,9 @@ const Registration traffic_kind(
              .smallest_is_best = "latency_mean_ps",
              .lists = {{"traffic",
                         [] {
-                          return std::vector<PartInfo>{
-                              {"traffic", "load of `tessera traffic`", traffic_parameters()}};
+                          return std::vector<PartInfo>{{"traffic",
+                                                        "load that `tessera traffic` applies",
+                                                        traffic_parameters()}};
                         }},
                        {"patterns", [] { return network::traffic_patterns().infos(); }},
                        {"processes", [] { return network::injection_processes().infos(); }}},

@@ -13,18 +13,18 @@ namespace tessera::sim {
 
 struct TrafficKeys {
   config::NameKey pattern{"pattern", [] { return network::traffic_patterns().names(); }, "uniform",
-                          "where messages go"};
+                          "pattern of the destinations of messages"};
   config::NameKey process{"process", [] { return network::injection_processes().names(); },
-                          "bernoulli", "when messages are sent"};
-  config::Key<std::uint64_t> message{"message", TrafficLoad{}.message_flits, "flits of a message",
+                          "bernoulli", "process by which messages are injected"};
+  config::Key<std::uint64_t> message{"message", TrafficLoad{}.message_flits, "flits per message",
                                      config::between<std::uint64_t>(1, 1'000'000)};
   config::DerivedKey<Bytes> flit_size{"flit_size",
                                       "the network's, else " + to_string(network::usual_flit),
-                                      "bytes of a flit", config::at_least(Bytes(1))};
-  config::DerivedKey<SimTime> cycle{"cycle", "a flit on the fastest link",
-                                    "what rates and latencies count in",
+                                      "size of a flit", config::at_least(Bytes(1))};
+  config::DerivedKey<SimTime> cycle{"cycle", "time of a flit on the fastest link",
+                                    "cycle time, the unit of rates and latencies",
                                     config::at_least(SimTime::from_ps(1))};
-  config::Key<std::uint64_t> seed{"seed", TrafficLoad{}.seed, "of the random numbers"};
+  config::Key<std::uint64_t> seed{"seed", TrafficLoad{}.seed, "seed of the random numbers"};
 };
 
 // Made when they are first asked for: tables in other files have them before main.

@@ -48,8 +48,8 @@ class TrafficsWork final : public Work {
   }
   std::vector<std::string> notes() const override {
     std::vector<std::string> notes{
-        "synthetic traffic: tiles send whether messages wait or not, and queues at tiles have no "
-        "end; all messages are measured, from the first on, without a warm-up"};
+        "synthetic traffic: tiles send whether or not messages are waiting, and queues at tiles "
+        "are unbounded; all messages are measured from the first on, without a warm-up"};
     if (!platform_.network->overheads().collective.is_nothing()) {
       notes.emplace_back(
           "overheads of collectives (machine.network) have no effect on synthetic traffic");

@@ -45,7 +45,7 @@ std::uint32_t count_files(const std::string& prefix) {
   return count;
 }
 
-const config::OtherKey traces{"traces", "file", "", "files PREFIX.<npu>.et"};
+const config::OtherKey traces{"traces", "file", "", "trace files PREFIX.<npu>.et"};
 const config::OtherKey groups_key{"groups", "file", "those in the traces",
                                   "JSON file of communicators"};
 
@@ -89,7 +89,7 @@ std::unique_ptr<GraphSource> make_chakra(config::Section& section, const GraphRe
 
 const Registration chakra_registration(graph_workloads(),
                                        {"chakra",
-                                        "execution traces, one for each NPU",
+                                        "Chakra execution traces, one per NPU",
                                         {traces, groups_key, samples_of_graphs()}},
                                        make_chakra);
 

@@ -61,16 +61,19 @@ class CollectiveSource final : public GraphSource {
 const config::NameKey collective{"collective", collective::kind_names, "",
                                  "all-reduce, reduce, all-gather, gather, scatter, broadcast, "
                                  "all-to-all, reduce-scatter, reduce-scatter-block or barrier"};
-const config::RequiredKey<Bytes> size_key{
-    "size", "vector of a member; of all-gather, gather and scatter its part; of a barrier none"};
-const config::OtherKey sizes_key = config::counted_in(
-    "B", config::OtherKey("sizes", "list of lists of size", "none",
-                          "of all-to-all in place of size: for each NPU a list of sizes to each"));
-const config::Key<std::uint64_t> repeat_key{"repeat", 1, "one after the other",
-                                            config::between<std::uint64_t>(1, 1'000'000'000)};
+const config::RequiredKey<Bytes> size_key{"size",
+                                          "vector of a member; for all-gather, gather and scatter "
+                                          "the part of a member; not used by a barrier"};
+const config::OtherKey sizes_key =
+    config::counted_in("B", config::OtherKey("sizes", "list of lists of size", "none",
+                                             "for all-to-all, instead of size: for each NPU, a "
+                                             "list of the sizes that it sends to each NPU"));
+const config::Key<std::uint64_t> repeat_key{
+    "repeat", 1, "number of times that the collective runs, one after the other",
+    config::between<std::uint64_t>(1, 1'000'000'000)};
 
 config::Key<std::int64_t> root_key(const config::Range<std::int64_t>& npus) {
-  return {"root", 0, "number of the NPU; of collectives that have one", npus};
+  return {"root", 0, "number of the root NPU, for collectives that have one", npus};
 }
 
 // A row an NPU, a size for each NPU it sends to.

@@ -64,23 +64,28 @@ const config::OtherKey input_key{
     "input", "shape", "",
     "shape of a sample: [height, width, channels], [tokens, features] or [tokens]"};
 const config::OtherKey layers_key{"layers", "list", "",
-                                  "a list; pipeline stages are cut between its layers"};
+                                  "the layers in order; pipeline stages are cut between them"};
 const config::DerivedKey<std::string> layer_name{"layers.name", "layer N",
-                                                 "with repeat numbered from 1"};
-const config::Key<std::uint64_t> repeat{"layers.repeat", 1, "so many of them one after the other",
+                                                 "name of the layer; with repeat, copies are "
+                                                 "numbered from 1"};
+const config::Key<std::uint64_t> repeat{"layers.repeat", 1,
+                                        "number of consecutive copies of the layer",
                                         config::between<std::uint64_t>(1, most_layers)};
-const config::OtherKey operators_key{"layers.operators", "list", "one, of the layer's keys",
-                                     "a list; a layer of one operator may have its keys instead"};
+const config::OtherKey operators_key{"layers.operators", "list", "one, with the layer's keys",
+                                     "operators of the layer; a layer with one operator may have "
+                                     "that operator's keys instead"};
 const config::NameKey kind_key{"kind", [] { return kind_names(Keys::any); }, "",
                                join(kind_names(Keys::any))};
-const config::DerivedKey<std::string> operator_name{
-    "name", "kind, kind2, ...", "of an operator in its layer, unlike all others"};
+const config::DerivedKey<std::string> operator_name{"name", "kind, kind2, ...",
+                                                    "name of the operator, unique in its layer"};
 const config::ListKey<std::string> inputs_key{
-    "from", {}, "names of operators before it in its layer, or input; none: the one before"};
+    "from",
+    {},
+    "inputs: names of earlier operators in its layer, or input; none: the previous operator"};
 const config::ListKey<std::string> then_key{
     "then",
     {},
-    "kinds without keys that follow at once, and of which the last has the name: " +
+    "kinds without keys that follow directly, the last of which takes the name: " +
         join(kind_names(Keys::none))};
 
 // Reads `kind` and the kind's own keys.
@@ -386,7 +391,8 @@ SectionInfo describe(const PartInfo& kind) {
 const Registration described(sections_of_kinds(), {"layers", "", {}}, describe);
 const Registration layers_registration(
     workloads(),
-    {"layers", "a chain of layers written out, such as a convolutional network", parameters()},
+    {"layers", "a chain of layers listed one by one, such as a convolutional network",
+     parameters()},
     read_layers);
 
 }  // namespace

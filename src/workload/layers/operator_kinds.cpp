@@ -33,11 +33,13 @@ namespace {
 struct OperatorKeys {
   using Count = std::uint64_t;
 
-  config::RequiredKey<Count> rows{"rows", "embedding: of its table",
+  config::RequiredKey<Count> rows{"rows", "embedding: rows of its table",
                                   config::between<Count>(1, 1 << 28)};
-  config::RequiredKey<Count> width{"width", "embedding: features",
+  config::RequiredKey<Count> width{"width", "embedding: features of a row",
                                    config::between<Count>(1, 1 << 24)};
-  config::RequiredKey<Count> heads{"heads", "attention, on features of queries, keys and values",
+  config::RequiredKey<Count> heads{"heads",
+                                   "attention: heads; its input is queries, keys and "
+                                   "values side by side",
                                    config::between<Count>(1, 1 << 20)};
   config::DerivedKey<Count> kv_heads{"kv_heads", "heads", "attention: heads of keys and values",
                                      config::between<Count>(1, 1 << 20)};

@@ -26,22 +26,25 @@ constexpr std::int64_t longest_side = 4096;
 struct ProductKeys {
   using Count = std::uint64_t;
 
-  config::RequiredKey<Count> outputs{"outputs", "linear: features",
+  config::RequiredKey<Count> outputs{"outputs", "linear: features of the output",
                                      config::between<Count>(1, 1 << 24)};
-  config::RequiredKey<Count> channels{"channels", "convolution: of its output",
+  config::RequiredKey<Count> channels{"channels", "convolution: channels of the output",
                                       config::between<Count>(1, 1 << 24)};
   PairKey kernel{{"kernel", "shape", "", "convolution, pool: one number or [rows, columns]"}, 1};
-  PairKey stride{{"stride", "shape", "1", "convolution; of a pool the default is its kernel"}, 1};
+  PairKey stride{{"stride", "shape", "1",
+                  "convolution, pool: one number or [rows, columns]; "
+                  "default of a pool: its kernel"},
+                 1};
   PairKey padding{{"padding", "shape", "0", "convolution, pool: on every side"}, 0};
-  PairKey dilation{{"dilation", "shape", "1", "convolution"}, 1};
+  PairKey dilation{{"dilation", "shape", "1", "convolution: one number or [rows, columns]"}, 1};
   config::Key<Count> groups{"groups", 1, "convolution: groups of channels",
                             config::between<Count>(1, 1 << 24)};
-  config::Key<bool> bias{"bias", true, "linear, convolution"};
+  config::Key<bool> bias{"bias", true, "linear, convolution: a bias is added to the output"};
   config::ChoiceKey<Sharding> sharding{
       "sharding",
       {{"replicated", Sharding::replicated}, {"column", Sharding::column}, {"row", Sharding::row}},
       "replicated",
-      "linear, convolution: replicated, column or row"};
+      "linear, convolution: tensor-parallel cut: replicated, column or row"};
   config::NameKey pooling{"type",
                           [] {
                             return std::vector<std::string>{"max", "average"};

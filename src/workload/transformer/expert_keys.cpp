@@ -23,22 +23,24 @@ using Count = std::uint64_t;
 
 // Made when asked for, as kinds of work register before this file's own objects are there.
 struct ExpertKeys {
-  RequiredKey<Count> count{"experts.count", "experts of a layer; without experts there is one MLP",
+  RequiredKey<Count> count{"experts.count",
+                           "experts of a layer; without the section experts there is one MLP",
                            between<Count>(1, 1 << 16)};
-  RequiredKey<Count> top_k{"experts.top_k", "experts that each token goes to, at most `count`",
+  RequiredKey<Count> top_k{"experts.top_k", "experts that each token is sent to, at most `count`",
                            between<Count>(1, 1 << 16)};
   Key<Count> every{"experts.every", ExpertShape{}.every,
-                   "one layer in so many has experts, the last of them",
-                   between<Count>(1, 1 << 14)};
+                   "the last of every so many layers has experts", between<Count>(1, 1 << 14)};
   Key<Count> dense_first{"experts.dense_first", 0,
-                         "layers at the begin that have one MLP, of width `ffn`, instead",
+                         "layers at the beginning that have one MLP of width `ffn` instead",
                          between<Count>(0, 1 << 14)};
   Key<double> capacity_factor{"experts.capacity_factor",
                               static_cast<double>(ExpertShape{}.capacity_millionths) / 1e6,
-                              "room for tokens; 1 is that of an even spread", between(1e-3, 1e3)};
-  Key<Count> shared{"experts.shared", 0, "further experts that work on every token",
+                              "capacity of an expert, relative to its tokens in an even "
+                              "distribution",
+                              between(1e-3, 1e3)};
+  Key<Count> shared{"experts.shared", 0, "additional experts that process every token",
                     between<Count>(0, 1 << 10)};
-  DerivedKey<Count> ffn{"experts.ffn", "ffn", "width inside one expert",
+  DerivedKey<Count> ffn{"experts.ffn", "ffn", "hidden width of one expert",
                         between<Count>(1, 1 << 24)};
   ChoiceKey<ExpertRoom> room{
       "experts.room",
@@ -46,24 +48,25 @@ struct ExpertKeys {
        {"dropped", ExpertRoom::dropped},
        {"unlimited", ExpertRoom::unlimited}},
       ExpertShape{}.room,
-      "padded: an expert works on its capacity, full or not; dropped: on the "
-      "tokens that come, up to that; unlimited: on all that come"};
+      "padded: an expert processes its full capacity, even if fewer tokens arrive; dropped: the "
+      "tokens that arrive, up to its capacity; unlimited: all that arrive"};
   ChoiceKey<ExpertLoads> loads{
       "experts.loads",
       {{"even", ExpertLoads::even},
        {"zipf", ExpertLoads::zipf},
        {"exponential", ExpertLoads::exponential}},
       ExpertShape{}.loads,
-      "how tokens spread, where experts are not padded: even, or drawn for "
-      "each layer: zipf, exponential"};
+      "distribution of tokens over experts that are not padded: even, or drawn for each layer: "
+      "zipf or exponential"};
   Key<double> skew{"experts.skew", ExpertShape{}.skew,
-                   "zipf: the share of the expert of rank r is as r^-skew", between(0.0, 10.0)};
-  Key<Count> seed{"experts.seed", ExpertShape{}.seed, "of what is drawn",
+                   "zipf: the share of the expert of rank r is proportional to r^-skew",
+                   between(0.0, 10.0)};
+  Key<Count> seed{"experts.seed", ExpertShape{}.seed, "seed of the drawn loads",
                   between<Count>(0, std::uint64_t{1} << 62)};
   ListKey<double> shares{
       "experts.shares",
       {},
-      "instead of `loads`: the share of each expert, up to a factor; at most 1/top_k of the sum"};
+      "instead of `loads`: the relative share of each expert; at most 1/top_k of the sum"};
 };
 
 const ExpertKeys& expert_keys() {
@@ -136,7 +139,7 @@ bool read_loads(config::Section& section, ExpertShape& experts) {
     return false;
   }
   if (experts.loads != ExpertLoads::zipf && experts.skew != ExpertShape{}.skew) {
-    config::note_without_effect(section, "skew", "other loads than zipf");
+    config::note_without_effect(section, "skew", "loads other than zipf");
   }
   if (!is_drawn && experts.seed != ExpertShape{}.seed) {
     config::note_without_effect(section, "seed", "loads that are not drawn");

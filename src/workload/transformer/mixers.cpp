@@ -21,23 +21,25 @@ struct MixerKeys {
   config::ListKey<std::string> pattern{
       "pattern",
       {},
-      "of a decoder: what its layers are, repeated over all of them: attention, local or ssm, each "
-      "with an MLP or experts behind it; attention-alone, local-alone, ssm-alone or mlp-alone; "
+      "kinds of the layers of a decoder, repeated over all of them: attention, local or ssm, "
+      "each followed by an MLP or experts; attention-alone, local-alone, ssm-alone or mlp-alone; "
       "empty: attention"};
-  Key<Count> window{"window", 0, "tokens that a token of a local layer sees, itself too",
+  Key<Count> window{"window", 0, "tokens that a token of a local layer sees, including itself",
                     between<Count>(0, 1 << 24)};
   RequiredKey<Count> kv_rank{"latent.kv_rank",
-                             "latent attention: elements of the vector that keys and values of all "
-                             "heads are made of",
+                             "latent attention: elements of the vector from which keys and "
+                             "values of all heads are computed",
                              between<Count>(1, 1 << 20)};
   Key<Count> q_rank{"latent.q_rank", 0,
-                    "the same of queries; 0: these are made of the residual stream",
+                    "elements of the vector from which queries are computed; 0: from the "
+                    "residual stream",
                     between<Count>(0, 1 << 20)};
   RequiredKey<Count> nope_width{"latent.nope_width",
-                                "elements of a head's query and key without position",
+                                "elements of a head's query and key without positional encoding",
                                 between<Count>(1, 1 << 16)};
   Key<Count> rope_width{"latent.rope_width", 0,
-                        "further ones with a position; those of keys are one vector for all heads",
+                        "additional elements with positional encoding; those of keys are one "
+                        "vector for all heads",
                         between<Count>(0, 1 << 16)};
   DerivedKey<Count> value_width{"latent.value_width", "nope_width", "elements of a head's value",
                                 between<Count>(1, 1 << 16)};
@@ -48,12 +50,13 @@ struct MixerKeys {
                           between<Count>(1, 1 << 16)};
   Key<Count> head_width{"ssm.head_width", 64, "channels of a head", between<Count>(1, 1 << 16)};
   Key<Count> groups{"ssm.groups", SsmShape{}.groups,
-                    "groups of heads that share what goes into states and out of them, a divisor "
-                    "of heads",
+                    "groups of heads that share the inputs and outputs of their states, a "
+                    "divisor of heads",
                     between<Count>(1, 1 << 16)};
-  Key<Count> kernel{"ssm.kernel", SsmShape{}.kernel, "tokens that the convolution before goes over",
+  Key<Count> kernel{"ssm.kernel", SsmShape{}.kernel,
+                    "kernel size of the preceding convolution, in tokens",
                     between<Count>(1, 1 << 10)};
-  Key<Count> chunk{"ssm.chunk", SsmShape{}.chunk, "tokens that are worked on as one product",
+  Key<Count> chunk{"ssm.chunk", SsmShape{}.chunk, "tokens that are processed as one product",
                    between<Count>(1, 1 << 20)};
 };
 

@@ -16,15 +16,16 @@ struct ProductFormatKeys {
   config::ChoiceKey<DataType> type =
       config::ChoiceKey<DataType>(
           "product_type", config::product_types(), "data_type",
-          "of the inputs of a layer's products with weights, cast to it before each; mxfp8: fp8 in "
-          "blocks of 32 that share a scale of 1 B")
+          "type to which the inputs of a layer's products with weights are cast before each "
+          "product; mxfp8: fp8 in blocks of 32 that share a scale of 1 B")
           .derived();
   config::OptionalKey<std::uint64_t> group_size{
       "product_group_size", "none",
-      "neighbours in product_type that share a scale, of weights the side of a square of them; "
-      "none: no scales but those of mxfp8",
+      "adjacent elements in product_type that share a scale; for weights, the side of a square "
+      "of elements; none: no scales except those of mxfp8",
       config::between<std::uint64_t>(1, 1 << 16)};
-  config::Key<Bytes> scale{"product_scale", Bytes(4), "of a group, with product_group_size",
+  config::Key<Bytes> scale{"product_scale", Bytes(4),
+                           "size of the scale of a group, with product_group_size",
                            config::between(Bytes(1), Bytes(8))};
 };
 

@@ -108,7 +108,7 @@ const ChoiceKey<Positions> positions{
     "positions",
     {{"learned", Positions::learned}, {"rotary", Positions::rotary}, {"none", Positions::none}},
     TransformerShape{}.positions,
-    "learned (a vector each), rotary or none"};
+    "learned (a vector for each position), rotary or none"};
 const ChoiceKey<Norm> normalisation{"normalisation",
                                     {{"layer_norm", Norm::layer}, {"rms_norm", Norm::rms}},
                                     TransformerShape{}.norm,
@@ -117,16 +117,16 @@ const ChoiceKey<bool> norm_after{
     "normalise",
     {{"before", false}, {"after", true}},
     "before",
-    "before each part, with a last one in the head, or after it, with one after the embedding (as "
-    "BERT)"};
+    "before: a norm before each sublayer and one in the head; after: a norm after each sublayer "
+    "and one after the embedding (BERT)"};
 const ChoiceKey<AttentionKind> attention{"attention",
                                          {{"plain", AttentionKind::plain},
                                           {"eager", AttentionKind::eager},
                                           {"flash", AttentionKind::flash}},
                                          TransformerShape{}.attention,
-                                         "plain: scale, mask and softmax in one kernel; eager: "
-                                         "each on its own, in fp32; flash: attention "
-                                         "weights are never in memory"};
+                                         "plain: scale, mask and softmax in one kernel; eager: a "
+                                         "kernel for each, in fp32; flash: attention weights are "
+                                         "never in memory"};
 const ChoiceKey<Activation> mlp{
     "mlp",
     {{"gelu", Activation::gelu}, {"relu", Activation::relu}, {"swiglu", Activation::swiglu}},
@@ -137,7 +137,7 @@ const ChoiceKey<Head> head = ChoiceKey<Head>("head",
                                               {"bert", Head::bert},
                                               {"pooler", Head::pooler},
                                               {"none", Head::none}},
-                                             "language_model; none of an encoder alone",
+                                             "language_model; none for an encoder alone",
                                              "language_model, bert, pooler or none")
                                  .derived();
 const Key<bool> causal{"causal", false, "flash attention of decoders skips the masked half"};
@@ -147,48 +147,48 @@ const Key<bool> biases{"biases", TransformerShape{}.biases,
                        "the products of attention and MLP have biases"};
 const Key<bool> query_key_norms{
     "query_key_norms", false,
-    "self-attention has norms of each head's queries and keys, before positions (Qwen 3, Gemma 3)"};
+    "self-attention normalises each head's queries and keys, before positions (Qwen 3, Gemma 3)"};
 const ChoiceKey<Loss> loss{
     "loss",
     {{"plain", Loss::plain}, {"fused", Loss::fused}, {"eager", Loss::eager}},
     TransformerShape{}.loss_kernels,
-    "plain: an operation at a time over logits in fp32; fused: one kernel each way; eager: in fp32 "
-    "and nothing in place, as PyTorch's cross_entropy"};
+    "plain: one operation at a time over logits in fp32; fused: one kernel each forward and "
+    "backward; eager: in fp32 and nothing in place, as PyTorch's cross_entropy"};
 const Key<Count> loss_metrics{
     "loss_metrics", 0,
-    "losses over the same logits beside the loss, without gradients, in fp32 as PyTorch's "
-    "cross_entropy: what a framework logs of each batch",
+    "additional losses over the same logits, without gradients, in fp32 as PyTorch's "
+    "cross_entropy: metrics that a framework logs for each batch",
     between<Count>(0, 4)};
 const Key<bool> join_gradients{
     "join_gradients", false,
-    "gradients of queries, keys and values are made one by one, and put together for the product "
-    "that made all three (PyTorch's split and chunk)"};
+    "gradients of queries, keys and values are computed separately, then joined for the product "
+    "that computed all three (PyTorch's split and chunk)"};
 const ChoiceKey<bool> bias_gradients{
     "bias_gradients",
     {{"fused", false}, {"apart", true}},
     "fused",
-    "in training, gradients of biases come with those of weights, or are kernels of their own that "
-    "read gradients of outputs once more (PyTorch's sums): those of self-attention and of MLPs "
-    "without experts"};
+    "in training, gradients of the biases of self-attention and of MLPs without experts: fused: "
+    "computed with those of weights; apart: by separate kernels that read the gradients of "
+    "outputs again (PyTorch's sums)"};
 const ChoiceKey<LayoutCopies> layout_copies{
     "layout_copies",
     {{"none", LayoutCopies::none},
      {"context", LayoutCopies::context},
      {"layers", LayoutCopies::layers}},
     TransformerShape{}.layout_copies,
-    "what is copied into another layout; context: what plain or eager attention gives, from heads "
-    "to rows of tokens (Megatron-LM); layers: input and output of each layer too, between samples "
-    "first and tokens first, and the gradient that comes (profiles of single layers)"};
+    "what is copied into another layout; context: the output of plain or eager attention, from "
+    "heads to rows of tokens (Megatron-LM); layers: also the input and output of each layer, "
+    "between samples first and tokens first, and the incoming gradient (profiles of single "
+    "layers)"};
 const Key<bool> dropout{"dropout", TransformerShape{}.dropout,
-                        "in training, masks of dropout are computed and kept"};
+                        "in training, dropout masks are computed and kept"};
 
 void read_query_key_norms(config::Section& section, TransformerShape& shape) {
   shape.query_key_norms = query_key_norms.read(section);
   if (shape.query_key_norms && shape.latent) {
     section.error(query_key_norms.key(), "latent attention has norms of its own");
   } else if (shape.query_key_norms && !has_attention(shape)) {
-    config::note_without_effect(section, query_key_norms.key(),
-                                "layers none of which is attention");
+    config::note_without_effect(section, query_key_norms.key(), "layers without attention");
     shape.query_key_norms = false;
   }
 }
@@ -224,9 +224,9 @@ const ChoiceKey<Architecture> architecture{"architecture",
                                             {"encoder-decoder", Architecture::encoder_decoder}},
                                            TransformerShape{}.architecture,
                                            "decoder, encoder or encoder-decoder"};
-const RequiredKey<Count> layers{"layers", "of the decoder, or of an encoder alone",
+const RequiredKey<Count> layers{"layers", "layers of the decoder, or of an encoder alone",
                                 between<Count>(1, 1 << 14)};
-const RequiredKey<Count> sequence{"sequence", "tokens a sample", between<Count>(1, 1 << 24)};
+const RequiredKey<Count> sequence{"sequence", "tokens of a sample", between<Count>(1, 1 << 24)};
 const DerivedKey<Count> encoder_layers{"encoder_layers", "layers", "encoder-decoder only",
                                        between<Count>(1, 1 << 14)};
 const DerivedKey<Count> encoder_sequence{"encoder_sequence", "sequence", "encoder-decoder only",
@@ -242,7 +242,7 @@ void read_architecture(config::Section& section, TransformerShape& shape) {
   }
 }
 
-const config::OptionalKey<Count> heads_key{"heads", "must be given where layers have attention",
+const config::OptionalKey<Count> heads_key{"heads", "required if layers have attention",
                                            "attention heads", between<Count>(1, 1 << 20)};
 // Grouped queries: Ainslie et al., arXiv:2305.13245.
 const DerivedKey<Count> kv_heads{"kv_heads", "heads",
@@ -308,13 +308,13 @@ bool read_heads(config::Section& section, TransformerShape& shape) {
 }
 
 const RequiredKey<Count> hidden_key{
-    "hidden", "width of the residual stream, without head_width a multiple of heads",
+    "hidden", "width of the residual stream; without head_width, a multiple of heads",
     between<Count>(1, 1 << 20)};
 const RequiredKey<Count> vocabulary{"vocabulary", "rows of the word embedding",
                                     between<Count>(1, 1 << 28)};
 const Key<Count> token_types{"token_types", 0, "rows of a second embedding for segments; 0: none",
                              between<Count>(0, 1 << 20)};
-const DerivedKey<Count> ffn{"ffn", "4 * hidden", "width inside the MLP",
+const DerivedKey<Count> ffn{"ffn", "4 * hidden", "hidden width of the MLP",
                             between<Count>(1, 1 << 24)};
 
 // All but what training and inference differ in; nothing after a complaint.
@@ -347,10 +347,9 @@ bool joins_gradients(config::Section& section, const TransformerShape& shape, bo
   if (!shape.join_gradients) {
     return false;
   }
-  const char* why = !training ? "inference"
-                    : shape.latent
-                        ? "latent, whose queries, keys and values are products of their own"
-                    : !mixes_by_attention(shape) ? "layers none of which is attention"
+  const char* why = !training      ? "inference"
+                    : shape.latent ? "latent, whose queries, keys and values are separate products"
+                    : !mixes_by_attention(shape) ? "layers without attention"
                                                  : nullptr;
   if (why) {
     config::note_without_effect(section, "join_gradients", why);
@@ -365,8 +364,8 @@ void note_unused_kernels(config::Section& section, TransformerShape& shape, bool
                                 training ? "biases: false" : "inference");
     shape.sums_bias_gradients = false;
   }
-  const char* const why = shape.latent                 ? "latent"
-                          : !mixes_by_attention(shape) ? "layers none of which is attention"
+  const char* const why = shape.latent                              ? "latent"
+                          : !mixes_by_attention(shape)              ? "layers without attention"
                           : shape.attention == AttentionKind::flash ? "attention: flash"
                                                                     : nullptr;
   if (shape.layout_copies == LayoutCopies::context && why) {

@@ -74,21 +74,24 @@ using Number = config::Range<std::int64_t>;
 constexpr Number any_number{0, {}};
 
 const OtherKey places_key{"vertices[].at", "NPUs", "all",
-                          "NPUs: all, a number, a range as 0-7, or a list of these"};
-const config::NameKey kind_of_vertex{"vertices[].collective", collective::kind_names, "",
-                                     "in place of a vertex that computes: a collective among `at`"};
-const RequiredKey<Bytes> sent_bytes{"vertices[].bytes",
-                                    "of a collective, as `size` of kind collective; of a message"};
-const config::ChoiceKey<Vertex::Gather> gather{"vertices[].gather",
-                                               {{"sent", Vertex::Gather::sent},
-                                                {"read", Vertex::Gather::read},
-                                                {"free", Vertex::Gather::free}},
-                                               Vertex{}.gather,
-                                               "of an all-reduce: sent, read where parts are "
-                                               "added up, or free: reads are not counted"};
+                          "NPUs: all, a number, a range such as 0-7, or a list of these"};
+const config::NameKey kind_of_vertex{
+    "vertices[].collective", collective::kind_names, "",
+    "makes the vertex a collective among `at` instead of a compute vertex"};
+const RequiredKey<Bytes> sent_bytes{
+    "vertices[].bytes", "size of a collective, as `size` of kind collective, or of a message"};
+const config::ChoiceKey<Vertex::Gather> gather{
+    "vertices[].gather",
+    {{"sent", Vertex::Gather::sent},
+     {"read", Vertex::Gather::read},
+     {"free", Vertex::Gather::free}},
+    Vertex{}.gather,
+    "for an all-reduce: sent (members receive the sum), read (members read each part where it was "
+    "summed) or free (these reads are not counted)"};
 
 Key<std::int64_t> root_of_vertex(const Number& members) {
-  return {"vertices[].root", 0, "of collectives that have one: place in `at`", members};
+  return {"vertices[].root", 0, "root, for collectives that have one: its position in `at`",
+          members};
 }
 
 void read_collective(Section& section, std::uint32_t npus, Vertex& vertex) {
@@ -112,11 +115,12 @@ void read_collective(Section& section, std::uint32_t npus, Vertex& vertex) {
 }
 
 RequiredKey<std::int64_t> from_key(const Number& npus) {
-  return {"vertices[].from", "in place of a vertex that computes: NPU that sends a message", npus};
+  return {"vertices[].from",
+          "makes the vertex a message instead of a compute vertex: NPU that sends it", npus};
 }
 
 RequiredKey<std::int64_t> to_key(const Number& npus) {
-  return {"vertices[].to", "NPU that the message is to", npus};
+  return {"vertices[].to", "NPU that receives the message", npus};
 }
 
 void read_message(Section& section, std::uint32_t npus, Vertex& vertex) {
@@ -131,16 +135,16 @@ void read_message(Section& section, std::uint32_t npus, Vertex& vertex) {
   }
 }
 
-const Key<Flops> flops{"vertices[].flops", Flops(), "of a vertex that computes: operations"};
+const Key<Flops> flops{"vertices[].flops", Flops(), "for a compute vertex: operations"};
 const Key<Bytes> moved_bytes{"vertices[].bytes", Bytes(),
-                             "of a vertex that computes: that it reads and writes"};
+                             "for a compute vertex: bytes that it reads and writes"};
 const Key<Bytes> remote_key{"vertices[].remote", Bytes(),
-                            "of `bytes`, those in memory that is not the NPU's own"};
+                            "part of `bytes` that is in memory other than the NPU's own"};
 const Key<Bytes> written_key{"vertices[].remote_written", Bytes(),
-                             "of `remote`, those that are written"};
-const OtherKey uses_key{"vertices[].uses", "list", "none",
-                        "of a vertex that computes: tensors that it accesses, by name or as "
-                        "{tensor, bytes, written}"};
+                             "part of `remote` that is written"};
+const OtherKey uses_key{
+    "vertices[].uses", "list", "none",
+    "for a compute vertex: tensors that it accesses, by name or as {tensor, bytes, written}"};
 
 void read_compute(Section& section, std::uint32_t npus, VertexTensors& tensors, Vertex& vertex) {
   vertex.flops = flops.read(section);
@@ -160,24 +164,25 @@ void read_compute(Section& section, std::uint32_t npus, VertexTensors& tensors, 
   tensors.read_uses(section, vertex);
 }
 
-const config::ChoiceKey<bool> coherent_key{
-    "access",
-    {{"move", false}, {"coherent", true}},
-    "move",
-    "to remote bytes: move (read before computing, written behind), coherent (while computing)"};
-const Key<std::uint32_t> iterations_key{"iterations", 1, "how often each vertex runs",
+const config::ChoiceKey<bool> coherent_key{"access",
+                                           {{"move", false}, {"coherent", true}},
+                                           "move",
+                                           "access to remote bytes: move (read before computing, "
+                                           "written afterwards) or coherent (while computing)"};
+const Key<std::uint32_t> iterations_key{"iterations", 1, "number of times that each vertex runs",
                                         config::between(1U, 1'000'000'000U)};
 const OtherKey vertices_key{"vertices", "list", "", "vertices, each a mapping"};
-const RequiredKey<std::string> name_key{"vertices[].name", "each its own"};
-const Key<bool> starts{"vertices[].start", false,
-                       "begins the work: edges to it do not count in the first iteration"};
-const OtherKey edges_key{"edges", "list", "none", "from vertex to vertex, each a mapping"};
+const RequiredKey<std::string> name_key{"vertices[].name", "name of the vertex, unique"};
+const Key<bool> starts{
+    "vertices[].start", false,
+    "the vertex starts the work: edges to it do not count in the first iteration"};
+const OtherKey edges_key{"edges", "list", "none", "edges from vertex to vertex, each a mapping"};
 const RequiredKey<std::string> edge_from{"edges[].from", "name of a vertex"};
-const RequiredKey<std::string> edge_to{"edges[].to",
-                                       "name of a vertex that runs when all before it are over"};
+const RequiredKey<std::string> edge_to{
+    "edges[].to", "name of a vertex, which runs when all its predecessors have ended"};
 const Key<bool> at_first{"edges[].first", VertexEdge{}.at_first,
-                         "false: does not count in the first iteration; later it stands for the "
-                         "iteration before"};
+                         "false: the edge does not count in the first iteration, and in later ones "
+                         "refers to the previous iteration"};
 
 std::unique_ptr<GraphSource> make_vertices(Section& section, const GraphRequest& request) {
   const bool coherent = coherent_key.read(section);
@@ -279,7 +284,8 @@ std::vector<ParameterInfo> vertex_parameters() {
 
 const Registration vertices_registration(
     graph_workloads(),
-    {"graph", "vertices that compute and communicate, in cycles (HCSim)", vertex_parameters()},
+    {"graph", "vertices that compute and communicate, in a graph with cycles (HCSim)",
+     vertex_parameters()},
     make_vertices);
 
 }  // namespace

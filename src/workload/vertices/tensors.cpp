@@ -16,16 +16,19 @@ namespace {
 
 // Made when asked for, as the workload registers before this file's own objects are there.
 struct TensorKeys {
-  config::OtherKey tensors{"tensors", "list", "none", "for vertices to use"};
-  config::RequiredKey<std::string> name{"tensors[].name", "each its own"};
-  config::RequiredKey<Bytes> bytes{"tensors[].bytes", "size"};
-  config::Key<std::int64_t> priority{"tensors[].priority", 0, "higher ones take memory first",
+  config::OtherKey tensors{"tensors", "list", "none",
+                           "tensors that vertices can use, each a mapping"};
+  config::RequiredKey<std::string> name{"tensors[].name", "name of the tensor, unique"};
+  config::RequiredKey<Bytes> bytes{"tensors[].bytes", "size of the tensor"};
+  config::Key<std::int64_t> priority{"tensors[].priority", 0,
+                                     "tensors of higher priority are placed in memory first",
                                      config::between<std::int64_t>(-1'000'000'000, 1'000'000'000)};
-  config::OtherKey at{"tensors[].at", "list of NPUs", "all",
-                      "NPUs that have it, as of vertices; each has one of its own"};
+  config::OtherKey at{
+      "tensors[].at", "list of NPUs", "all",
+      "NPUs that have the tensor, written as for vertices; each has a copy of its own"};
   config::OptionalKey<Bytes> local_capacity{
       "local_capacity", "unlimited",
-      "for tensors, of NPUs' own memory where the machine does not say it",
+      "capacity for tensors of the NPUs' own memory, where the machine does not state it",
       config::at_least(Bytes(1))};
 };
 

@@ -51,7 +51,7 @@ std::vector<std::string> notes_of_run(Files files, const SearchOutcome& outcome)
   return sim::run(experiment, *alone, {}).notes;
 }
 
-constexpr const char* too_much = "when they hold most";
+constexpr const char* too_much = "at their peak: where operands";
 
 // It was the fastest whose state alone fits.
 TEST(Overfilled, IsNotProposedWhereOthersFit) {

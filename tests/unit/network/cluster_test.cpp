@@ -59,7 +59,8 @@ TEST(ClusterNetwork, AnalyticalSaysWhatServersDoNotShare) {
   const std::string slow =
       "{kind: fat-tree, leaf_nodes: 2, spines: 1, bandwidth: 40 GB/s, latency: 200 ns}";
   ASSERT_EQ(notes(tree, "analytical").size(), 1U);
-  EXPECT_NE(notes(tree, "analytical")[0].find("share no NIC: 2 have one"), std::string::npos);
+  EXPECT_NE(notes(tree, "analytical")[0].find("shared NICs: 2 accelerators share one"),
+            std::string::npos);
   ASSERT_EQ(notes(slow, "analytical").size(), 2U);
   EXPECT_NE(notes(slow, "analytical")[1].find("2.5 times the bandwidth"), std::string::npos);
   EXPECT_TRUE(notes("{kind: switch}", "analytical", 1).empty());

@@ -66,10 +66,10 @@ TEST(ReadNetwork, TellsOfAnotherRoutingBecauseOfDeadLinks) {
       return ::testing::PrintToString(diagnostics.notes());
     };
     EXPECT_THAT(notes_of("{from: 0, to: 1, dead: true}"),
-                HasSubstr("routes are by 'shortest' in place of 'xy'"))
+                HasSubstr("routes follow 'shortest' instead of 'xy'"))
         << model;
     EXPECT_THAT(notes_of("{from: 0, to: 1, bandwidth: 50 %}"),
-                ::testing::Not(HasSubstr("routes are by")));
+                ::testing::Not(HasSubstr("routes follow")));
   }
 }
 

@@ -41,7 +41,7 @@ TEST(WithoutEffect, OfKernelsThatWorkDoesNotHave) {
               IsEmpty());
   EXPECT_THAT(notes_of("", none + "join_gradients: true\npattern: [ssm-alone]\n"
                                   "ssm: {state: 16, head_width: 32}\n"),
-              ElementsAre("join_gradients has no effect with layers none of which is attention"));
+              ElementsAre("join_gradients has no effect with layers without attention"));
   EXPECT_THAT(notes_of("", model + "biases: false\nbias_gradients: apart\nattention: flash\n"
                                    "layout_copies: context\n"),
               ElementsAre("bias_gradients has no effect with biases: false",
@@ -58,7 +58,7 @@ TEST(WithoutEffect, OfResultsKeptInLayersThatHaveNone) {
   EXPECT_EQ(note_of(testing::planned("recompute: alternate\n")), "");
   EXPECT_EQ(note_of(testing::planned("", machine_text(), none)), "");
   EXPECT_THAT(note_of(testing::planned("recompute: alternate\n", machine_text(), none)),
-              ::testing::HasSubstr("all is computed again, as with full"));
+              ::testing::HasSubstr("everything is recomputed, as with full"));
 }
 
 TEST(WithoutEffect, OfLayersGatheredAhead) {
@@ -143,8 +143,8 @@ TEST(WithoutEffect, OfSelectiveRecomputationOfNothing) {
   const std::string flash = workload_text() + "attention: flash\n";
   EXPECT_THAT(notes_of(selective), IsEmpty());
   EXPECT_THAT(notes_of(selective, flash),
-              ElementsAre("strategy.recompute has no effect with layers of which selective "
-                          "recomputes nothing, as those of flash attention"));
+              ElementsAre("strategy.recompute has no effect with layers in which selective "
+                          "recomputes nothing, such as those with flash attention"));
   EXPECT_THAT(notes_of("recompute: full\n", flash), IsEmpty());
 }
 
@@ -180,7 +180,8 @@ TEST(WithoutEffect, OfSharingOut) {
                           "strategy.gather has no effect with less than zero: 3"));
   EXPECT_THAT(
       notes_of("data: 4\nzero: 3\nshard_members: across\n"),
-      ElementsAre("strategy.shard_members has no effect with one group of all replicas (shard)"));
+      ElementsAre(
+          "strategy.shard_members has no effect with a single group of all replicas (shard)"));
   EXPECT_THAT(notes_of("data: 4\nzero: 3\nshard: 2\nshard_members: across\nprefetch: none\n"
                        "gather: operator\noverlap_gradients: true\n"),
               IsEmpty());
@@ -252,8 +253,8 @@ TEST(WithoutEffect, OfTrainingAlone) {
 TEST(WithoutEffect, OfKeysAndValuesThatAreNotSharedOrGathered) {
   const std::string software = "software: {kv_heads: repeated, context_sums: passed}\n";
   EXPECT_THAT(notes_of(software),
-              ElementsAre("strategy.software.kv_heads has no effect with as many heads of keys and "
-                          "values as of queries",
+              ElementsAre("strategy.software.kv_heads has no effect with equal numbers of "
+                          "key-value heads and query heads",
                           "strategy.software.context_sums has no effect with context: 1"));
   const std::string shared = workload_text() + "kv_heads: 2\n";
   EXPECT_THAT(notes_of("context: 2\n" + software, shared),
@@ -265,7 +266,7 @@ TEST(WithoutEffect, OfKeysAndValuesThatAreNotSharedOrGathered) {
 TEST(WithoutEffect, InferenceSharesOutWeightsAlone) {
   const std::string inference = workload_text() + "mode: inference\n";
   const std::string why =
-      "strategy.zero has no effect with inference, which shares out weights alone (zero: 3)";
+      "strategy.zero has no effect with inference, which shards only weights (zero: 3)";
   EXPECT_THAT(notes_of("data: 2\nzero: 1\n", inference), ElementsAre(why));
   EXPECT_THAT(notes_of("data: 2\nzero: 2\ngradient_copies: 2\n", inference),
               ElementsAre(why, "strategy.gradient_copies has no effect with inference"));
@@ -295,7 +296,7 @@ TEST(WithoutEffect, StoppingEarlyIsOfFullRecomputation) {
       ElementsAre("strategy.software.early_stop has no effect with any recompute but full"));
   const std::string early = "recompute: full\nsoftware: {early_stop: true}\n";
   EXPECT_THAT(notes_of(early), ElementsAre("strategy.software.early_stop has no effect with layers "
-                                           "of which backward passes need all"));
+                                           "that backward passes need in full"));
   EXPECT_THAT(notes_of(early, testing::workload_text() + "dropout: false\n"), IsEmpty());
 }
 

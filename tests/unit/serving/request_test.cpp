@@ -111,7 +111,7 @@ TEST(Requests, OfAListMayBeLongerThanTheModelTakes) {
   EXPECT_EQ(list(", too_long: skip")->count(), 1U);
   EXPECT_EQ(list(", too_long: clip")->request(1).prompt, 99U);
   EXPECT_THAT(list(", too_long: clip")->notes(),
-              ElementsAre("1 requests of more than 100 tokens, which the model takes (sequence), "
+              ElementsAre("1 requests of more than the 100 tokens that the model takes (sequence) "
                           "are cut to that many"));
   try {
     list("");

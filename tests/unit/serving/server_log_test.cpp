@@ -135,7 +135,7 @@ TEST_F(ServerLogs, MayHavePromptsBeforeRequests) {
            "prompt_token_ids: [3], lora_request: None.\n");
   ASSERT_EQ(trace->count(), 1U);
   EXPECT_EQ(trace->request(0).prompt, 2U);
-  EXPECT_THAT(trace->notes(), Contains(HasSubstr("for several answers (n) one is given")));
+  EXPECT_THAT(trace->notes(), Contains(HasSubstr("for several answers (n) get only one")));
   EXPECT_THAT(complaint(process + "INFO 02-13 11:33:33 [logger.py:49] Received request a" + params),
               HasSubstr("1:87: file: a request without its prompt: neither text nor"));
 }

@@ -77,7 +77,7 @@ TEST(AggregatedLinks, RingsOverServersGoAtThePaceOfCables) {
 
 // Where links are not shared, a run says how much longer that would take.
 TEST(AggregatedLinks, WhatIsNotSharedIsSaid) {
-  const auto said = Contains(HasSubstr("messages do not share all links of their way"));
+  const auto said = Contains(HasSubstr("messages do not contend for all links of their routes"));
   for (const std::string aggregation : {"none", "tensor", "stage"}) {
     const std::string strategy = "tensor: 4, data: 2, aggregation: " + aggregation;
     const auto notes = [&](const std::string& topology, const std::string& network) {

@@ -71,7 +71,7 @@ TEST(CoherentChannels, DevicesWithoutAreAsBefore) {
 TEST(CoherentChannels, KeysWithoutEffectAreNoted) {
   const std::string own = "  dram: {at: each, bandwidth: 1 GB/s, latency: 100 ns}\n";
   const std::string devices = "  memory: {model: dram, preset: HBM2, memories: {preset: DDR5}}\n";
-  const std::string bandwidth = "machine.dram.bandwidth is 1 GB/s, and what is there";
+  const std::string bandwidth = "machine.dram.bandwidth is 1 GB/s, but the devices there";
   const std::string unused_bandwidth = "machine.dram.bandwidth has no effect";
   const std::string unused_latency = "machine.dram.latency has no effect";
   const auto notes = [](const std::string& memory, const std::string& coherence) {

@@ -377,7 +377,8 @@ TEST(Conformance, GraphsSayWhatTheirLinksCount) {
   const std::string text =
       machine_of("model: packet") + model + "strategy: {tensor: 4}\n" + no_trace;
   const std::string note =
-      "machine.power.link: an NPU that waits for memory and a collective at once waits for memory";
+      "machine.power.link: an NPU that waits for memory and a collective at once counts as waiting "
+      "for memory";
   const auto has_note = [&](const std::string& of, const std::string& link) {
     const trace::Summary summary =
         summary_of(of, {"machine.power={idle: 100, link: " + link + "}"});

@@ -123,7 +123,7 @@ TEST(ReadExperiment, SaysWhichKeysHaveNoEffect) {
   says({"machine.types={a: {sram: 1 MB}}"},
        "machine.types.a has no effect with no tile of this type");
   says({"execution={times: recorded}"},
-       "execution.times has no effect with a plan, of which no times are recorded");
+       "execution.times has no effect with a plan, which has no recorded times");
   says({"execution={remote: {request: free}}"},
        "execution.remote.request has no effect with graphs that access no remote memory");
   says({"execution={collectives: {bandwidths: [1 GB/s, 2 GB/s]}}"},
@@ -151,11 +151,11 @@ TEST(ReadExperiment, SaysWhichKeysHaveNoEffect) {
   for (const char* const network : {"analytical", "crossbar", "flow"}) {
     says({"run.trace=summary", "run.bins=9", "machine.memory.model=bandwidth",
           std::string("machine.network.model=") + network},
-         "run.bins has no effect with network, memory and compute models that tell nothing by "
+         "run.bins has no effect with network, memory and compute models that record nothing over "
          "time");
   }
   const std::string own =
-      " has no effect with a memory that has timing of its own (machine.memory), but for estimates";
+      " has no effect with a memory with its own timing (machine.memory), except for estimates";
   says({"machine.memory={model: dram, preset: HBM2}"}, "machine.dram.latency" + own);
   says({"machine.memory={model: dram, preset: HBM2}"},
        "machine.dram.bandwidth" + own + " and for operands of tiles in DRAM");
@@ -170,12 +170,11 @@ TEST(ReadExperiment, SaysWherePeaksAreNotWhatProductsTake) {
   };
   const std::string half = "machine.tile.efficiency=0.5";
   const std::string unused =
-      "machine.tile.efficiency has no effect with a compute model whose array has a clock of its "
-      "own";
+      "machine.tile.efficiency has no effect with a compute model whose array has its own clock";
   const auto other_peak = [](const std::string& rate) {
-    return "machine.tile.peak has 300 GFLOP/s of fp16, which utilization is of; products take "
-           "the " +
-           rate + " of the array with its clock (compute.macs_per_pe)";
+    return "machine.tile.peak states 300 GFLOP/s for fp16, on which utilization is based; products "
+           "run at the " +
+           rate + " of the array at its clock (compute.macs_per_pe)";
   };
   const std::string clocked = "model: systolic, array: [8, 8], clock: 1 GHz";
   using Notes = std::vector<std::string>;
@@ -184,7 +183,7 @@ TEST(ReadExperiment, SaysWherePeaksAreNotWhatProductsTake) {
   EXPECT_EQ(notes("model: systolic, array: [10, 15], clock: 1 GHz"), Notes{});
   EXPECT_EQ(notes("model: systolic, array: [8, 8]", half), Notes{});
   EXPECT_EQ(notes(clocked, half),
-            (Notes{unused + ", but for work without products", other_peak("128 GFLOP/s")}));
+            (Notes{unused + ", except for work without products", other_peak("128 GFLOP/s")}));
   EXPECT_EQ(notes(clocked + ", vector_peak: 1 GFLOP/s", half),
             (Notes{unused, other_peak("128 GFLOP/s")}));
   EXPECT_EQ(notes("model: npu, array: [8, 8], operands: sram", half),
@@ -198,8 +197,8 @@ TEST(ReadExperiment, SaysWherePeaksAreNotWhatProductsTake) {
 // a word.
 TEST(ReadExperiment, SaysWhichKeysOfComputeModelsHaveNoEffect) {
   const std::string unknown_rows =
-      " has no effect with work whose rows are not known, as only those of language models that "
-      "tiles serve are";
+      " has no effect with work whose rows are not known, as they are only for language models "
+      "served by tiles";
   const std::string no_cache = " has no effect with no cache (tile.sram, with operands: dram)";
   const std::string alike =
       " has no effect with work whose sequences are all alike, as only those of requests differ";
@@ -207,8 +206,8 @@ TEST(ReadExperiment, SaysWhichKeysOfComputeModelsHaveNoEffect) {
       " has no effect with operations of programs and graphs, whose work without a product is "
       "additions";
   const std::string others =
-      " has no effect with any work but programs of plans, of which alone it is known how a "
-      "collective goes on";
+      " has no effect with any work but programs of plans, as only for these it is known how a "
+      "collective proceeds";
   const auto says = [](const std::string& compute, const std::vector<std::string>& notes,
                        const std::string& more = "run.bins=9") {
     const Experiment experiment =

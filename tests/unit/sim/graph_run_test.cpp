@@ -224,7 +224,7 @@ TEST(GraphRun, SaysWhereEvenSharesMakeStepsLater) {
   };
   const auto says = [](const trace::Summary& found) {
     return std::any_of(found.notes.begin(), found.notes.end(), [](const std::string& note) {
-      return note.find("all-to-alls by rings") != std::string::npos;
+      return note.find("ring all-to-alls") != std::string::npos;
     });
   };
   const std::vector<std::pair<std::string, double>> sizes{{"64 KiB", 1.372}, {"8 MiB", 1.120}};

@@ -65,7 +65,7 @@ Files server(const std::string& network, const std::string& size = "800 MB") {
 
 TEST(NotedKeys, StepsOfCollectivesThatSwitchesAddUp) {
   const std::string path = "execution.collectives.";
-  const std::string with = "NVLS, which machine.network.library takes for all collectives";
+  const std::string with = "NVLS, which machine.network.library uses for all collectives";
   const Files by_switches = server("library: nccl, nvswitch_generation: 3");
   for (const char* const setting :
        {"endpoint_delay=1 us", "protocols=[{endpoint_delay: 1 us, data_share: 0.5}]",
@@ -167,7 +167,7 @@ TEST(NotedKeys, EvenPartsOfDevicesWithBanks) {
   const auto says = [&](const std::string& more) {
     const auto notes = read(plan, {dram + more + "}"}).notes;
     return std::ranges::any_of(notes, [](const std::string& note) {
-      return note.starts_with("machine.memory: a device takes bursts in");
+      return note.starts_with("machine.memory: a device accepts bursts");
     });
   };
   EXPECT_TRUE(says("fair-tenants"));

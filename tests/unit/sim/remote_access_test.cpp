@@ -106,15 +106,15 @@ TEST(RemoteAccess, SaysWhoseAPoolIs) {
   const auto is_noted = [](const std::string& pool, const std::string& note) {
     const std::string key = "machine.remote_memory={bandwidth: 1 GB/s, " + pool + "}";
     const std::vector<std::string> notes = testing::read(experiment(loads), {key}).notes;
-    return std::ranges::find(notes, "machine.remote_memory is of " + note +
-                                        ", whose loads share its links, and the machine has 4") !=
+    return std::ranges::find(notes, "machine.remote_memory is for " + note +
+                                        ", whose loads share its links, but the machine has 4") !=
            notes.end();
   };
   EXPECT_TRUE(is_noted("kind: ring, npus: 16", "16 NPUs"));
   EXPECT_FALSE(is_noted("kind: ring, npus: 4", "4 NPUs"));
   EXPECT_TRUE(is_noted("kind: mesh, rows: 1, columns: 2", "2 NPUs"));
-  EXPECT_FALSE(is_noted("kind: per-node, npus: 2", "2 NPUs a memory"));
-  EXPECT_TRUE(is_noted("kind: per-node, npus: 3", "3 NPUs a memory"));
+  EXPECT_FALSE(is_noted("kind: per-node, npus: 2", "2 NPUs per memory"));
+  EXPECT_TRUE(is_noted("kind: per-node, npus: 3", "3 NPUs per memory"));
 }
 
 TEST(RemoteAccess, Complaints) {

@@ -117,7 +117,7 @@ TEST(Replay, NotesTheWholeIteration) {
   const trace::Summary whole = run_one(settings, "none");
   trace::Summary replayed = run_one(settings, "exact");
   ASSERT_GT(replayed.replayed_micro_batches, 0U);
-  EXPECT_THAT(whole.notes, ::testing::Contains(HasSubstr("had those of collectives")));
+  EXPECT_THAT(whole.notes, ::testing::Contains(HasSubstr("if those of collectives")));
   EXPECT_THAT(replayed.notes.back(), HasSubstr("run.replay"));
   replayed.notes.pop_back();
   EXPECT_EQ(replayed.notes, whole.notes);

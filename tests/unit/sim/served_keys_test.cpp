@@ -67,8 +67,8 @@ TEST(ServedKeys, AsManySequencesRunAsStepsHaveRoomForWithDrafts) {
     return read(experiment_of(mesh, requests + "      speculation: {tokens: 4}\n" + keys));
   };
   EXPECT_THAT(with("").notes,
-              ElementsAre(HasSubstr("batching.sequences: 204 in place of 256, as at most 1024 "
-                                    "tokens come out of a step, 5 of each sequence")));
+              ElementsAre(HasSubstr("batching.sequences: 204 instead of 256, as at most 1024 "
+                                    "tokens are generated in a step, 5 per sequence")));
   EXPECT_THAT(with("      batching: {sequences: 204}\n").notes, IsEmpty());
   EXPECT_THROW(with("      batching: {sequences: 205}\n"), ConfigError);
   Files files =
@@ -85,7 +85,7 @@ TEST(ServedKeys, SeedsOfWhatIsNotDrawnAreNoted) {
     return read(files).notes;
   };
   const auto says_so =
-      ElementsAre("workload.seed has no effect with requests of which nothing is drawn");
+      ElementsAre("workload.seed has no effect with requests without random draws");
   EXPECT_THAT(notes("arrivals: list, list: [{at: 0 us, prompt: 64, generate: 3}]"), says_so);
   EXPECT_THAT(notes("arrivals: fixed, count: 2, prompt: 8, generate: 2"), says_so);
   EXPECT_THAT(notes("arrivals: fixed, count: 2, prompt: 8, generate: [2, 3]"), IsEmpty());
@@ -116,7 +116,7 @@ TEST(ServedKeys, TypesWithoutEffectAreNoted) {
               ElementsAre(HasSubstr("weights.experts has no effect with a model without experts"),
                           HasSubstr("weights.router has no effect with a model without experts")));
   EXPECT_THAT(notes("", "      weights: {type: fp8, attention" + fp8 + ", mlp" + fp8 + "}\n"),
-              ElementsAre(HasSubstr("weights.type has no effect with types of their own of all")));
+              ElementsAre(HasSubstr("weights.type has no effect with separate types for all")));
   const std::string experts = ", experts: {count: 4, top_k: 2, every: 1}";
   const std::string mlp = "      weights: {mlp" + fp8 + "}\n";
   EXPECT_THAT(notes(experts, mlp),
@@ -133,13 +133,13 @@ TEST(ServedKeys, TypesWithoutEffectAreNoted) {
   EXPECT_THAT(given("type: fp8, kv_up: {type: int4}"),
               ElementsAre(HasSubstr("weights.kv_up has no effect with a model without that "
                                     "operator")));
-  EXPECT_THAT(given(both + ", mlp" + fp8),
-              ElementsAre(HasSubstr("weights.mlp has no effect with types of their own of all its "
-                                    "products")));
+  EXPECT_THAT(
+      given(both + ", mlp" + fp8),
+      ElementsAre(HasSubstr("weights.mlp has no effect with separate types for all its products")));
   EXPECT_THAT(given("head" + fp8 + ", lm_head: {type: int4}"),
-              ElementsAre(HasSubstr("weights.head has no effect with types of their own")));
+              ElementsAre(HasSubstr("weights.head has no effect with separate types")));
   EXPECT_THAT(given("type: fp8, attention" + fp8 + ", " + both),
-              ElementsAre(HasSubstr("weights.type has no effect with types of their own of all")));
+              ElementsAre(HasSubstr("weights.type has no effect with separate types for all")));
   const auto cache = [&](const std::string& types) {
     return notes("", "      batching: {" + types + "}\n");
   };

@@ -77,15 +77,14 @@ TEST(ServedNpus, SayWhatIsSharedAndIdle) {
   const trace::Summary both =
       run_of(machine_of(four_tiles), tenant("a", "      replicas: 2\n" + priced) +
                                          tenant("b", "      tensor: 2\n" + priced));
-  EXPECT_THAT(both.notes,
-              Contains("a and b share 2 tiles: what a million tokens cost counts of these its "
-                       "share of the time in which they have work"));
-  EXPECT_THAT(both.notes, Contains(HasSubstr("2 of 4 tiles have nothing to do")));
+  EXPECT_THAT(both.notes, Contains("a and b share 2 tiles: each model's cost of a million tokens "
+                                   "counts its share of the time in which these have work"));
+  EXPECT_THAT(both.notes, Contains(HasSubstr("2 of 4 tiles are idle")));
   const trace::Summary apart = run_of(
       machine_of(four_tiles), tenant("a", "      replicas: 2\n" + priced) +
                                   tenant("b", "      tensor: 2\n      npus: [2, 3]\n" + priced));
   EXPECT_THAT(apart.notes, Not(Contains(HasSubstr("a million tokens"))));
-  EXPECT_THAT(apart.notes, Not(Contains(HasSubstr("nothing to do"))));
+  EXPECT_THAT(apart.notes, Not(Contains(HasSubstr("tiles are idle"))));
 }
 
 // It had been the whole of the tiles for each of them.

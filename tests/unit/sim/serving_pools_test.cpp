@@ -226,10 +226,12 @@ TEST(Pools, OfPromptsNoteWhatHasNoEffect) {
     return of_keys;
   };
   EXPECT_THAT(notes("start_up: 1 us, prefill: {requests: 2}"), IsEmpty());
-  EXPECT_THAT(notes("prefill: {requests: 2, least: 2}"),
-              ElementsAre(HasSubstr("scaling.prefill has no effect with as many least as there")));
-  EXPECT_THAT(notes("requests: 2, least: 4, prefill: {requests: 2}"),
-              ElementsAre(HasSubstr("scaling.requests has no effect with as many least as there")));
+  EXPECT_THAT(
+      notes("prefill: {requests: 2, least: 2}"),
+      ElementsAre(HasSubstr("scaling.prefill has no effect with 'least' equal to the number")));
+  EXPECT_THAT(
+      notes("requests: 2, least: 4, prefill: {requests: 2}"),
+      ElementsAre(HasSubstr("scaling.requests has no effect with 'least' equal to the number")));
   EXPECT_THAT(notes("idle: 2 us, prefill: {requests: 2, idle: 1 us}"),
               ElementsAre(HasSubstr("scaling.idle has no effect with")));
 }

@@ -130,7 +130,8 @@ TEST(StreamsOfWholeSteps, TakeAsLongAsWalkedOnesOverANetworkForThemselves) {
   const Both both = run_both(tenant("      npus: [2]\n"), mesh_of(west) + gemm);
   const Both packets = run_both(tenant("      npus: [2]\n"), mesh_of(west, "model: packet") + gemm);
   EXPECT_NEAR(ratio(packets), 1, 0.05);
-  EXPECT_THAT(packets.whole.notes, Contains(HasSubstr("what units stream crosses a network")));
+  EXPECT_THAT(packets.whole.notes,
+              Contains(HasSubstr("data that units stream crosses an otherwise idle network")));
   EXPECT_THAT(both.whole.notes, Not(Contains(HasSubstr("memory channel"))));
 }
 
@@ -143,8 +144,8 @@ TEST(StreamsOfWholeSteps, ShareAChannelEvenly) {
   const Both both = run_both(tenant("      tensor: 4\n"), mesh_of(one) + gemm);
   EXPECT_NEAR(ratio(both), 1, 0.08);
   EXPECT_THAT(both.whole.notes,
-              Contains(HasSubstr("units of a step that stream from one memory channel")));
-  EXPECT_THAT(both.whole.notes, Not(Contains(HasSubstr("do not slow each other"))));
+              Contains(HasSubstr("units of a step that stream from the same memory channel")));
+  EXPECT_THAT(both.whole.notes, Not(Contains(HasSubstr("do not slow each other down"))));
   EXPECT_THAT(both.walked.notes, Not(Contains(HasSubstr("memory channel"))));
   expect_same(tenant("      tensor: 4\n"), mesh_of(one) + memories[1] + gemm, "nothing shared");
 }
@@ -154,8 +155,9 @@ TEST(StreamsOfWholeSteps, SayThatReplicasDoNotSlowEachOther) {
       "{at: nodes, nodes: [0], bandwidth: 1 GB/s, latency: 100 ns, capacity: 8 MB}";
   const Both both = run_both(tenant("      replicas: 2\n"), mesh_of(one) + gemm);
   EXPECT_LT(ratio(both), 1);
-  EXPECT_THAT(both.whole.notes,
-              Contains(HasSubstr("do not slow each other where they stream from one memory")));
+  EXPECT_THAT(
+      both.whole.notes,
+      Contains(HasSubstr("do not slow each other down where they stream from the same memory")));
 }
 
 TEST(StreamsOfWholeSteps, AreRefusedWhereAnAccessHasNoTimeByItself) {

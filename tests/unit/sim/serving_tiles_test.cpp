@@ -157,7 +157,7 @@ TEST(ServingOnTiles, SaysWhatDoesNotFitInSram) {
         tenant("{arrivals: closed, count: 1, prompt: 16, generate: 2}", batching);
     return run_on(1, read(experiment_of(one, machine))).notes;
   };
-  EXPECT_THAT(notes("100 kB", ""), ::testing::Contains(HasSubstr("do not fit whole in SRAM")));
+  EXPECT_THAT(notes("100 kB", ""), ::testing::Contains(HasSubstr("do not fit entirely in SRAM")));
   EXPECT_THAT(notes("400 kB", ""), ::testing::Contains(HasSubstr("keys and values of ")));
   EXPECT_THAT(notes("400 kB", "      batching: {cache: 64 KiB}\n"),
               ::testing::Not(::testing::Contains(HasSubstr("SRAM"))));

@@ -127,7 +127,7 @@ TEST(WholeStepsOfCores, SayThatReplicasDoNotSlowEachOther) {
                              model_of(grouped, "      replicas: " + replicas + "\n" + requests);
     return run_on(1, read({{"lab/experiment.yaml", text}})).notes;
   };
-  const auto note = HasSubstr("do not slow each other where they stream from one memory");
+  const auto note = HasSubstr("do not slow each other down where they stream from the same memory");
   EXPECT_THAT(notes_of("2"), Contains(note));
   EXPECT_THAT(notes_of("1"), Not(Contains(note)));
 }

@@ -267,11 +267,11 @@ TEST(TenantsTogether, SayWhichKeysHaveNoEffect) {
   const Experiment experiment = read(
       together(Machine{}, {tenant("one", "0-3", of("training", "pipeline: 2, boundary: scattered")),
                            tenant("two", "4-7", of("inference", "data: 2, zero: 1"))}));
-  EXPECT_THAT(experiment.notes,
-              ::testing::ElementsAre(
-                  "workload.tenants[0].strategy.boundary has no effect with tensor: 1",
-                  "workload.tenants[1].strategy.zero has no effect with inference, which shares "
-                  "out weights alone (zero: 3)"));
+  EXPECT_THAT(
+      experiment.notes,
+      ::testing::ElementsAre("workload.tenants[0].strategy.boundary has no effect with tensor: 1",
+                             "workload.tenants[1].strategy.zero has no effect with inference, "
+                             "which shards only weights (zero: 3)"));
 }
 
 // As with a system that serves alone, its models are told apart; two systems may call them alike.

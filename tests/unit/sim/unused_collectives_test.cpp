@@ -75,7 +75,7 @@ void expect_note(const Files& files, const std::string& key, const std::string& 
 const std::string two_dimensions = "Ring(2)_Ring(2)";
 
 TEST(UnusedCollectives, OfFlatCommunicators) {
-  const std::string flat = "communicators: flat, which go by other_algorithm";
+  const std::string flat = "communicators: flat, which use other_algorithm";
   expect_note(files_with("communicators: flat, algorithms: [direct]"), "algorithms", flat);
   expect_note(files_with("communicators: flat, all_to_all: [direct]", "all-to-all"), "all_to_all",
               flat);
@@ -104,7 +104,7 @@ TEST(UnusedCollectives, OfOneDimension) {
 TEST(UnusedCollectives, OfWhatGraphsDoNotDo) {
   expect_note(files_with("all_to_all: [direct]"), "all_to_all", "graphs without all-to-alls");
   expect_note(files_with("local_memory: 100 GB/s", "all-gather"), "local_memory",
-              "collectives that add nothing up");
+              "collectives without reductions");
   expect_note(files_with("algorithm_window: 2"), "algorithm_window", "algorithms without one");
   EXPECT_THAT(notes_of(files_with("all_to_all: [direct], algorithm_window: 2", "all-to-all")),
               Not(any));
@@ -123,7 +123,7 @@ TEST(UnusedCollectives, OfAllToAllsOfASizeForEachPair) {
   const std::string sizes =
       "all-to-all, sizes: [[0 B, 1 B, 1 B, 1 B], [1 B, 0 B, 1 B, 1 B], [1 B, 1 B, 0 B, 1 B], "
       "[1 B, 1 B, 1 B, 0 B]]";
-  const std::string with = "all-to-alls of a size for each pair";
+  const std::string with = "all-to-alls with a size for each pair";
   expect_note(files_with("algorithms: [direct]", sizes), "algorithms", with);
   expect_note(files_with("chunks: 2", sizes), "chunks", with);
   expect_note(files_with("all_to_all: [halving-doubling]", sizes), "all_to_all", with);
@@ -143,7 +143,7 @@ TEST(UnusedCollectives, DimensionsThatAreNotKnownAreOneRing) {
   };
   const auto ring_of = [](int hops) {
     return Contains(
-        "collectives go as one ring of NPUs in the order of their numbers, with steps of up to " +
+        "collectives run as one ring of NPUs in the order of their numbers, with steps of up to " +
         std::to_string(hops) +
         " hops: the dimensions of this machine are not known (execution.collectives.shape gives "
         "them)");
@@ -163,13 +163,13 @@ TEST(UnusedCollectives, DimensionsThatAreNotKnownAreOneRing) {
 TEST(UnusedCollectives, QueuesThatHoldMoreChunksThanWereAskedFor) {
   const std::string four = "chunks: 8, queues: [2], active_chunks: ";
   EXPECT_THAT(notes_of(files_with(four + "3")),
-              Contains("execution.collectives.active_chunks: each queue holds 2, those of the "
-                       "first dimension 4 together"));
+              Contains("execution.collectives.active_chunks: each queue holds 2 chunks, those of "
+                       "the first dimension 4 together"));
   EXPECT_THAT(notes_of(files_with(four + "4")), Not(Contains(HasSubstr("each queue holds"))));
 }
 
 TEST(UnusedCollectives, OfProgramsThatAllGoBy) {
-  const std::string with = "programs, by which all collectives go";
+  const std::string with = "programs, which all collectives use";
   const std::string by_hand = "programs: [four.yaml], ";
   expect_note(files_with(by_hand + "algorithms: [direct]", "all-gather"), "algorithms", with);
   expect_note(files_with(by_hand + "chunks: 4", "all-gather"), "chunks", with);

@@ -50,8 +50,10 @@ TEST(WholeSizes, CyclesOfFlits) {
         {"machine.topology.latency=" + latency,
          "machine.network={model: flit, packet_size: 4 KiB, flit_size: " + flits + "}"});
   };
-  EXPECT_THAT(notes("1500 ps", "32 B"), Contains(HasSubstr("have a latency of 2 ns, whole cycles "
-                                                           "of 1 ns, in place of 1.5 ns")));
+  EXPECT_THAT(
+      notes("1500 ps", "32 B"),
+      Contains(HasSubstr(
+          "have a latency of 2 ns, rounded up to whole cycles of 1 ns, instead of 1.5 ns")));
   EXPECT_THAT(notes("2 ns", "32 B"), Each(Not(HasSubstr("whole cycles"))));
   const auto fast = [](const std::string& bandwidth) {
     return notes_of({"machine.topology.bandwidth=" + bandwidth, "machine.network={model: flit}"});
@@ -67,9 +69,8 @@ TEST(WholeSizes, PacketsThatSlowLinksCannotTakeWhole) {
                      "machine.network={model: " + network + ", packet_size: " + size + "}"});
   };
   for (const std::string network : {"packet", "crossbar, port_bandwidth: 1 MB/s"}) {
-    EXPECT_THAT(packets(network, "1 MB"),
-                Contains("machine.network.packet_size: packets have 4294 B, the most that the "
-                         "slowest link takes a whole packet of"));
+    EXPECT_THAT(packets(network, "1 MB"), Contains("machine.network.packet_size: packets have 4294 "
+                                                   "B, the largest that the slowest link allows"));
     EXPECT_THAT(packets(network, "4 kB"), Each(Not(HasSubstr("packet_size"))));
   }
 }
@@ -78,8 +79,9 @@ TEST(WholeSizes, WindowsOfTransfers) {
   const auto window = [](const std::string& size) {
     return notes_of({"machine.memory={model: dram, transfer: 4 KiB, window: " + size + "}"});
   };
-  EXPECT_THAT(window("11 KiB"), Contains("machine.memory.window: a tile has whole transfers under "
-                                         "way, 8192 B at most"));
+  EXPECT_THAT(
+      window("11 KiB"),
+      Contains("machine.memory.window: a tile has only whole transfers in flight, 8192 B at most"));
   EXPECT_THAT(window("12 KiB"), Each(Not(HasSubstr("whole transfers"))));
 }
 
@@ -88,7 +90,7 @@ TEST(WholeSizes, PiecesOfLines) {
     return notes_of({"machine.coherence={line: 64 B, piece: " + size + "}"});
   };
   EXPECT_THAT(piece("100 B"),
-              Contains("machine.coherence.piece: messages ask for whole lines, 64 B at most"));
+              Contains("machine.coherence.piece: messages request whole lines, 64 B at most"));
   EXPECT_THAT(piece("128 B"), Each(Not(HasSubstr("whole lines"))));
 }
 

@@ -9,10 +9,12 @@ using config::between;
 using config::Section;
 
 const config::OptionalKey<std::uint64_t> first_requests{"count", "all",
-                                                        "requests, the first ones of the file",
+                                                        "number of requests, the first ones in "
+                                                        "the file",
                                                         between<std::uint64_t>(1, 1'000'000'000)};
 const config::Key<double> speed_key{
-    "speed", 1, "times of the file are divided by it: 2 gives twice the rate", between(1e-6, 1e6)};
+    "speed", 1, "factor by which times in the file are divided: 2 gives twice the rate",
+    between(1e-6, 1e6)};
 
 std::unique_ptr<RequestSource> make_trace(Section& section, const RequestNeeds& needs) {
   refuse_endless(section, needs);
@@ -40,13 +42,13 @@ ParameterInfo own_file() {
   ParameterInfo info = file_key();
   info.is_required = true;
   info.default_value.clear();
-  info.help = "of requests with their times, as services and benchmarks write them";
+  info.help = "file of requests with their times, as services and benchmarks write it";
   return info;
 }
 
 const Registration trace_arrivals(arrivals(),
                                   {"trace",
-                                   "requests of a file, as services and benchmarks write them",
+                                   "requests from a file, as services and benchmarks write it",
                                    {own_file(), format_key(), characters_key(), first_requests,
                                     speed_key, too_long_key()}},
                                   make_trace);

@@ -187,19 +187,18 @@ void TraceRows::finish(bool from_first) {
   }
   trace_.requests->finish(from_first);
   note(empty_, "requests without a prompt or an answer are left out");
-  note(late_,
-       "requests some 100 days and more behind the first are left out, as simulated time "
-       "ends there");
+  note(
+      late_,
+      "requests about 100 days or more after the first are left out, as simulated time ends there");
   note(silent_turns_, "turns without a text and a number of tokens are left out");
   note(cut_conversations_,
-       "conversations have more tokens than a prompt can have; the turns behind "
-       "are left out");
+       "conversations have more tokens than a prompt can have; the turns beyond are left out");
   note_texts();
   if (const auto note = limit_.note()) {
     trace_.notes.push_back(text_.path() + ": " + *note);
   }
   if (!trace_.requests->was_in_order()) {
-    trace_.notes.push_back(text_.path() + ": requests are put in order of their times");
+    trace_.notes.push_back(text_.path() + ": requests are sorted by time");
   }
 }
 
@@ -211,8 +210,9 @@ void TraceRows::note_texts() {
                            " texts are their characters divided by " + per_token.str() +
                            " (characters_per_token), as no tokenizer is known");
   } else if (options_.characters_per_token > 0) {
-    trace_.notes.push_back(text_.path() +
-                           ": characters_per_token has no effect: no text is without its tokens");
+    trace_.notes.push_back(
+        text_.path() +
+        ": characters_per_token has no effect: every text states its number of tokens");
   }
 }
 

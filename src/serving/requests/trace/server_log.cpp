@@ -262,17 +262,17 @@ class ServerLog {
   void add_notes() {
     if (as_long_as_may_be_ > 0) {
       add_note("answers of " + std::to_string(as_long_as_may_be_) +
-               " requests are not in the log and are as long as 'max_tokens' lets them be");
+               " requests are not in the log and are as long as 'max_tokens' allows");
     }
     if (unknown_ > 0) {
       add_note(std::to_string(unknown_) +
                " requests are left out, as the log has neither 'max_tokens' nor their answers");
     }
     if (aborted_ > 0) {
-      add_note(std::to_string(aborted_) + " requests were aborted and are served to their end");
+      add_note(std::to_string(aborted_) + " requests were aborted and are served to completion");
     }
     if (several_ > 0) {
-      add_note("of " + std::to_string(several_) + " requests for several answers (n) one is given");
+      add_note(std::to_string(several_) + " requests for several answers (n) get only one");
     }
     if (!has_fractions_) {
       add_note("times are whole seconds: requests of the same second arrive together");

@@ -11,19 +11,20 @@ using config::Section;
 
 struct AdapterKeys {
   config::RequiredKey<std::uint32_t> count{"adapters.count",
-                                           "of low rank, for a language model on tiles; each "
-                                           "request uses one at most",
+                                           "low-rank adapters of a language model on tiles; each "
+                                           "request uses at most one",
                                            config::between(1U, serving::most_adapters)};
-  config::RequiredKey<std::uint32_t> rank{"adapters.rank", "of all of them",
+  config::RequiredKey<std::uint32_t> rank{"adapters.rank", "rank of all adapters",
                                           config::between(1U, 4096U)};
   config::DerivedKey<std::uint32_t> loaded{
       "adapters.loaded", "count",
-      "on an NPU at a time, beside the weights; others come from the memory behind "
-      "(machine.remote_memory, nodes of kind memory, or machine.host) when they are needed; where "
-      "no memory is behind, all must be loaded, and are from the beginning on",
+      "adapters in an NPU's memory at a time, besides the weights; others are fetched when "
+      "needed from the memory behind it (machine.remote_memory, nodes of kind memory, or "
+      "machine.host); without such a memory all must be loaded, and are from the beginning",
       config::between(1U, serving::most_adapters)};
   config::Key<double> share{"adapters.share", serving::AdapterDraw{}.share,
-                            "of requests that do not say theirs, that use one, each as likely",
+                            "fraction of the requests stating no adapter that use one, each with "
+                            "equal probability",
                             config::between(0.0, 1.0)};
 };
 

@@ -14,33 +14,36 @@ using executor::Targets;
 constexpr std::size_t most_classes = 64;
 constexpr std::int32_t most_priority = 1'000'000;
 
-const char* const as_model = "as of the served model";
+const char* const as_model = "that of the served model";
 
 struct ClassKeys {
   config::OtherKey classes{"classes", "list", "none",
-                           "of requests to a language model, which differ in priority and targets"};
-  config::RequiredKey<std::string> name{"classes[].name", "without comma and slash"};
+                           "classes of requests to a language model, which differ in priority "
+                           "and targets"};
+  config::RequiredKey<std::string> name{"classes[].name",
+                                        "name of the class, without commas and slashes"};
   config::Key<std::int32_t> priority{"classes[].priority", 0,
-                                     "the smallest goes first, with batching.order: priority",
+                                     "priority, smallest first, with batching.order: priority",
                                      config::between(-most_priority, most_priority)};
   config::Key<double> share{"classes[].share", serving::RequestClass{}.share,
-                            "weight among all classes of requests that do not say theirs",
+                            "weight of the class among all classes, for requests that do not "
+                            "state one",
                             config::between(1e-6, 1e6)};
   config::DerivedKey<SimTime> first_token{"classes[].target.first_token", as_model,
-                                          "wanted at most, since the arrival",
+                                          "target for the time from arrival to the first token",
                                           config::at_least(SimTime::from_ps(1))};
   config::DerivedKey<SimTime> between_tokens{"classes[].target.between_tokens", as_model,
-                                             "wanted at most",
+                                             "target for the mean time between tokens",
                                              config::at_least(SimTime::from_ps(1))};
   config::DerivedKey<SimTime> latency{"classes[].target.latency", as_model,
-                                      "wanted at most, from arrival to end",
+                                      "target for the time from arrival to end",
                                       config::at_least(SimTime::from_ps(1))};
   config::ChoiceKey<bool> order{
       "batching.order",
       {{"first-come", false}, {"priority", true}},
       "first-come",
-      "in which requests are admitted, and give their cache back from the end; priority: of their "
-      "classes, then by arrival"};
+      "order in which requests are admitted and, from its end, preempted; priority: by the "
+      "priority of their class, then by arrival"};
 };
 
 const ClassKeys& class_keys() {

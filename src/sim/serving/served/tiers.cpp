@@ -19,16 +19,15 @@ using executor::ServingWork;
 struct TierKeys {
   config::RequiredKey<Bytes> capacity{
       "batching.tier.capacity",
-      "room for keys and values of each NPU in the memory behind "
-      "its own: machine.remote_memory, else nodes of kind memory, else "
-      "machine.host",
+      "capacity for each NPU's keys and values in the memory behind its own: "
+      "machine.remote_memory, else nodes of kind memory, else machine.host",
       config::at_least(Bytes(1))};
   config::Key<bool> swap{"batching.tier.swap", serving::TierOptions{}.swaps,
-                         "requests that give their cache back are stored there and fetched again, "
-                         "in place of being computed again, as long as there is room"};
+                         "caches of preempted requests are stored there and fetched again "
+                         "instead of being recomputed, as long as there is room"};
   config::Key<bool> prefixes{"batching.tier.prefixes", serving::TierOptions{}.prefixes,
-                             "beginnings of prompts for which the cache has no room are stored "
-                             "there, and fetched by prompts that begin with them"};
+                             "prefixes of prompts for which the cache has no room are stored "
+                             "there, and fetched for prompts that begin with them"};
 };
 
 const TierKeys& tier_keys() {

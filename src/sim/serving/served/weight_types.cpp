@@ -134,14 +134,14 @@ void note_unused_types(Section& tenant, const workload::TransformerShape& shape)
         leaves_some || (use.is_asked && is_of_layers(one.of_class) && !weights.has(one.name));
     if (weights.has(one.name) && !use.is_asked) {
       config::note_without_effect(
-          weights, one.name, use.is_there ? "types of their own of all its products" : one.absent);
+          weights, one.name, use.is_there ? "separate types for all its products" : one.absent);
     }
   }
   note_absent_operators(weights, operators);
   if (!leaves_some) {
     for (const char* const of_all : {"type", "group_size"}) {
-      config::note_without_effect(
-          weights, of_all, "types of their own of all products that the model's layers have");
+      config::note_without_effect(weights, of_all,
+                                  "separate types for all products of the model's layers");
     }
   }
 }
