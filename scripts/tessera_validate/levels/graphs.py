@@ -76,8 +76,8 @@ def sections(report, program, folder, setting):
         Rule("shared", "packet", 0.45, 1.0001, label="shared, loaded",
              why="ports of nodes are shared; links used by messages of several nodes are not"),
         Rule("flow", "packet", 0.7, 1.05, label="flow, loaded",
-             why="a packet that waits for its next link leaves that one idle for those behind it; even shares leave no "
-                 "link idle that has a flow")])
+             why="while packets queue for one link, links further along their routes are idle; max-min shares leave no "
+                 "link idle that a flow could use")])
     family.many(4 if setting.reduced else 50, loaded)
     family.report(report)
     report.say("Chakra traces: NPUs compute, send to the next one, all-reduce over rings and exchange data.")

@@ -90,7 +90,7 @@ TEST(Import, SaysWhereTheFileStatesOtherShapes) {
   model.output("z", {2, 6});
   const Import import = model.read();
   EXPECT_EQ(shape_of(import.graph, "z"), (Shape{2, 5}));
-  EXPECT_THAT(import.notices, Contains(HasSubstr("of 1 tensors, as 'z' (2x6, found 2x5)")));
+  EXPECT_THAT(import.notices, Contains(HasSubstr("for 1 tensors, such as 'z' (2x6, found 2x5)")));
 }
 
 TEST(Import, ConstantNodesAndInitializersAreParameters) {

@@ -198,7 +198,7 @@ TEST(GraphRun, NotesSayWhatBuffersTake) {
   };
   ASSERT_EQ(notes("8").size(), 1U);
   EXPECT_NE(notes("8")[0].find("one stream gets at most 4 % of the bandwidth, all virtual channels "
-                               "8 %"),
+                               "together 8 %"),
             std::string::npos)
       << notes("8")[0];
   EXPECT_TRUE(notes("255").empty());

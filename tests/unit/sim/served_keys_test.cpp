@@ -40,10 +40,10 @@ TEST(ServedKeys, WithoutEffectAreNoted) {
                           HasSubstr("speculation.time has no effect with tokens: 0")));
   EXPECT_THAT(notes("      speculation: {tokens: 2, acceptance: 0.5, time: 1 us}\n"), IsEmpty());
   EXPECT_THAT(notes("      router: least-work\n"),
-              ElementsAre(HasSubstr("router has no effect with one replica")));
+              ElementsAre(HasSubstr("router has no effect with a single replica")));
   EXPECT_THAT(notes("      replicas: 2\n      router: least-work\n"), IsEmpty());
   EXPECT_THAT(notes("      replicas: 2\n      scaling: {least: 2, requests: 4}\n"),
-              ElementsAre(HasSubstr("scaling has no effect with as many least")));
+              ElementsAre(HasSubstr("scaling has no effect with 'least' equal")));
   // Replicas share the host's links, which whole steps do not.
   const auto of_run = [](const std::string& steps) {
     const std::string two =
