@@ -182,8 +182,12 @@ def version(program):
 
 def unit_tests():
     """Which unit tests these are: they are not part of the commit that a program names."""
-    tests = ["git", "-C", str(ROOT), "rev-parse", "--short=12", "HEAD:tests/unit"]
-    return subprocess.run(tests, check=True, capture_output=True, text=True).stdout.strip()
+    def git(*words):
+        return subprocess.run(["git", "--no-optional-locks", "-C", str(ROOT), *words], check=False, capture_output=True,
+                              text=True).stdout.strip()
+
+    tree = git("rev-parse", "--short=12", "HEAD:tests/unit") or "unknown"
+    return f"{tree}-dirty" if git("status", "--porcelain", "--", "tests/unit") else tree
 
 
 def text_of(path):
