@@ -2,7 +2,7 @@
 
 What a commit has made is recorded in the footers of the pages and nowhere else, so it may take several
 calls: parts that the commit of the tree has already made are left as they are. A commit that changes
-only documents, pages and unit tests does not count as another one (cmake/git_hash.cmake).
+only documents, pages and tests that no page runs does not count as another one (cmake/git_hash.cmake).
 """
 
 import argparse
