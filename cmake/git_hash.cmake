@@ -4,7 +4,7 @@
 # unit tests notice name these apart.) With -dirty where such files differ from it or are not in git at all,
 # unless it ignores them.
 set(program_files -- . ":(exclude)*.md" ":(exclude)results" ":(exclude).github" ":(exclude)scripts/tessera_site")
-foreach(tests browser compile_fail consumer docs house package scripts unit)
+foreach(tests browser compile_fail consumer docs fuzz/corpus house package scripts unit)
   list(APPEND program_files ":(exclude)tests/${tests}")
 endforeach()
 execute_process(COMMAND git log -1 --format=%H ${program_files}

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Plants faults in the sources of rooms, one at a time, and counts those that tests notice.
 
-Faults are drawn at random over all places of a room. For each the room is compiled in a copy of the tree, and the
-unit tests of the room run, then those of the rooms that stand on it, then a few runs of whole experiments, until one
-of them fails. A fault that does not compile is none; one that cannot change what a run does is named in
-equivalent_faults.json, with the reason. The ledger remembers what was tried over all sittings; what was not noticed is
-named in the part mutation of results/trust.md.
+Faults are drawn at random over all places of a room. For each the room is compiled in a copy of the tree, and the unit
+tests of the room run, then those of the rooms that stand on it, then a few runs of whole experiments, until one of
+them fails. A fault that does not compile is none; one that cannot change what a run does is named in
+results/ledgers/equivalent_faults.json, with the reason. The ledger remembers what was tried over all sittings; what
+was not noticed is named in the part mutation of results/trust.md.
 """
 
 import argparse
@@ -215,7 +215,7 @@ def faults_of_room(root, room, seed):
 
 def equivalent():
     """Why some faults are none, by name."""
-    listed = json.loads((Path(__file__).parent / "equivalent_faults.json").read_text(encoding="utf-8"))
+    listed = json.loads((ROOT / "results/ledgers/equivalent_faults.json").read_text(encoding="utf-8"))
     return {name: why for why, names in listed.items() for name in names}
 
 
@@ -266,7 +266,7 @@ def rows_of(ledger, room, faults, reasons):
 def part_of_page(ledger, root, seed, program):
     lines = ["Faults planted one at a time (an operator or a constant of a line, `scripts/tessera_validate/soak/"
              "mutants.py`), drawn at random over a room. Faults without effect cannot change what a run does: "
-             "`equivalent_faults.json` beside it gives the reason for each; they count as not planted. "
+             "`results/ledgers/equivalent_faults.json` gives the reason for each; they count as not planted. "
              f"Bound: {BOUND} % noticed.", "",
              "| room | places | planted | noticed | share | without effect | not compiled | first noticed by |",
              "|---|---|---|---|---|---|---|---|"]
