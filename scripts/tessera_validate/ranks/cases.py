@@ -158,7 +158,7 @@ def scale_table(report, case, predictions, speed_ups, bounds, event_time=None):
                                     f"{case.name}: perfect lookahead on {ranks} ranks", "{:.2f}")
         reached = report.at_least(100 * row["speed_up"] / row["bound"], 90 if ranks == 2 else 70,
                                   f"{case.name}: % of perfect lookahead on {ranks} ranks", "{:.0f}")
-        rows.append([ranks, row["partition"], speed_up, bound, reached, row["promised"]["waits"],
+        rows.append([ranks, row["ranks_at_work"], row["partition"], speed_up, bound, reached, row["promised"]["waits"],
                      row["perfect"]["waits"], row["remote_events"], f"{row['imbalance']:.2f}",
                      f"{row['largest_bytes'] / 2 ** 20:.0f}"])
     ranks = ",".join(str(ranks) for ranks in sorted(predictions) if ranks > 1)
@@ -166,6 +166,6 @@ def scale_table(report, case, predictions, speed_ups, bounds, event_time=None):
     report.say(f"`{command} --event-time {event_time}`:" if event_time else
                f"`{command}`, with the time of an event on one rank as measured in that run:")
     report.say()
-    report.table(["ranks", "cut", "speed-up", "perfect lookahead", "% of it", "waits",
+    report.table(["ranks", "at work", "cut", "speed-up", "perfect lookahead", "% of it", "waits",
                   "under perfect lookahead", "events that cross", "imbalance", "memory a rank [MiB]"],
                  rows)

@@ -1,6 +1,7 @@
 #include "cuts/region_replay.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <tuple>
 
@@ -42,10 +43,11 @@ void RegionReplay::add_work(std::uint32_t rank, std::int64_t begin, std::int64_t
 }
 
 void RegionReplay::add_message(std::uint32_t from, std::uint32_t to, std::int64_t sent,
-                               std::int64_t arrives, std::uint32_t times, std::int64_t apart) {
+                               std::int64_t arrives, std::uint32_t times, std::int64_t apart,
+                               double events) {
   const auto number = static_cast<std::uint32_t>(messages_.size());
-  messages_.push_back({times, apart, 0, 0});
-  counted_ += times;
+  messages_.push_back({times, apart, events, 0, 0});
+  crossing_ += events;
   points_.push_back({sent, sends, from, number, 0});
   points_.push_back({arrives, receives, to, number, 0});
 }
@@ -60,7 +62,7 @@ Replay RegionReplay::run() {
   Replay replay;
   const double total = std::accumulate(events_.begin(), events_.end(), 0.0);
   replay.one_rank_s = total * costs_.event_s;
-  replay.messages = counted_;
+  replay.messages = static_cast<std::uint64_t>(std::llround(crossing_));
   for (const Region& region : regions_) {
     replay.wall_s = std::max(replay.wall_s, region.wall_s);
     replay.waits = std::max(replay.waits, region.waits);
@@ -88,7 +90,7 @@ void RegionReplay::pass(const Point& point) {
       break;
     case sends: {
       Message& message = messages_[point.message];
-      region.wall_s += costs_.side_s * message.times;
+      region.wall_s += costs_.side_s * message.events;
       message.burst_s = costs_.burst *
                         std::min(region.unsent_s,
                                  region.rate * static_cast<double>(message.apart) * costs_.event_s);
@@ -106,7 +108,7 @@ void RegionReplay::pass(const Point& point) {
         // the region did not know of yet when the first came.
         region.wall_s += std::min(wait_s, costs_.message_s + message.burst_s) * (message.times - 1);
       }
-      region.wall_s += costs_.side_s * message.times;
+      region.wall_s += costs_.side_s * message.events;
     }
   }
 }

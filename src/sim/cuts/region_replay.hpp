@@ -32,7 +32,7 @@ struct ReplayCosts {
 struct Replay {
   double one_rank_s = 0;
   double wall_s = 0;
-  std::uint64_t messages = 0;  // between regions
+  std::uint64_t messages = 0;  // events that cross
   std::uint64_t waits = 0;     // of the region that waits most often
   double imbalance = 1;        // most events of a region over the mean
   double speed_up() const { return wall_s > 0 ? one_rank_s / wall_s : 1; }
@@ -54,9 +54,10 @@ class RegionReplay {
 
   // Times in picoseconds.
   void add_work(std::uint32_t rank, std::int64_t begin, std::int64_t end, double events);
-  // It stands for `times`, each `apart` from the next one; 0: it is the only one.
+  // It stands for `times`, each `apart` from the next one (0: it is the only one), and for so many
+  // `events`, each of which takes either side its time.
   void add_message(std::uint32_t from, std::uint32_t to, std::int64_t sent, std::int64_t arrives,
-                   std::uint32_t times, std::int64_t apart);
+                   std::uint32_t times, std::int64_t apart, double events);
   // O(n log n), n: what was added.
   Replay run();
 
@@ -72,6 +73,7 @@ class RegionReplay {
   struct Message {
     std::uint32_t times = 1;
     std::int64_t apart = 0;
+    double events = 1;
     double sent_s = 0;  // at the end of the burst it is in
     double burst_s = 0;
   };
@@ -90,7 +92,7 @@ class RegionReplay {
   std::vector<double> events_;  // [ranks]
   std::vector<Point> points_;
   std::vector<Message> messages_;
-  std::uint64_t counted_ = 0;
+  double crossing_ = 0;  // events
 };
 
 }  // namespace tessera::sim

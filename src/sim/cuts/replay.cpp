@@ -53,7 +53,8 @@ class Replaying {
 
   void add(const CutWork::Crossing& crossing, std::int64_t sent, std::int64_t arrives,
            std::uint32_t times, std::int64_t apart) {
-    replay_.add_message(crossing.from, crossing.to, sent, arrives, times, apart);
+    replay_.add_message(crossing.from, crossing.to, sent, arrives, times, apart,
+                        static_cast<double>(crossing.events) * times / crossing.steps);
   }
 
   void add_exchange(const PlanTimes::Run& run, Talk talk) {
@@ -75,7 +76,8 @@ class Replaying {
     for (const CutWork::Crossing& crossing :
          work_.crossings(PlanTraffic::exchange(handing.job, handing.talk))) {
       if (!crossing.on_the_way) {
-        add(crossing, handing.sent, handing.arrives, 1, 0);
+        replay_.add_message(crossing.from, crossing.to, handing.sent, handing.arrives, 1, 0,
+                            static_cast<double>(crossing.events));
         continue;
       }
       const std::int64_t length = std::max<std::int64_t>(1, handing.arrives - handing.sent);

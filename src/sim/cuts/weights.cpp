@@ -6,7 +6,6 @@
 
 #include "jobs/joint_work.hpp"
 #include "tessera/core/error.hpp"
-#include "tessera/sim/cuts/cuts.hpp"
 #include "tessera/trace/run_folder.hpp"
 
 namespace tessera::sim {
@@ -68,15 +67,6 @@ machine::Weights node_weights(const Experiment& experiment, const SparseCounts& 
   machine::Weights weights(events.size(), weight(events.usual()));
   events.visit([&](std::size_t node, std::uint64_t count) { weights.set(node, weight(count)); });
   return weights;
-}
-
-machine::Partition partition_of(const Experiment& experiment, int ranks) {
-  return cut_for(experiment, ranks).partition;
-}
-
-machine::Partition partition_of(const Experiment& experiment, int ranks,
-                                const machine::Weights& weights) {
-  return cut_for(experiment, ranks, weights).partition;
 }
 
 std::string to_text(std::span<const std::uint64_t> events) {

@@ -112,7 +112,7 @@ class CutWork::Stage {
             std::min<std::uint64_t>(sum.events, in_turn ? std::numeric_limits<std::uint32_t>::max()
                                                         : traffic_.steps(exchange) * sum.a_message);
         work.crossings_.push_back(
-            {sum.from, sum.to, static_cast<std::uint32_t>(steps), sum.on_the_way});
+            {sum.from, sum.to, static_cast<std::uint32_t>(steps), sum.on_the_way, sum.events});
       }
       work.first_crossing_.push_back(work.crossings_.size());
     }

@@ -17,14 +17,15 @@ class CutWork {
     std::uint32_t rank = 0;
     double events = 0;
   };
-  // Events from region to region in one exchange of one run of a job: how many follow each other
-  // (those of messages that go at the same time count once), and whether they are packets, which
-  // are heard of on the way, and not only messages at their end.
+  // Events from region to region in one exchange of one run of a job: how many there are, how many
+  // follow each other (those of messages that go at the same time count once), and whether they are
+  // packets, which are heard of on the way, and not only messages at their end.
   struct Crossing {
     std::uint32_t from = 0;
     std::uint32_t to = 0;
     std::uint32_t steps = 0;
     bool on_the_way = false;
+    std::uint64_t events = 0;
   };
 
   // `owner`: [nodes] region. O(nodes on routes + jobs * ranks of one stage).

@@ -92,9 +92,8 @@ Replay WorkJudge::predict(const machine::Owners& owner, int ranks) const {
     const std::int64_t late = std::max<std::int64_t>(1, crossing.on_the_way ? hop : apart);
     for (std::uint64_t step = 0; step < crossing.steps; step += thinning) {
       const std::int64_t sent = talk->begin.ps() + apart * static_cast<std::int64_t>(step);
-      replay.add_message(crossing.from, crossing.to, sent, sent + late,
-                         static_cast<std::uint32_t>(std::min(thinning, crossing.steps - step)),
-                         apart);
+      const auto times = static_cast<std::uint32_t>(std::min(thinning, crossing.steps - step));
+      replay.add_message(crossing.from, crossing.to, sent, sent + late, times, apart, times);
     }
   }
   return replay.run();

@@ -162,18 +162,19 @@ class ScalingRun {
   }
 
   // Where a run chooses the cut it leaves ranks idle that would only hold the others up.
-  machine::Partition cut_as_a_run(int ranks, const machine::Weights& weights) const {
+  CutChoice cut_as_a_run(int ranks, const machine::Weights& weights) const {
     if (ranks > 1 && experiment_.options.partition == automatic_partition) {
       CutChoice choice = choose_cut(experiment_, ranks, ranks);
       if (choice.ranks > 1) {
-        return std::move(choice.partition);
+        return choice;
       }
     }
-    return partition_of(experiment_, ranks, weights);
+    return cut_for(experiment_, ranks, weights);
   }
 
   void cut(trace::ScalingReport& report, int ranks, const machine::Weights& weights) {
-    machine::Partition partition = cut_as_a_run(ranks, weights);
+    CutChoice choice = cut_as_a_run(ranks, weights);
+    machine::Partition partition = std::move(choice.partition);
     WatchedCut cut;
     cut.ranks = partition.ranks;
     cut.owner = partition.owner.listed();
@@ -182,7 +183,7 @@ class ScalingRun {
       cut.round_width = std::max<std::int64_t>(1, latency.ps() / experiment_.lookahead.ps());
     }
     trace::ScalingPrediction prediction;
-    prediction.partition = experiment_.options.partition;
+    prediction.partition = ranks > 1 ? choice.name : experiment_.options.partition;
     prediction.ranks = ranks;
     prediction.counts.ranks = cut.ranks;
     prediction.cut_links = partition.cut_links;

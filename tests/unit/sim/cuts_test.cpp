@@ -191,6 +191,25 @@ TEST(Cuts, OfGroupsAreUnevenWhereFewMessagesCross) {
   EXPECT_EQ(choose_cut(experiment, 2, 2).partition.owner, partition.owner);
 }
 
+// Members of a tensor group send at the same time: of what crosses a cut through groups, a fifth
+// was counted.
+TEST(Cuts, ArePredictedWithAllThatCrosses) {
+  Experiment experiment = busy(
+      {"run.iterations=1", "workload.batch=16", "workload.heads=32", "strategy.tensor=32",
+       "strategy.data=1", "strategy.collectives.tensor=halving-doubling", "run.partition=blocks"});
+  const std::vector<CutPrediction> cuts = predict_cuts(experiment, 4);
+  const auto blocks =
+      std::find_if(cuts.begin(), cuts.end(), [](const auto& one) { return one.name == "blocks"; });
+  ASSERT_NE(blocks, cuts.end());
+  ScalingRequest request;
+  request.ranks = {4};
+  request.costs.event_s = 70e-9;
+  request.costs.bandwidth = 1e9;
+  const trace::ScalingPrediction replayed = predict_scaling(experiment, request).predictions.back();
+  EXPECT_EQ(replayed.partition, "blocks");
+  EXPECT_EQ(blocks->messages, replayed.counts.remote_events);
+}
+
 TEST(Cuts, ChangeNoResult) {
   const Files files = small_experiment();
   const auto communicator = comm::make_in_process();
@@ -334,7 +353,7 @@ TEST(Choice, LeavesRanksIdle) {
   EXPECT_GT(choice.ranks, 1);
   expect_valid(experiment, choice.partition, choice.ranks);
   EXPECT_THAT(choice.reason, HasSubstr("of 16 ranks are used, cut by " + choice.name));
-  EXPECT_EQ(partition_of(experiment, 16).ranks, 16) << "where all are asked for";
+  EXPECT_EQ(cut_for(experiment, 16).ranks, 16) << "where all are asked for";
 }
 
 TEST(Choice, IsWhatScalingIsPredictedWith) {
@@ -346,6 +365,7 @@ TEST(Choice, IsWhatScalingIsPredictedWith) {
   const trace::ScalingPrediction left = predict_scaling(experiment, request).predictions.back();
   EXPECT_EQ(left.ranks, 16);
   EXPECT_EQ(left.counts.ranks, choose_cut(experiment, 16, 16).ranks);
+  EXPECT_EQ(left.partition, choose_cut(experiment, 16, 16).name);
   EXPECT_DOUBLE_EQ(left.efficiency(), left.speed_up / 16);
   Experiment all = busy({"run.iterations=1", "workload.batch=16", "run.idle_ranks=false"});
   EXPECT_EQ(predict_scaling(all, request).predictions.back().counts.ranks, 16);

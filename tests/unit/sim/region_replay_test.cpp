@@ -23,5 +23,26 @@ TEST(RegionReplay, OfCutsThatAreAlikeTheOneThatWaitsLeastIsTheBest) {
   EXPECT_EQ(best_of(std::vector{replay_of(0.5, 7), replay_of(0.5, 7)}), 0U);
 }
 
+// One of a hundred that go at the same time is waited for, and all take processor time.
+TEST(RegionReplay, EventsThatCrossTakeEachSideTheirTime) {
+  ReplayCosts costs;
+  costs.event_s = 1e-6;
+  costs.message_s = 0;
+  costs.side_s = 1e-3;
+  costs.burst = 0;
+  const auto wall_of = [&](double events) {
+    RegionReplay replay(2, costs);
+    replay.add_work(0, 0, 1000, 1000);
+    replay.add_work(1, 0, 2000, 2000);
+    replay.add_message(0, 1, 500, 600, 1, 0, events);
+    return replay.run();
+  };
+  EXPECT_NEAR(wall_of(0).wall_s, 2e-3, 1e-9);
+  EXPECT_NEAR(wall_of(1).wall_s, 3.9e-3, 1e-9) << "sent at 1.5 ms, taken until 2.5, 1.4 of work";
+  EXPECT_NEAR(wall_of(100).wall_s, 0.2019, 1e-9);
+  EXPECT_EQ(wall_of(100).messages, 100U);
+  EXPECT_EQ(wall_of(100).waits, 1U);
+}
+
 }  // namespace
 }  // namespace tessera::sim::region_replay_test

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "files.hpp"
+#include "tessera/sim/cuts/cuts.hpp"
 #include "tessera/sim/simulation.hpp"
 
 namespace tessera::sim::weights_test {
@@ -74,7 +75,7 @@ TEST(Weights, ARunLeavesThemForTheNext) {
                                             experiment.measured_events.end(), std::uint64_t{0});
   EXPECT_GT(sum, 1000U);
   use_partition(experiment, "blocks");
-  const machine::Partition partition = partition_of(experiment, 4);
+  const machine::Partition partition = cut_for(experiment, 4).partition;
   EXPECT_LT(partition.imbalance, 1.5);
   std::filesystem::remove_all(folder);
 }

@@ -79,7 +79,7 @@ struct CutChoice {
 // `processors`, as many work. Without run.idle_ranks: cut_for.
 CutChoice choose_cut(const Experiment& experiment, int ranks, int processors);
 
-// The same for exactly so many ranks: what partition_of (weights.hpp) gives, with its name.
+// The same for exactly so many ranks. Throws ConfigError when it cannot be cut so.
 CutChoice cut_for(const Experiment& experiment, int ranks);
 CutChoice cut_for(const Experiment& experiment, int ranks, const machine::Weights& weights);
 

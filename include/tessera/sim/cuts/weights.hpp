@@ -25,12 +25,6 @@ machine::Weights node_weights(const Experiment& experiment);
 // The same, where predicted_events() is known already.
 machine::Weights node_weights(const Experiment& experiment, const SparseCounts& predicted);
 
-// The machine cut over exactly so many ranks as the experiment's `partition` and weights say: see
-// cuts.hpp, where choose_cut may leave ranks idle. Throws ConfigError when it cannot be cut so.
-machine::Partition partition_of(const Experiment& experiment, int ranks);
-machine::Partition partition_of(const Experiment& experiment, int ranks,
-                                const machine::Weights& weights);
-
 // The text of node_events.txt: a line that says what it is, then one count a line, in order of
 // nodes.
 std::string to_text(std::span<const std::uint64_t> events);
