@@ -420,6 +420,20 @@ class CommitOfTheTree(WithFolder):
         self.write("b.hpp", "1")
         self.assertEqual(self.stated(), first.replace('"\n', '-dirty"\n'))
 
+    def test_tests_that_no_page_runs_are_no_part_of_it(self):
+        self.git("init")
+        for folder in ("unit", "fuzz/corpus", "parallel"):
+            (self.folder / "tests" / folder).mkdir(parents=True)
+        self.write("a.cpp", "1")
+        self.git("add", ".")
+        self.git("commit", "-m", "one")
+        first = self.stated()
+        self.write("tests/unit/a.cpp", "1")
+        self.write("tests/fuzz/corpus/a", "1")
+        self.assertEqual(self.stated(), first)
+        self.write("tests/parallel/a.yaml", "1")
+        self.assertEqual(self.stated(), first.replace('"\n', '-dirty"\n'))
+
     def test_without_git_it_is_not_known(self):
         self.write("a.cpp", "1")
         self.assertEqual(self.stated(), '"unknown"\n')
