@@ -196,7 +196,7 @@ class Flow(Network):
     weights: Literal["equal", "latency"] | None
     """weights of flows that share a link: equal, or latency: 1 / latency of the route (SimGrid's CM02); name, one of equal, latency; default: equal"""
     flow_limit: str | None
-    """upper limit of the rate of each flow; bandwidth; default: none"""
+    """upper limit of the rate of each flow; bandwidth, at least 1 B/s; default: none"""
     window: str | None
     """bytes of a flow in flight at once, which limits its rate to window / (2 * latency of the route); size, at least 1 B; default: none"""
     pairs: Literal["collectives-in-turn", "together", "in-turn"] | None
@@ -245,7 +245,7 @@ class Packet(Network):
     packet_size: str | None
     """payload of a packet; larger packets cause fewer events; size, at least 1 B; default: 4 KiB"""
     max_packets: int | None
-    """maximum number of packets per message; larger messages use larger packets; integer, 1 to 1000000; default: 64"""
+    """maximum number of packets per message; larger messages use larger packets, and more of them where these would exceed 4 GiB or, with cut-through, 4.29 ms on the slowest link; integer, 1 to 1000000; default: 64"""
     arbitration: Literal["first-come", "fair", "fair-tenants"] | None
     """order of the packets that wait for a link; fair: equal shares of its bytes for the tiles that use it; fair-tenants: equal shares for their tenants; name, one of first-come, fair, fair-tenants; default: first-come"""
     def __init__(

@@ -104,7 +104,7 @@ def _words(words: Sequence[str], ranks: int) -> list[str]:
 def call(words: Sequence[str], *, ranks: int = 1,
          on_progress: Callable[[Progress], None] | None = None) -> Finished:
     """Runs the program to its end. An interrupt of this process (Ctrl-C) is handed on, so that a
-    run stops at a checkpoint."""
+    run stops at a checkpoint; a second one kills it."""
     try:
         process = subprocess.Popen(
             _words(words, ranks), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -128,9 +128,11 @@ def call(words: Sequence[str], *, ranks: int = 1,
         process.wait()
     except BaseException:
         process.send_signal(signal.SIGUSR1)  # which mpiexec hands on to all ranks
+        # Else what it still has to say could fill the pipe.
+        threading.Thread(target=stderr.read, daemon=True).start()
         try:
-            process.wait(60)
-        except subprocess.TimeoutExpired:
+            process.wait()  # for as long as it writes its checkpoint
+        except KeyboardInterrupt:
             process.kill()
         raise
     finally:

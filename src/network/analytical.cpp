@@ -16,6 +16,7 @@
 #include "counted_network.hpp"
 #include "tessera/config/key.hpp"
 #include "tessera/core/text.hpp"
+#include "tessera/core/wide.hpp"
 #include "tessera/machine/routing/routing.hpp"
 #include "tessera/network/inner_links.hpp"
 #include "tessera/network/messages.hpp"
@@ -25,6 +26,16 @@ namespace tessera::network {
 namespace {
 
 constexpr unsigned coming_kind = 1;
+constexpr SimTime least_tick = SimTime::from_ps(1);
+
+SimTime time_on_links(const machine::Path& path, Bytes bytes) {
+  return path.latency + serialization_time(bytes, path.bottleneck);
+}
+
+// Never shorter than the way itself, which the engine counts on.
+SimTime truncated_time(SimTime on_links, const machine::Path& path, SimTime tick) {
+  return std::max(path.latency, SimTime::from_ps(on_links.ps() / tick.ps() * tick.ps()));
+}
 
 // A message whose last byte has come to its target's port; its sender sent the event, which has the
 // port to deliver to as its flags.
@@ -63,11 +74,13 @@ struct LinkIn {
 // memories do.
 class AnalyticalNetwork final : public CountedNetwork {
  public:
-  AnalyticalNetwork(const NetworkSetup& setup, const NetworkModel& model, bool shares_ports)
+  AnalyticalNetwork(const NetworkSetup& setup, const NetworkModel& model, SimTime tick,
+                    bool shares_ports)
       : topology_(*setup.machine.topology),
         routing_(machine::make_routing(model.routing(), topology_)),
         regions_(setup.regions),
         model_(model),
+        tick_(tick),
         shares_ports_(shares_ports),
         coming_port_(setup.slot, coming_kind),
         inner_links_(topology_) {
@@ -154,15 +167,20 @@ class AnalyticalNetwork final : public CountedNetwork {
   void save_totals(pdes::StateWriter& writer) const override {
     CountedNetwork::save_totals(writer);
     writer.put(longest_unshared_);
+    writer.put(truncated_);
     inner_links_.save(writer);
   }
   void add_totals(pdes::StateReader& reader) override {
     CountedNetwork::add_totals(reader);
     longest_unshared_ = std::max(longest_unshared_, reader.get<SimTime>());
+    const auto truncated = reader.get<Truncated>();
+    truncated_.time_ps += truncated.time_ps;
+    truncated_.dropped_ps += truncated.dropped_ps;
     inner_links_.add(reader);
   }
   const InnerLinks* inner_links() const override { return &inner_links_; }
   SimTime longest_unshared() const override { return longest_unshared_; }
+  Truncated truncated() const override { return truncated_; }
 
  private:
   void send(pdes::Context& context, const pdes::Event& event) {
@@ -181,6 +199,7 @@ class AnalyticalNetwork final : public CountedNetwork {
     path.bottleneck = std::min(path.bottleneck, request.limit.rate().value_or(path.bottleneck));
     const SimTime delay =
         model_.idle_time(path, Bytes(request.bytes)) + (shares_ports_ ? wait : SimTime::zero());
+    count_truncated(path, Bytes(request.bytes));
     inner_links_.carry(way_, request.target, request.bytes,
                        context.now() + (shares_ports_ ? wait : SimTime::zero()),
                        context.now() + delay);
@@ -211,6 +230,16 @@ class AnalyticalNetwork final : public CountedNetwork {
     arrived.flags = 0;
     arrived.set_payload(arrival);
     context.hand_on(arrived);
+  }
+
+  // What a tick leaves out of the message's time.
+  void count_truncated(const machine::Path& path, Bytes bytes) {
+    if (tick_ > least_tick) {
+      const SimTime on_links = time_on_links(path, bytes);
+      const SimTime dropped = on_links - truncated_time(on_links, path, tick_);
+      truncated_.time_ps += static_cast<Wide>(on_links.ps());
+      truncated_.dropped_ps += static_cast<Wide>(dropped.ps());
+    }
   }
 
   // For those that left by the same link before. A message held to a rate leaves room for others.
@@ -287,6 +316,7 @@ class AnalyticalNetwork final : public CountedNetwork {
   std::unique_ptr<machine::Routing> routing_;
   const pdes::RegionView* regions_;  // of a run on several ranks; else null
   const NetworkModel& model_;        // outlives all networks made from it
+  SimTime tick_;
   bool shares_ports_;
   std::vector<std::size_t> first_port_;  // [members + 1] in free_at_
   std::vector<SimTime> free_at_;         // [links that leave members]
@@ -299,6 +329,7 @@ class AnalyticalNetwork final : public CountedNetwork {
   pdes::Port coming_port_;
   InnerLinks inner_links_;
   SimTime longest_unshared_;
+  Truncated truncated_;
 };
 
 // Bandwidth of the NICs of the first leaf over that of its links to spines; 0: there are none.
@@ -330,7 +361,7 @@ class AnalyticalModel final : public NetworkModel, public StatesSharing {
         tick_(tick),
         shares_ports_(shares_ports) {}
   std::unique_ptr<Network> build(const NetworkSetup& setup) const override {
-    return std::make_unique<AnalyticalNetwork>(setup, *this, shares_ports_);
+    return std::make_unique<AnalyticalNetwork>(setup, *this, tick_, shares_ports_);
   }
   std::size_t predicted_bytes(const machine::Machine& machine, std::uint64_t nodes,
                               bool) const override {
@@ -374,10 +405,7 @@ class AnalyticalModel final : public NetworkModel, public StatesSharing {
     return notes;
   }
   SimTime idle_time(const machine::Path& path, Bytes bytes) const override {
-    const SimTime on_links = path.latency + serialization_time(bytes, path.bottleneck);
-    // Never shorter than the way itself, which the engine counts on.
-    const SimTime cut = SimTime::from_ps(on_links.ps() / tick_.ps() * tick_.ps());
-    return overheads_.message + std::max(path.latency, cut);
+    return overheads_.message + truncated_time(time_on_links(path, bytes), path, tick_);
   }
 
  private:
@@ -387,7 +415,6 @@ class AnalyticalModel final : public NetworkModel, public StatesSharing {
   bool shares_ports_;
 };
 
-constexpr SimTime least_tick = SimTime::from_ps(1);
 const config::Key<SimTime> message_tick{
     "message_tick", least_tick,
     "times of messages on links are truncated to a multiple of it (1 ns: as in ASTRA-sim 2.0)",

@@ -124,8 +124,12 @@ SimTime CollectiveClock::time(std::uint32_t stage, Group group, const GroupShape
                               collective::Kind kind, Bytes bytes, Occasion occasion) {
   const auto [place, fresh] = known_.try_emplace({stage, group, kind, bytes, occasion});
   if (fresh && is_of_library(group, shape, kind)) {
+    library_use_.has_some = true;
     place->second = of_library(stage, group, shape, kind, bytes);
   } else if (fresh) {
+    if (transfers_.library.is_named() && shape.size > 1) {
+      library_use_.others.emplace(group, kind);
+    }
     place->second =
         occasion == Occasion::once || !joins_all(kind) || is_long_ring(group, shape, kind)
             ? once(stage, group, shape, kind, bytes, 0)

@@ -45,6 +45,8 @@ class CollectiveClock {
   // links but one when they are through: the mean is in `once` already.
   SimTime time(std::uint32_t stage, Group group, const GroupShape& shape, collective::Kind kind,
                Bytes bytes, Occasion occasion);
+  // Whose times were given so far by the library that is named, and which were not.
+  const LibraryUse& library_use() const { return library_use_; }
   static constexpr std::uint64_t most_steps = 1U << 18U;
 
   // For how much of that time bytes are on the busiest link: of rings as long as it has those of
@@ -137,6 +139,7 @@ class CollectiveClock {
   const machine::Topology& topology_;
   Sharing sharing_;
   std::map<std::tuple<std::uint32_t, Group, collective::Kind, Bytes, Occasion>, SimTime> known_;
+  LibraryUse library_use_;
   std::map<std::tuple<std::uint32_t, Group, collective::Kind>, double> known_shares_;
   // Of the stage asked about last: by group and first place. They are the same for all kinds that
   // pass on what they receive.

@@ -385,6 +385,7 @@ Plan make_plan(const machine::Machine& machine, const workload::Workload& worklo
          return clock.on_links(stage, group, shape, kind, bytes, occasion);
        }},
       plan);
+  plan.library_use = clock.library_use();
   if (strategy.check_capacity) {
     check_capacity(machine, plan);
   }

@@ -14,15 +14,15 @@ using workload::Operator;
 using workload::Sharding;
 
 // `*` stands for any text.
-bool matches(std::string_view pattern, std::string_view text) {
+bool fits(std::string_view pattern, std::string_view text) {
   if (pattern.empty()) {
     return text.empty();
   }
   if (pattern.front() == '*') {
-    return matches(pattern.substr(1), text) || (!text.empty() && matches(pattern, text.substr(1)));
+    return fits(pattern.substr(1), text) || (!text.empty() && fits(pattern, text.substr(1)));
   }
   return !text.empty() && pattern.front() == text.front() &&
-         matches(pattern.substr(1), text.substr(1));
+         fits(pattern.substr(1), text.substr(1));
 }
 
 // Tensors of equal size that its parameters are: of a layer norm, weights and biases.
@@ -84,11 +84,13 @@ std::string Sharder::path_of(const Operator& op) const {
   return op.name;
 }
 
+bool ShardingRule::matches(const std::string& path, const Operator& op) const {
+  return with_layer() ? fits(pattern, path) : fits(pattern, op.name) || fits(pattern, op.kind);
+}
+
 const OperatorSharding* Sharder::explicit_sharding(const Operator& op) const {
   for (const ShardingRule& rule : strategy_.shardings) {
-    const bool with_layer = rule.pattern.find('/') != std::string::npos;
-    if (with_layer ? matches(rule.pattern, path_of(op))
-                   : matches(rule.pattern, op.name) || matches(rule.pattern, op.kind)) {
+    if (rule.matches(rule.with_layer() ? path_of(op) : "", op)) {
       return &rule.sharding;
     }
   }

@@ -207,8 +207,40 @@ const Key<Count> cut_columns{"sharding.NAME.columns", OperatorSharding{}.columns
 const Key<Count> cut_depth{"sharding.NAME.depth", OperatorSharding{}.depth,
                            "parts into which the summed dimension is cut", counted};
 
+// A pattern that matches no operator is a mistake. One that matches only operators that earlier
+// patterns match has no effect.
+void check_patterns(config::Section& rules, const workload::Workload& workload,
+                    const std::vector<ShardingRule>& shardings) {
+  enum class Use : std::uint8_t { none, matched, counted };
+  std::vector<Use> uses(shardings.size());
+  for (const workload::Layer& layer : workload.layers) {
+    for (const workload::Operator& op : layer.operators) {
+      const std::string path = layer.name + "/" + op.name;
+      bool is_cut = false;
+      for (std::size_t number = 0; number < shardings.size(); ++number) {
+        if (shardings[number].matches(path, op)) {
+          uses[number] = is_cut ? std::max(uses[number], Use::matched) : Use::counted;
+          is_cut = true;
+        }
+      }
+    }
+  }
+  for (std::size_t number = 0; number < shardings.size(); ++number) {
+    const std::string& pattern = shardings[number].pattern;
+    if (uses[number] == Use::none) {
+      rules.error(pattern,
+                  std::string("matches the ") +
+                      (shardings[number].with_layer() ? "LAYER/OPERATOR" : "name or kind") +
+                      " of no operator of the model");
+    } else if (uses[number] == Use::matched) {
+      rules.tell(rules.path() + "." + pattern +
+                 " has no effect: earlier patterns match all operators that it matches");
+    }
+  }
+}
+
 // Explicit parallelism of operators: {pattern: {samples, rows, columns, depth}, …}.
-void read_cuts(config::Section& section, Strategy& strategy) {
+void read_cuts(config::Section& section, const workload::Workload& workload, Strategy& strategy) {
   config::Section rules = section.section(sharding.key());
   for (const std::string& pattern : rules.keys()) {
     config::Section rule = rules.section(pattern);
@@ -220,6 +252,9 @@ void read_cuts(config::Section& section, Strategy& strategy) {
                       " must be tensor = " + std::to_string(strategy.degrees.tensor));
     }
     strategy.shardings.push_back({pattern, sharding});
+  }
+  if (!workload.layers.empty()) {  // else it has already been complained about
+    check_patterns(rules, workload, strategy.shardings);
   }
 }
 
@@ -376,7 +411,7 @@ Strategy read_strategy(config::Section& section, const workload::Workload& workl
   }
   strategy.expert = expert.read(section);
   strategy.sequence_parallel = sequence_parallel.read(section);
-  read_cuts(section, strategy);
+  read_cuts(section, workload, strategy);
   check_heads(section, workload, strategy);
   check_context(section, workload, strategy);
   check_experts(section, workload, strategy);

@@ -63,7 +63,9 @@ class Deadline final : public Policy {
     if (took > target) {
       border_ = std::min(border_ + 1, setup_.cores);
       good_ = 0;
-    } else if (took.seconds() < options_.slack * target.seconds() && ++good_ >= options_.patience) {
+    } else if (took.seconds() >= options_.slack * target.seconds()) {
+      good_ = 0;
+    } else if (++good_ >= options_.patience) {
       border_ = std::max(1U, border_ - 1);
       good_ = 0;
     }

@@ -129,6 +129,10 @@ std::string resumes_text(const Summary& summary) {
 }
 
 void add_iteration(const Summary& summary, Listing& list) {
+  if (summary.iteration_time_ps == 0 && summary.status != "finished") {
+    list.add("iteration time", "not known: the run has not ended");
+    return;
+  }
   list.add("iteration time", time_text(summary.iteration_time_ps) + ", " +
                                  std::to_string(summary.iterations) +
                                  (summary.iterations == 1 ? " iteration" : " iterations"));

@@ -19,6 +19,11 @@ def campaign_says_what_weeks_take(program):
     expect(abs(parts / found["time_s"] - 1) < 1e-9, found)
     text = program.call("campaign", LLAMA3, "--set", "trials=0").stdout_text
     expect("goodput" in text and "drawn" not in text, text)
+    expect("cost nothing" not in text, text)
+    path = program.scratch / "free.yaml"
+    path.write_text("iteration: {time: 6, devices: 1000}\nwork: {iterations: 10000}\nfailures: {device_mtbf: 1000}\n")
+    text = program.call("campaign", path).stdout_text
+    expect("6.0 s, as they cost nothing (checkpoint.cost)" in text, text)
 
 
 @check

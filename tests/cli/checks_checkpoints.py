@@ -40,6 +40,8 @@ def stop_and_go_on(program, number, before, after):
     process.communicate(timeout=60)
     expect(process.returncode == 75, "exit code %d" % process.returncode)
     expect(program.summary()["status"] == "stopped", program.summary()["status"])
+    text = program.call("show", program.folder).stdout_text
+    expect("not known: the run has not ended" in text and "samples/s" not in text, text)
     done = program.call("run", "--resume", program.folder, "--partition", "stripes", ranks=after)
     expect(done.returncode == 0, done.stderr_text)
     expect("going on from checkpoint 1" in done.stderr_text, done.stderr_text)

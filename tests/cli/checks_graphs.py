@@ -79,6 +79,21 @@ def export_makes_folders(program):
                    "a folder, and execution traces are of an experiment")
 
 
+@check
+def export_refuses_options_of_the_other_format(program):
+    plan, traces, timeline = HERE / "short.yaml", program.scratch / "mixed" / "w", program.scratch / "mixed.json.gz"
+    for words in (["--stage", "0"], ["--tile", "3"], ["--from", "1 ms"], ["--to", "1 ms"], ["--limit", "3"]):
+        expect_refusal(program.call("export", plan, "--format", "chakra", "-o", traces, *words), 2,
+                       "^error: %s is for the timeline of a run, not for --format chakra" % words[0])
+    done = program.call("run", plan, "-o", program.folder, "-q")
+    expect(done.returncode == 0, done.stderr_text)
+    for words in (["--tenant", "foo"], ["--set", "a=b"]):
+        for chosen in ([], ["--format", "chrome"]):
+            expect_refusal(program.call("export", program.folder, "-o", timeline, *chosen, *words), 2,
+                           "^error: %s is for --format chakra" % words[0])
+    expect(not traces.parent.exists() and not timeline.exists(), "something was written")
+
+
 RING = """\
 machine:
   name: ring

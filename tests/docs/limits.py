@@ -45,7 +45,7 @@ workload:
   layers:
     - {kind: convolution, name: first, channels: 8, kernel: 3, padding: 1}
     - {kind: convolution, name: second, channels: 8, kernel: 3, padding: 1}
-strategy: {tensor: 2, sharding: {first: {rows: 2}, second: {rows: 2}}}
+strategy: {tensor: 2, sharding: {first/*: {rows: 2}, second/*: {rows: 2}}}
 """
 # Ranks have two tiles each; most is sent between those of the second rank, over a link that the first
 # one's message takes, too.
@@ -207,7 +207,7 @@ def experts_and_halos(program):
     yield from same("messages of convolutions cut along rows", 0,
                     program.run(CONVOLUTION)["messages"])
     yield from same("messages of convolutions cut differently", 0,
-                    program.run(CONVOLUTION, "strategy.sharding.second={columns: 2}")["messages"])
+                    program.run(CONVOLUTION, "strategy.sharding.second/*={columns: 2}")["messages"])
 
 
 def constant(program):

@@ -33,7 +33,7 @@ MACHINE = ("machine:\n  topology: {kind: mesh, rows: 4, columns: 4, bandwidth: 6
 PARTS_OF_MACHINES = ("  power: {compute: 1}\n  framework: {context: 1 MB}\n  faults: {random: {share: 0.1, speed: 0.5}}\n"
                      "workload: {kind: transformer, layers: 2, hidden: 64, sequence: 128, vocabulary: 64, batch: 4,"
                      " pattern: [ssm], ssm: {state: 16, groups: 2}}\n"
-                     "strategy: {pipeline: 2, tensor: 2, sharding: {'*': {samples: 2}, head: {depth: 2}}}\n")
+                     "strategy: {pipeline: 2, tensor: 2, sharding: {head/*: {depth: 2}, '*': {samples: 2}}}\n")
 LAYERS = ("machine:\n  topology:\n    kind: fat-tree\n    k: 4\n"
           "    node: {bandwidth: 64 GB/s, latency: 10 ns}\n    edge: {bandwidth: 64 GB/s, latency: 10 ns}\n"
           "    core: {bandwidth: 64 GB/s, latency: 10 ns}\n  tile: {peak: {fp16: 4 TFLOP/s}, sram: 1 GiB}\n"

@@ -16,6 +16,7 @@
 #include "tessera/config/document.hpp"
 #include "tessera/core/registry.hpp"
 #include "tessera/core/units.hpp"
+#include "tessera/core/wide.hpp"
 #include "tessera/machine/arbitration.hpp"
 #include "tessera/machine/machine.hpp"
 #include "tessera/machine/routing/routing.hpp"
@@ -67,6 +68,12 @@ struct Rounded {
   std::uint64_t carried = 0;
 };
 
+// Times of messages on links, and what the model leaves out of them.
+struct Truncated {
+  Wide time_ps = 0;
+  Wide dropped_ps = 0;
+};
+
 // What a network needs to know of the run.
 struct NetworkSetup {
   const machine::Machine& machine;
@@ -104,6 +111,8 @@ class Network : public pdes::Component {
   std::uint64_t messages() const { return carried().messages_taken; }
   // Of this rank, as its totals; zeros where nothing is rounded.
   virtual Rounded rounded() const { return {}; }
+  // Likewise; zeros where nothing is truncated.
+  virtual Truncated truncated() const { return {}; }
   // How much later a message would have come at most, had messages shared what the model lets each
   // have for itself; of this rank's entities.
   virtual SimTime longest_unshared() const { return SimTime::zero(); }

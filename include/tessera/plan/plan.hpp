@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tessera/collective/algorithm.hpp"
@@ -75,6 +77,12 @@ struct Stage {
 // Time of an operation on an idle tile of this kind; given by the compute model.
 using OperationTime = std::function<SimTime(const machine::Tile&, const workload::Operation&)>;
 
+// Of the collectives that a program has as times, where a library of collectives is named.
+struct LibraryUse {
+  bool has_some = false;                                // whose times are the library's
+  std::set<std::pair<Group, collective::Kind>> others;  // whose times are not
+};
+
 struct Plan {
   Strategy strategy;
   Placement placement;
@@ -87,6 +95,8 @@ struct Plan {
   bool training = true;
   std::unique_ptr<collective::Algorithm> tensor_algorithm;
   std::unique_ptr<collective::Algorithm> data_algorithm;
+
+  LibraryUse library_use;
 
   // Shapes of the groups of tiles, by Group.
   std::vector<GroupShape> groups;

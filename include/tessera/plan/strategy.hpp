@@ -85,6 +85,9 @@ struct OperatorSharding {
 struct ShardingRule {
   std::string pattern;
   OperatorSharding sharding;
+  bool with_layer() const { return pattern.find('/') != std::string::npos; }
+  // `path`: LAYER/OPERATOR, which only a pattern with a / asks for.
+  bool matches(const std::string& path, const workload::Operator& op) const;
 };
 
 // Immutable after reading.

@@ -2,7 +2,7 @@
 
 from ranks.cases import HEAD, Case, Runs, gain_row, scale_table
 
-CASE = Case("cluster_16384", 1.4, 3, repeats=2)
+CASE = Case("cluster_16384", 1.4, 3, turns=3)
 
 
 def sections(report, program, folder, setting):

@@ -4,7 +4,7 @@ from ranks.cases import FOUR_HEAD, HEAD, Case, Runs, four_row, gain_row
 
 EVERY_TILE = ("strategy.aggregation=none", "run.replay=none")
 CASES = [
-    Case("palm_wafer_t_145b", 1.35, 3, EVERY_TILE, repeats=1),
+    Case("palm_wafer_t_145b", 1.35, 3, EVERY_TILE, turns=3),
     Case("palm_wafer_t_18b", 1.35, 3, EVERY_TILE),
     Case("dojo_tile_gpt2_small", 1.3, 5),
     Case("grayskull_tiny", 1.2, 5),

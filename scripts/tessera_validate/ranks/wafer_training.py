@@ -2,7 +2,7 @@
 
 from ranks.cases import EXPLANATION, HEAD, Case, Runs, gain_row, scale_table
 
-CASE = Case("wafer_training", 1.7, 3, repeats=1)
+CASE = Case("wafer_training", 1.7, 3, repeats=1, turns=1)
 
 
 def sections(report, program, folder, setting):
@@ -18,7 +18,7 @@ def sections(report, program, folder, setting):
         return runs.scale(CASE, "2", "auto")
 
     report.table(HEAD, [gain_row(report, runs, CASE, setting, predictions)])
-    one = runs.latest[CASE.name, 1]
+    one = runs.fastest[CASE.name, 1]
     share = 100 * one["achieved_flops_per_s"] / one["peak_flops_per_s"]
     report.table(["experiment", "of the machine's peak [%]"], [[CASE.name, f"{share:.1f}"]])
     scale_table(report, CASE, predictions(), {}, {})

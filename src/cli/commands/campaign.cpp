@@ -98,7 +98,9 @@ std::string table_of(const Campaign& campaign, const CampaignResult& result) {
   table.add({"  lost and done again", days(result.lost_s, result.time_s)});
   table.add({"  restarts", days(result.restarts_s, result.time_s)});
   table.add({"failures", decimals(result.failures, 1)});
-  table.add({"work between checkpoints", decimals(result.interval_s, 1) + " s"});
+  table.add({"work between checkpoints",
+             decimals(result.interval_s, 1) + " s" +
+                 (campaign.checkpoint_s > 0 ? "" : ", as they cost nothing (checkpoint.cost)")});
   table.add({"goodput", decimals(100 * result.goodput, 2) + " %"});
   if (result.energy_kwh > 0) {
     table.add({"energy", decimals(result.energy_kwh, 1) + " kWh"});

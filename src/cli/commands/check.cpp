@@ -115,7 +115,7 @@ void print(const sim::Experiment& experiment, int ranks) {
   if (ranks > 1) {
     run.add({"cut", cut.reason});
   }
-  run.add({"synchronization", experiment.options.synchronization});
+  run.add({"synchronization", sim::synchronization_of(experiment)});
   run.add({"weights", experiment.options.weights});
   run.add({"directed links cut",
            std::to_string(forecast.partition.cut_links) + " (" +

@@ -29,14 +29,30 @@ Options export_options() {
            "PREFIX.json",
            text_value(), "FILE")
       .add("tenant", "chakra: tenant to export, if there are several", text_value(), "NAME")
-      .add("stage", "only this pipeline stage (repeatable)", texts_value(), "N")
-      .add("tile", "only the tile with this node number (repeatable)", texts_value(), "N")
-      .add("from", "from this simulated time on, e.g. '2 ms'", text_value(), "TIME")
-      .add("to", "up to this simulated time", text_value(), "TIME")
-      .add("limit", "maximum number of events to write, the earliest ones", text_value("1000000"),
-           "N");
-  options.add_settings();
+      .add("stage", "chrome: only this pipeline stage (repeatable)", texts_value(), "N")
+      .add("tile", "chrome: only the tile with this node number (repeatable)", texts_value(), "N")
+      .add("from", "chrome: from this simulated time on, e.g. '2 ms'", text_value(), "TIME")
+      .add("to", "chrome: up to this simulated time", text_value(), "TIME")
+      .add("limit", "chrome: maximum number of events to write, the earliest ones",
+           text_value("1000000"), "N");
+  options.add_settings("chakra: set a key: key.path=value (repeatable)");
   return options;
+}
+
+// Options of the one format beside the other.
+void refuse_mixed(const Options& options, const std::string& format) {
+  const bool is_chrome = format == "chrome";
+  for (const char* name : {"stage", "tile", "from", "to", "limit"}) {
+    if (!is_chrome && options.has(name)) {
+      throw ConfigError("--" + std::string(name) +
+                        " is for the timeline of a run, not for --format chakra");
+    }
+  }
+  for (const char* name : {"tenant", "set"}) {
+    if (is_chrome && options.has(name)) {
+      throw ConfigError("--" + std::string(name) + " is for --format chakra");
+    }
+  }
 }
 
 void export_chrome(const Options& options) {
@@ -114,6 +130,7 @@ int export_command(const Words& words, comm::Communicator& world) {
     const std::vector<std::string> formats{"chrome", "chakra"};
     throw ConfigError("--format: " + unknown_name("format", format, formats));
   }
+  refuse_mixed(options, format);
   if (format == "chrome" && options.has("output")) {
     comm::on_first_rank(world, [&] { make_folder_of(options.text("output")); });
     check_output(options.text("output"), trace::begins_as_chrome_export, "export", world);

@@ -170,7 +170,7 @@ std::string check_json(const sim::Experiment& experiment, int ranks) {
       .put("partition", experiment.options.partition)
       .put("cut", cut.name)
       .put("cut_reason", cut.reason)
-      .put("synchronization", experiment.options.synchronization)
+      .put("synchronization", sim::synchronization_of(experiment))
       .put("weights", experiment.options.weights)
       .put("cut_links", forecast.partition.cut_links)
       .put("imbalance", forecast.partition.imbalance)

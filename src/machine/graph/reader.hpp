@@ -64,7 +64,7 @@ class GraphReader {
   // A text that must be given and not be empty.
   std::optional<std::string> read_text(Section& entry, std::string_view key);
 
-  // graph_nodes.cpp
+  // nodes.cpp
   std::uint32_t read_part(Section& section, const std::string& name);
   void read_nodes(Section& section, GraphPart& part);
   void read_group(Section& entry, const std::string& name, bool named_by_key, GraphPart& part);
@@ -73,7 +73,7 @@ class GraphReader {
   std::vector<std::uint16_t> read_types(Section& entry);
   void read_memories(Section& entry, const NodeGroup& group, GraphPart& part);
 
-  // graph_links.cpp
+  // links.cpp
   void read_link_types();
   LinkKind read_link_kind(Section& entry);
   void read_links(Section& section, GraphPart& part);

@@ -1,4 +1,4 @@
-// The scheduler `bank-queues`, see dram_channel.hpp.
+// The scheduler `bank-queues`, see memory/dram/channel.hpp.
 
 #include <algorithm>
 #include <bit>

@@ -1,5 +1,5 @@
 // The banks of one DRAM channel: which rows are open, and when which command may issue. The rules
-// are those of dram_spec.hpp.
+// are those of memory/dram/spec.hpp.
 #pragma once
 
 #include <algorithm>

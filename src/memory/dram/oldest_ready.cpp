@@ -1,4 +1,4 @@
-// The scheduler `oldest-ready`, see dram_channel.hpp.
+// The scheduler `oldest-ready`, see memory/dram/channel.hpp.
 //
 // Requests of a kind (reads, writes) and bank are in lists of a row each, in order of age: the list
 // of the open row, and the others by the age of their first. Of a bank at most two requests can be

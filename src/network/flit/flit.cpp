@@ -1,7 +1,7 @@
 // The `flit` network: virtual-channel wormhole routers, one at each node of the machine, joined by
 // its links. A message is cut into packets and these into flits, which wait for buffers, virtual
-// channels and switches as in hardware. Method and sources: flit_routers.hpp; which ways packets
-// take, and why they never wait in a circle: flit_routes.hpp.
+// channels and switches as in hardware. Method and sources: flit/routers.hpp; which ways packets
+// take, and why they never wait in a circle: flit/routes.hpp.
 //
 // A cycle is the time in which the fastest link of the machine carries a flit, rounded up to whole
 // picoseconds: choose a flit size for which nothing is rounded. Link latencies are rounded up to

@@ -105,7 +105,8 @@ const config::ChoiceKey<bool> by_latency{"weights",
                                          "weights of flows that share a link: equal, or latency: 1 "
                                          "/ latency of the route (SimGrid's CM02)"};
 const config::OptionalKey<Bandwidth> flow_limit{"flow_limit", "none",
-                                                "upper limit of the rate of each flow"};
+                                                "upper limit of the rate of each flow",
+                                                config::at_least(Bandwidth::bytes_per_second(1))};
 const config::OptionalKey<Bytes> window{"window", "none",
                                         "bytes of a flow in flight at once, which limits its rate "
                                         "to window / (2 * latency of the route)",

@@ -1,4 +1,5 @@
 // Where messages of synthetic traffic go.
+#include <set>
 #include <utility>
 
 #include "tessera/config/key.hpp"
@@ -108,9 +109,14 @@ std::unique_ptr<TrafficPattern> make_hotspot(Section& section, const TrafficNode
     section.error("spots", "no node");
     return nullptr;
   }
+  std::set<std::int64_t> listed;
   for (const std::int64_t spot : spots) {
     if (spot < 0 || spot >= nodes.nodes) {
       section.error("spots", "there are nodes 0 to " + std::to_string(nodes.nodes - 1));
+      return nullptr;
+    }
+    if (!listed.insert(spot).second) {
+      section.error("spots", "node " + std::to_string(spot) + " is listed twice");
       return nullptr;
     }
   }

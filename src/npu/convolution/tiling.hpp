@@ -42,7 +42,7 @@ struct ConvolutionTiles {
 };
 
 // None where no tile fits in half of the scratchpad: windows are gathered then, see
-// convolution_kind.cpp.
+// convolution/kind.cpp.
 std::optional<ConvolutionTiles> convolution_tiles(const ConvolutionShape& shape,
                                                   const StoredWeights& weights,
                                                   const Target& target);

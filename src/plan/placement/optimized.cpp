@@ -1,8 +1,8 @@
 // A placement with small hop-weighted traffic.
 //
-// Begins with the cheapest of the starts (placement_starts.hpp) and goes on by simulated annealing
+// Begins with the cheapest of the starts (placement/starts.hpp) and goes on by simulated annealing
 // (S. Kirkpatrick, C. D. Gelatt, M. P. Vecchi, "Optimization by simulated annealing", Science 220
-// (1983), doi:10.1126/science.220.4598.671) with the moves of placement_moves.hpp, in passes. The
+// (1983), doi:10.1126/science.220.4598.671) with the moves of placement/moves.hpp, in passes. The
 // temperature falls geometrically, then to zero; the cheapest placement seen at one of its steps is
 // the result, so that it is never worse than the start. Costs are exact integers and random numbers
 // depend on the seed alone: the result is the same everywhere.

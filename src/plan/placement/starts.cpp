@@ -165,6 +165,13 @@ void visit_starts(const machine::Machine& machine, const PlacementRequest& reque
     }
   }
   visit_bands(*field, request.degrees, visit);
+  for (const PlacementRequest& asked : variants_of("replicas", request)) {
+    try {
+      layout("replicas", asked);
+    } catch (const ConfigError&) {
+      continue;  // this order does not fit
+    }
+  }
 }
 
 }  // namespace tessera::plan

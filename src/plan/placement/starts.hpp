@@ -13,7 +13,7 @@ std::vector<std::string> start_names();
 
 // Calls `visit` with the node of each role, [degrees.tiles()], for each start: the layout of that
 // name, or, for "best", every one that fits of
-//   linear, line and s-shape, the latter two near and far;
+//   linear, line and s-shape (near and far), replicas (in each order);
 //   bands, on grids: tensor groups of every shape laid one after the other along bands of the grid,
 //   back and forth, horizontally or vertically; a band is as wide as some of the replicas, so that
 //   a stage is a rectangle where it does not turn, but need not match tiles.

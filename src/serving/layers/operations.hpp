@@ -1,5 +1,5 @@
-// Operators of a layer as operations of one tile: the shapes of layer_shapes.hpp, the FLOPs of
-// layer_flops.hpp, and each operand's bytes once.
+// Operators of a layer as operations of one tile: the shapes of layers/shapes.hpp, the FLOPs of
+// layers/flops.hpp, and each operand's bytes once.
 #pragma once
 
 #include "layers/flops.hpp"

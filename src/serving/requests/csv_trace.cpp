@@ -268,6 +268,9 @@ class OwnTable {
     if (const TraceField* const one = field(fields, "adapter")) {
       request.adapter =
           static_cast<std::uint32_t>(rows_.whole(*one, "adapter", rows_.options().adapters));
+      if (request.adapter == 0) {
+        throw rows_.error(*one, "adapter: must be at least 1; an empty field draws one");
+      }
     }
   }
   void read_class(const Fields& fields, Request& request) const {

@@ -313,6 +313,11 @@ bool models_promise(const Experiment& experiment) {
                      [&](const PlacedJob& placed) { return placed.job->promises(experiment); });
 }
 
+std::string synchronization_of(const Experiment& experiment) {
+  const std::string& asked = experiment.options.synchronization;
+  return asked == "promise" && !models_promise(experiment) ? "window" : asked;
+}
+
 std::vector<CutPrediction> predict_cuts(const Experiment& experiment, int ranks) {
   std::vector<CutPrediction> predictions;
   if (!is_predicted(experiment) || ranks < 2) {

@@ -5,6 +5,7 @@
 
 #include "memory/forecast.hpp"
 #include "tessera/core/version.hpp"
+#include "tessera/sim/cuts/cuts.hpp"
 #include "tessera/sim/simulation.hpp"
 #include "tessera/trace/trace_file.hpp"
 
@@ -39,7 +40,7 @@ trace::Summary described(const Experiment& experiment, const comm::Communicator&
   summary.ranks = communicator.size();
   summary.communicator = communicator.description();
   summary.partition = cut.name;
-  summary.synchronization = experiment.options.synchronization;
+  summary.synchronization = synchronization_of(experiment);
   summary.trace = name_of(experiment.options.trace);
   summary.version = version();
   summary.git_hash = git_hash();

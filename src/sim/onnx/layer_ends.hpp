@@ -1,4 +1,4 @@
-// Where the nodes of a model are cut into layers: see onnx_layers.hpp.
+// Where the nodes of a model are cut into layers: see sim/onnx/layers.hpp.
 #pragma once
 
 #include <cstdint>

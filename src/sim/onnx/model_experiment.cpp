@@ -50,6 +50,17 @@ bool masks_attention(const onnx::Graph& graph) {
   });
 }
 
+// Where it is not given it is asked for all the same, as complaints about other keys name it, but
+// not resolved.
+std::vector<std::string> read_free(Section& workload) {
+  const config::ListKey<std::string>& key = chip_keys().free;
+  if (!workload.has(key.key())) {
+    workload.raw(key.key());
+    return {};
+  }
+  return key.read(workload);
+}
+
 void refuse_missing_types(Section& workload, const onnx::Graph& graph,
                           const std::vector<std::string>& free) {
   std::set<std::string> types;
@@ -71,8 +82,7 @@ std::unique_ptr<executor::ChipWork> read_model(Section& workload, ChipStart star
   executor::ChipWork& work = *start.work;
   const std::optional<DataType> data_type = data_type_from(model_keys().data_type.read(workload));
   const bool drain = chip_keys().drain.read(workload);
-  const std::vector<std::string> free =
-      workload.has("free") ? chip_keys().free.read(workload) : std::vector<std::string>{};
+  const std::vector<std::string> free = read_free(workload);
   const onnx::Description description = onnx::read_description(workload);
   if (!start.is_complete) {
     workload.error("kind",

@@ -375,7 +375,7 @@ std::vector<Operator> OnnxOperators::of(NodeNumber number) const {
   if (cuts_[number].sharding == Sharding::row) {
     operators[parts.reads].forward_all_reduce_elements = summed_by(number);
   }
-  // Of tables and weights that are moved no more is read than written: plan/cutter.cpp.
+  // Of tables and weights that are moved no more is read than written: plan/sharder.cpp.
   const bool moves = std::holds_alternative<onnx::Lookup>(survey_.work(number)) ||
                      std::holds_alternative<onnx::Movement>(survey_.work(number));
   if (moves && operators[0].parameters > 0) {

@@ -7,6 +7,7 @@
 #include "notes/library_note.hpp"
 #include "programs/aggregation_notes.hpp"
 #include "programs/job.hpp"
+#include "programs/library_use.hpp"
 #include "programs/plan_bytes.hpp"
 #include "programs/settle_placement.hpp"
 #include "programs/through_host_note.hpp"
@@ -108,6 +109,7 @@ class ProgramWork final : public Work {
     std::vector<std::string> notes;
     if (plan_.strategy.aggregation != plan::Aggregation::none) {
       note_aggregation(platform_, plan_, uses_memory(), notes);
+      note_library_use(platform_, plan_, notes);
     } else {
       note_unused_library(*platform_.network, notes);
     }

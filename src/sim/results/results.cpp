@@ -8,6 +8,7 @@
 
 #include "notes/inner_links_note.hpp"
 #include "notes/rounded_note.hpp"
+#include "notes/truncated_note.hpp"
 #include "notes/unshared_note.hpp"
 #include "results/conservation.hpp"
 #include "results/iteration.hpp"
@@ -246,6 +247,9 @@ void fill_notes(const RankModels& models, SimTime end, bool complete, trace::Sum
     summary.notes.push_back(inner_links_note(*models.network, *link));
   }
   if (const auto note = rounded_note(*models.network, models.communicator)) {
+    summary.notes.push_back(*note);
+  }
+  if (const auto note = truncated_note(*models.network, models.communicator)) {
     summary.notes.push_back(*note);
   }
   if (complete && end == SimTime::zero()) {

@@ -28,17 +28,11 @@ RegionDelays delays_of(const Experiment& experiment, const machine::Partition& p
   return delays;
 }
 
-// Where nobody promises anything, neighbours would creep by the least delay.
-std::string policy_of(const Experiment& experiment) {
-  const std::string& asked = experiment.options.synchronization;
-  return asked == "promise" && !models_promise(experiment) ? "window" : asked;
-}
-
 // How ranks keep in step.
 std::unique_ptr<pdes::SyncPolicy> make_policy(const Experiment& experiment,
                                               comm::Communicator& communicator,
                                               const machine::Partition& partition) {
-  return pdes::sync_policies().at(policy_of(experiment))(
+  return pdes::sync_policies().at(synchronization_of(experiment))(
       communicator, delays_of(experiment, partition, communicator.rank()));
 }
 
@@ -160,7 +154,7 @@ RankModels::RankModels(const Experiment& the_experiment, comm::Communicator& the
 }
 
 bool RankModels::promises() const {
-  return communicator.size() > 1 && policy_of(experiment) == "promise";
+  return communicator.size() > 1 && synchronization_of(experiment) == "promise";
 }
 
 void RankModels::learn_routes() {

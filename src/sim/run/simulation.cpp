@@ -227,10 +227,10 @@ class RankRun {
            std::to_string(partition.ranks) + " regions, " + std::to_string(partition.cut_links) +
            " directed links cut, imbalance " + format_number(partition.imbalance));
     detail("lookahead " + to_string(experiment_.lookahead) + ", synchronization " +
-           experiment_.options.synchronization +
-           (experiment_.options.synchronization == "promise" && !models_promise(experiment_)
-                ? ": as window, since work of this kind promises nothing"
-                : ""));
+           synchronization_of(experiment_) +
+           (synchronization_of(experiment_) == experiment_.options.synchronization
+                ? ""
+                : ", as not all of its models promise anything"));
   }
 
   void pause_watch(bool pause) const {

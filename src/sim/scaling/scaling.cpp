@@ -83,12 +83,11 @@ class ScalingRun {
     report.machine = experiment_.machine.name;
     report.workload = experiment_.workload;
     report.weights = experiment_.options.weights;
-    report.synchronization = experiment_.options.synchronization;
+    report.synchronization = synchronization_of(experiment_);
     report.by_rounds = std::find(round_policies.begin(), round_policies.end(),
                                  report.synchronization) != round_policies.end();
-    if (!report.by_rounds && !models_promise(experiment_)) {
-      report.by_rounds = true;
-      note("work of this kind promises nothing: its ranks meet in rounds, as with window");
+    if (report.synchronization != experiment_.options.synchronization) {
+      note("not all of its models promise anything: ranks meet in rounds, as with window");
     }
     report.nodes = experiment_.machine.topology->nodes();
     report.costs = request_.costs;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "notes/inner_links_note.hpp"
+#include "notes/truncated_note.hpp"
 #include "notes/unshared_note.hpp"
 #include "results/conservation.hpp"
 #include "tessera/machine/partition/partition.hpp"
@@ -343,6 +344,9 @@ class Measurement {
       highest_load_ = run.crowded()->load();
       inner_note_ = inner_links_note(*network, *run.crowded());
     }
+    if (truncation_.empty()) {
+      truncation_ = truncated_note(*network, communicator_).value_or("");
+    }
     network_bytes = sums[0];
     point.cpu_s = static_cast<double>(sums[1]) / 1e6;
     return run.done();
@@ -352,6 +356,8 @@ class Measurement {
   SimTime longest_unshared() const { return longest_unshared_; }
   // Of the load that crowds a link most; empty: there is none.
   const std::string& inner_note() const { return inner_note_; }
+  // Of the first load of whose messages much time was left out; empty: there is none.
+  const std::string& truncation() const { return truncation_; }
 
  private:
   const TrafficExperiment& experiment_;
@@ -359,6 +365,7 @@ class Measurement {
   SimTime lookahead_;
   SimTime longest_unshared_;
   std::string inner_note_;
+  std::string truncation_;
   double highest_load_ = 0;
   machine::Partition partition_;
   RegionDelays delays_;
@@ -398,6 +405,9 @@ trace::TrafficReport measure_traffic(
   }
   if (!measurement.inner_note().empty()) {
     report.notes.push_back(measurement.inner_note());
+  }
+  if (!measurement.truncation().empty()) {
+    report.notes.push_back(measurement.truncation());
   }
   return report;
 }

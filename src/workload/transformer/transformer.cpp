@@ -1,5 +1,5 @@
 // The `transformer` workload: a language model of decoders, encoders or both. What its layers hold
-// is in transformer_layers.hpp, the keys all workloads have in training.hpp.
+// is in transformer/layers.hpp, the keys all workloads have in training.hpp.
 
 #include <algorithm>
 #include <cstdint>

@@ -81,6 +81,7 @@ struct Traffic {
   std::uint64_t hops = 0;
   std::uint64_t messages = 0;
   Rounded rounded;
+  Truncated truncated;
   std::uint64_t events = 0;
   std::int64_t end_ps = 0;
 };
@@ -227,6 +228,8 @@ inline Traffic carry(const Described& described, const std::vector<Send>& sends,
     traffic.messages += network->messages();
     traffic.rounded.asked += network->rounded().asked;
     traffic.rounded.carried += network->rounded().carried;
+    traffic.truncated.time_ps += network->truncated().time_ps;
+    traffic.truncated.dropped_ps += network->truncated().dropped_ps;
     traffic.events += engine.statistics().events;
     traffic.end_ps = end.ps();
   });

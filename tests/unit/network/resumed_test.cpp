@@ -52,6 +52,8 @@ void expect_same(const Traffic& traffic, const Traffic& expected, const std::str
   EXPECT_EQ(traffic.messages, expected.messages) << where;
   EXPECT_EQ(traffic.rounded.asked, expected.rounded.asked) << where;
   EXPECT_EQ(traffic.rounded.carried, expected.rounded.carried) << where;
+  EXPECT_TRUE(traffic.truncated.time_ps == expected.truncated.time_ps) << where;
+  EXPECT_TRUE(traffic.truncated.dropped_ps == expected.truncated.dropped_ps) << where;
   EXPECT_EQ(traffic.end_ps, expected.end_ps) << where;
 }
 
@@ -102,6 +104,7 @@ TEST(ResumedNetworks, OfPacketsThatShareLinksEvenly) {
 TEST(ResumedNetworks, WithoutPackets) {
   expect_goes_on(mesh(3, 4), "model: analytical");
   expect_goes_on(mesh(3, 4), "model: analytical, ports: shared, message_overhead: 70 ns");
+  expect_goes_on(mesh(3, 4), "model: analytical, message_tick: 700 ns");
   expect_goes_on(mesh(1, 6), "model: crossbar, port_bandwidth: 1 GB/s, port_latency: 500 ns");
 }
 

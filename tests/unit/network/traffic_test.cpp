@@ -81,6 +81,7 @@ TEST(TrafficPattern, RefusesOtherMachines) {
   EXPECT_THROW(pattern("transpose", {32, 4, 8}), ConfigError);
   EXPECT_THROW(pattern("tornado", {32, 0, 0}), ConfigError);
   EXPECT_THROW(pattern("hotspot", square, "{spots: [64]}"), ConfigError);
+  EXPECT_THROW(pattern("hotspot", square, "{spots: [3, 5, 3]}"), ConfigError);
 }
 
 struct Moments {

@@ -183,6 +183,23 @@ TEST(Analytical, HoldsMessagesToTheirLimit) {
   EXPECT_EQ(traffic.arrivals[1].at_ps, 2000 + 4'000'000);
 }
 
+TEST(Uncontended, ATickLeavesOutWhatIsBehindIt) {
+  const std::vector<Send> sends{{0, 0, 1, 5000, 0}, {0, 1, 1, 999, 1}, {0, 0, 2, 100, 2}};
+  const auto with = [&](const std::string& tick) {
+    return carry(
+        network_of(mesh(1, 3, "1 GB/s", "2 ns"), "model: analytical, message_tick: " + tick),
+        sends);
+  };
+  // 5002 ns become 5 us and 104 ns the 4 ns of the way; a message to its sender uses no link.
+  const Traffic coarse = with("1 us");
+  ASSERT_EQ(coarse.arrivals.size(), 3U);
+  EXPECT_EQ(coarse.end_ps, 5'000'000);
+  EXPECT_TRUE(coarse.truncated.time_ps == 5'002'000 + 104'000);
+  EXPECT_TRUE(coarse.truncated.dropped_ps == 2'000 + 100'000);
+  EXPECT_TRUE(with("1 ns").truncated.dropped_ps == 0);
+  EXPECT_TRUE(with("1 ps").truncated.time_ps == 0) << "there is nothing to add up";
+}
+
 // What an outlook counts on: nothing arrives before.
 TEST(Uncontended, AnalyticalSaysWhereAndWhenMessagesLeaveARegion) {
   const Described described =

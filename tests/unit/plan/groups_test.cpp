@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "planning.hpp"
+#include "tessera/core/error.hpp"
 
 namespace tessera::plan::groups_test {
 namespace {
@@ -273,7 +274,7 @@ TEST(Groups, ExplicitShardingMayNameALayer) {
   ASSERT_GT(all, 1U);
   EXPECT_EQ(sums("*/mlp_up"), all);
   EXPECT_EQ(sums("layer 0/mlp_up"), 1U);
-  EXPECT_EQ(sums("layer 0/linear"), 0U);
+  EXPECT_THROW(sums("layer 0/linear"), ConfigError) << "behind a layer are names, no kinds";
 }
 
 }  // namespace

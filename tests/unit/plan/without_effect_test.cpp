@@ -228,6 +228,15 @@ TEST(WithoutEffect, OfLayoutsThatAreNotChosen) {
               IsEmpty());
 }
 
+TEST(WithoutEffect, OfShardingsBehindOthersThatMatchTheSame) {
+  EXPECT_THAT(notes_of("tensor: 2\nsharding: {'*': {rows: 2}, qkv: {columns: 2}}\n"),
+              ElementsAre("strategy.sharding.qkv has no effect: earlier patterns match all "
+                          "operators that it matches"));
+  EXPECT_THAT(notes_of("tensor: 2\nsharding: {qkv: {columns: 2}, '*': {rows: 2}}\n"), IsEmpty());
+  EXPECT_THAT(notes_of("tensor: 2\nsharding: {'layer 1/*': {rows: 2}, qkv: {columns: 2}}\n"),
+              IsEmpty());
+}
+
 TEST(WithoutEffect, OfTrainingAlone) {
   const std::string inference =
       "kind: transformer\nlayers: 6\nhidden: 64\nheads: 4\nsequence: 32\nvocabulary: 100\n"

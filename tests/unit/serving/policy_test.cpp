@@ -130,6 +130,27 @@ TEST(Policies, DeadlineMovesABorderByWhatComesOut) {
   EXPECT_EQ(now.ask(*deadline)[0].cores, (CoreRange{1, 3}));  // one core stays below
 }
 
+// A step between `slack` and the target had left the row as it was.
+TEST(Policies, DeadlineCountsStepsThatFollowOneAnother) {
+  const auto deadline = policy("deadline", three(), "{patience: 2, slack: 0.8}");
+  const SimTime target = SimTime::from_ps(1000);
+  const auto border = [&] {
+    Situation now;
+    now.candidates = {{1, 0}};
+    return now.ask(*deadline)[0].cores.first;
+  };
+  ASSERT_EQ(border(), 3U);
+  for (int pair = 0; pair < 4; ++pair) {
+    deadline->step_over(0, SimTime::from_ps(799), target);
+    deadline->step_over(0, SimTime::from_ps(pair % 2 == 0 ? 900 : 1000), target);
+  }
+  EXPECT_EQ(border(), 3U);
+  deadline->step_over(0, SimTime::from_ps(799), target);
+  EXPECT_EQ(border(), 3U);
+  deadline->step_over(0, SimTime::from_ps(799), target);
+  EXPECT_EQ(border(), 2U);
+}
+
 TEST(Policies, DeadlineNeedsATarget) {
   PolicySetup setup = three();
   setup.tenants[0].has_target = false;

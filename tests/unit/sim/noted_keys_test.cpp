@@ -211,5 +211,21 @@ TEST(NotedKeys, RemoteMemoryThatNothingAccesses) {
   EXPECT_THAT(far.notes, Each(Not(HasSubstr("remote_memory has no effect"))));
 }
 
+TEST(NotedKeys, TicksThatLeaveOutAPercentOfMessagesTimes) {
+  const Files files = training("model: roofline", "tensor: 4");
+  const auto notes_of = [&](int ranks, const std::string& tick) {
+    const Experiment experiment =
+        read(files, {"machine.network={model: analytical, message_tick: " + tick + "}"});
+    return run_on(ranks, experiment).notes;
+  };
+  const std::string note =
+      "times of messages on links were truncated to a multiple of "
+      "machine.network.message_tick: by ";
+  const auto coarse = notes_of(1, "1 us");
+  EXPECT_THAT(coarse, Contains(HasSubstr(note)));
+  EXPECT_EQ(notes_of(2, "1 us"), coarse);
+  EXPECT_THAT(notes_of(1, "1 ns"), Each(Not(HasSubstr("message_tick"))));
+}
+
 }  // namespace
 }  // namespace tessera::sim::noted_keys_test

@@ -47,6 +47,13 @@ TEST(Run, ResultsDoNotDependOnTheTrace) {
   }
 }
 
+TEST(Run, NamesThePolicyInUse) {
+  EXPECT_EQ(run_one({}).synchronization, "promise");
+  EXPECT_EQ(run_one({"run.synchronization=null-message"}).synchronization, "null-message");
+  EXPECT_EQ(run_one({"machine.memory={model: channel, arbitration: fair}"}).synchronization,
+            "window");
+}
+
 // Products in fp8 are held against the peak of fp8, all else against that of fp16. With fused
 // attention, which multiplies more backward than its shape says, products of a shape take no less.
 TEST(Run, AchievesNoMoreThanThePeakOfItsTypes) {

@@ -249,7 +249,8 @@ TEST(Scaling, IsByRoundsWhereNothingIsPromised) {
   Experiment fair =
       read(small_experiment(), {"machine.memory={model: channel, arbitration: fair}"});
   const trace::ScalingReport report = predicted(fair, {2});
-  EXPECT_EQ(report.synchronization, "promise");
+  EXPECT_EQ(fair.options.synchronization, "promise");
+  EXPECT_EQ(report.synchronization, "window");
   EXPECT_TRUE(report.by_rounds);
   for (const trace::ScalingPrediction& row : report.predictions) {
     EXPECT_DOUBLE_EQ(row.speed_up, row.rounds_speed_up);

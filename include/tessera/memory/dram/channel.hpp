@@ -25,8 +25,9 @@
 //                 IEEE CAL 2020, doi:10.1109/LCA.2020.2973991).
 // In both a read of a burst whose write still waits gets its data at once.
 //
-// Who has many bursts for a channel lets it `run`: it takes them from a port (dram_port.hpp, of the
-// memory's own), as many cycles together as are due, with the same results as cycle by cycle.
+// Who has many bursts for a channel lets it `run`: it takes them from a port of the memory's own
+// (src/memory/dram/port.hpp), as many cycles together as are due, with the same results as cycle by
+// cycle.
 #pragma once
 
 #include <array>

@@ -127,7 +127,7 @@ using TrafficSource = std::function<RoleTrafficList()>;
 //   linear     roles on the nodes that may be used, in their order (any topology)
 //   given      as the user says, `tiles` (any topology)
 //   optimized  small hop-weighted traffic, by simulated annealing (any topology, see
-//              placement_optimized.cpp)
+//              src/plan/placement/optimized.cpp)
 // The first three are for grids only. The first two (PALM, Fig. 8) give each stage a rectangle, cut
 // into rectangles of one tensor group (near) or into parts with one member of each (far); members
 // follow each other around a ring. Default shapes: the tile of a two-level machine where a group

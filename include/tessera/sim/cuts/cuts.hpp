@@ -64,6 +64,10 @@ std::vector<CutPrediction> predict_cuts(const Experiment& experiment, int ranks)
 // Whether a rank can know long before when others will hear of it: see pdes::Outlook.
 bool models_promise(const Experiment& experiment);
 
+// Name of the pdes::SyncPolicy of a run: that of its options, but `window` in place of `promise`
+// where not all of its models promise anything, as neighbours would creep by the least delay.
+std::string synchronization_of(const Experiment& experiment);
+
 struct CutChoice {
   machine::Partition partition;
   std::string name = "none";  // of run.partition; "none": one rank has all

@@ -5,7 +5,7 @@
 // between two reductions. Events and messages do not depend on the partition, so a run on those
 // ranks would handle the same ones: events of a region, its windows that hold an event, and
 // messages between regions are exact. Beside them virtual wall clocks of the regions tell the bound
-// of perfect lookahead and what a protocol of promises would reach: see scaling_clocks.hpp.
+// of perfect lookahead and what a protocol of promises would reach: see sim/scaling/clocks.hpp.
 //
 // Assumed for the policies that go by rounds:
 //   - the window policy, and a round of it ends for all regions alike at (start of the earliest

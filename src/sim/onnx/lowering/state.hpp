@@ -1,5 +1,5 @@
-// The lowering of a model under way: onnx_lowering.cpp has what all kinds of work share,
-// onnx_lowering_matrix.cpp those of the array, onnx_lowering_vector.cpp those of the vector unit.
+// The lowering of a model under way: lowering.cpp has what all kinds of work share,
+// matrix.cpp those of the array, vector.cpp those of the vector unit.
 #pragma once
 
 #include <cstdint>
