@@ -27,7 +27,7 @@ class Channel(Memory):
     max_bursts: int | None
     """maximum number of bursts per access; larger accesses use larger bursts; integer, 1 to 1000000; default: 16"""
     request: str | None
-    """size of a read request or write acknowledgement on the network; size; default: 64 B"""
+    """size of a read request or write acknowledgement on the network; size, 0 B to 1 MiB; default: 64 B"""
     arbitration: Literal["first-come", "fair", "fair-tenants"] | None
     """order of the bursts that wait for a channel; fair: equal shares of its bytes for the requesting tiles; fair-tenants: equal shares for their tenants; name, one of first-come, fair, fair-tenants; default: first-come"""
     def __init__(
@@ -47,7 +47,7 @@ class Dram(Memory):
     window: str | None
     """maximum number of bytes in flight per tile; size, at least 1 B; default: 64 KiB, a transfer at least"""
     request: str | None
-    """size of a read request or write acknowledgement on the network; size; default: 64 B"""
+    """size of a read request or write acknowledgement on the network; size, 0 B to 1 MiB; default: 64 B"""
     latency: str | None
     """latency of a message between network and controller; time, at least 0 ps; default: 0 ps"""
     port: str | None

@@ -54,7 +54,7 @@ class Collective(Workload):
     name: str | int | float | None
     """a title; text"""
     size: str | None
-    """vector of a member; for all-gather, gather and scatter the part of a member; not used by a barrier; size"""
+    """vector of a member; for all-gather, gather and scatter the part of a member; not used by a barrier; size, 0 B to 1024 TiB"""
     sizes: Sequence[Any] | None
     """for all-to-all, instead of size: for each NPU, a list of the sizes that it sends to each NPU; list of lists of size; default: none"""
     repeat: int | None
@@ -172,7 +172,7 @@ class Onnx(Workload):
     data_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "model"] | None
     """type of floating-point numbers; model: as in the model; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8, model; default: model"""
     message: str | None
-    """NPU cores: size of a message that begins or ends a core's share of an operator; size, at least 1 B; default: 64 B"""
+    """NPU cores: size of a message that begins or ends a core's share of an operator; size, 1 B to 1 GiB; default: 64 B"""
     drain: bool | None
     """NPU cores: a node begins only when the previous node has ended; boolean; default: false"""
     free: Sequence[str | int | float] | None
@@ -214,7 +214,7 @@ class Operators(Workload):
     data_type: Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None
     """data type of all operands; name, one of fp64, fp32, tf32, fp16, bf16, fp8, int8; default: fp16"""
     message: str | None
-    """NPU cores: size of a message that begins or ends a core's share of an operator; size, at least 1 B; default: 64 B"""
+    """NPU cores: size of a message that begins or ends a core's share of an operator; size, 1 B to 1 GiB; default: 64 B"""
     def __init__(
         self,
         *,
@@ -236,7 +236,7 @@ class Serving(Workload):
     npu_cores: int | None
     """cores of an NPU: this many consecutive computing nodes; integer, at least 1; default: all; 1 on tiles with other compute models than npu"""
     message: str | None
-    """size of a control message: two begin a core's share of an operator, one ends it; on tiles six begin a step, one ends it; size, at least 1 B; default: 32 B"""
+    """size of a control message: two begin a core's share of an operator, one ends it; on tiles six begin a step, one ends it; size, 1 B to 1 GiB; default: 32 B"""
     all_reduce: Literal["direct", "double-binary-tree", "halving-doubling", "line", "ring", "ring-bidirectional", "ring-relay"] | None
     """all-reduce algorithm between NPUs; name, one of direct, double-binary-tree, halving-doubling, line, ring, ring-bidirectional, ring-relay; default: ring"""
     steps: Literal["walked", "whole"] | None

@@ -323,16 +323,20 @@ void GemmModel::note_attention(config::Section& section, const WorkTraits& work)
 }
 
 void GemmModel::note_background(config::Section& section, const WorkTraits& work) const {
+  constexpr std::string_view alone = "plans without collectives beside operations";
   if (!work.has_background && settings_.collective_units > 0) {
     config::note_without_effect(section, collective_units.key(),
-                                "any work but plans and graphs, as only for these it is known what "
-                                "runs beside an operation");
+                                work.has_programs ? alone
+                                                  : "any work but plans and graphs, as only for "
+                                                    "these it is known what runs beside an "
+                                                    "operation");
   }
-  if (work.has_closed_collectives) {
+  if (work.has_closed_collectives && (work.has_background || !work.has_programs)) {
     return;
   }
   const std::string_view with =
-      work.has_programs
+      work.has_programs && !work.has_background ? alone
+      : work.has_programs
           ? "plans whose collectives all go message by message (strategy.aggregation: none)"
           : "any work but programs of plans, as only for these it is known how a collective "
             "proceeds";

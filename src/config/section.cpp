@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <filesystem>
+#include <type_traits>
 #include <utility>
 
 #include "emit.hpp"
@@ -11,6 +12,8 @@
 
 namespace tessera::config {
 namespace {
+
+constexpr Bytes largest_size(std::uint64_t{1} << 60U);  // so that a few together do not wrap
 
 template <Readable T>
 std::string range_text(const Range<T>& range) {
@@ -97,6 +100,11 @@ std::optional<T> Section::convert(const Value& value, const std::string& path,
   }
   if ((range.low && *result < *range.low) || (range.high && *range.high < *result)) {
     return refuse("must be " + range_text(range) + "; got " + excerpt(value.text));
+  }
+  if constexpr (std::is_same_v<T, Bytes>) {
+    if (!range.high && largest_size < *result) {
+      return refuse("must be at most " + to_text(largest_size) + "; got " + excerpt(value.text));
+    }
   }
   return result;
 }

@@ -97,8 +97,8 @@ std::unique_ptr<Topology> read_grid(config::Section& section, bool wraps) {
   const std::int64_t columns = grid_keys().columns.read(section);
   std::vector<LinkClass> classes{read_link_class(section, "link")};
   if (rows < 1 || columns < 1 || !was_read(classes.front()) ||
-      !fits_node_limit(section, "rows", static_cast<std::uint64_t>(rows),
-                       static_cast<std::uint64_t>(columns))) {
+      !fits_node_limit(section, rows < columns ? "columns" : "rows",
+                       static_cast<std::uint64_t>(rows), static_cast<std::uint64_t>(columns))) {
     return nullptr;
   }
   const Grid grid{.rows = static_cast<std::uint32_t>(rows),

@@ -202,6 +202,35 @@ Tile read_tile(config::Section& section, const Tile& usual) {
   return tile;
 }
 
+void note_tile_keys_without_effect(config::Section& machine, std::string_view with) {
+  // Read once more, as nobody hears: complaints are known.
+  const auto note = [&](config::Section& around, std::string_view name, const Tile& usual) {
+    config::Diagnostics unheard;
+    config::Section same(around.raw(name), "", unheard);
+    const Tile other = same.has(peak_key.key()) ? Tile{} : usual;
+    Tile tile = read_tile(same, other);
+    config::Section section = around.section(name);
+    const TileKeys keys(other);
+    if (tile.efficiency != other.efficiency) {
+      config::note_without_effect(section, keys.efficiency.key(), with);
+    }
+    if (tile.sram != other.sram) {
+      config::note_without_effect(section, keys.sram.key(), with);
+    }
+    if (tile.sram_bandwidth != other.sram_bandwidth) {
+      config::note_without_effect(section, keys.sram_bandwidth.key(), with);
+    }
+    return tile;
+  };
+  const Tile of_all = machine.has("tile") ? note(machine, "tile", {}) : Tile{};
+  if (machine.has("types")) {
+    config::Section types = machine.section("types");
+    for (const std::string& name : types.keys()) {
+      note(types, name, of_all);
+    }
+  }
+}
+
 std::vector<ParameterInfo> tile_parameters() {
   const TileKeys keys(Tile{});
   return {peak_key, keys.efficiency, keys.sram, keys.sram_bandwidth, keys.operands_in_dram};

@@ -56,7 +56,12 @@ class Behind final : public RemoteMemory {
   Behind(std::uint32_t sharers, Bandwidth bandwidth, SimTime latency)
       : sharers_(sharers), bandwidth_(bandwidth), latency_(latency) {}
   SimTime access_time(Bytes tensor, InSwitch) const override {
-    return latency_ + serialization_time(tensor * sharers_, bandwidth_);
+    std::uint64_t bytes = 0;
+    if (__builtin_mul_overflow(tensor.count(), std::uint64_t{sharers_}, &bytes)) {
+      throw ModelError("remote memory: " + std::to_string(sharers_) + " NPUs access " +
+                       to_string(tensor) + " each, together more than 2^64 B");
+    }
+    return latency_ + serialization_time(Bytes(bytes), bandwidth_);
   }
   std::optional<std::uint64_t> npus() const override {
     return sharers_ == 1 ? std::nullopt : std::optional<std::uint64_t>(sharers_);
@@ -140,8 +145,9 @@ class Uniform final : public RemoteMemory {
     const Bytes chunk = std::min<Wide>(chunk_.count(), of_link) == chunk_.count()
                             ? chunk_
                             : Bytes(static_cast<std::uint64_t>(of_link));
-    const std::vector<SimTime> links(hops_, serialization_time(chunk, bandwidth_));
-    return latency_ + pipelined_time(links, chunks_of(of_link, chunk));
+    // As pipelined_time of links that are all alike.
+    const std::uint64_t stages = chunks_of(of_link, chunk) + hops_ - 1;
+    return latency_ + serialization_time(chunk, bandwidth_) * static_cast<std::int64_t>(stages);
   }
 
  private:

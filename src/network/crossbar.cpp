@@ -19,6 +19,7 @@
 #include "packet/packets.hpp"
 #include "packet/wire.hpp"
 #include "tessera/config/key.hpp"
+#include "tessera/core/quotient.hpp"
 
 namespace tessera::network {
 namespace {
@@ -168,8 +169,7 @@ class CrossbarModel final : public NetworkModel {
   bool cuts_messages() const override { return true; }
   std::uint64_t events_of_message(const machine::Machine&, EntityId, EntityId,
                                   Bytes bytes) const override {
-    return std::max<std::uint64_t>(
-        1, (bytes.count() + settings_.packet_size - 1) / settings_.packet_size);
+    return std::max<std::uint64_t>(1, quotient_up(bytes.count(), settings_.packet_size));
   }
   std::optional<SimTime> reach(const machine::Machine&) const override {
     return settings_.port.latency;

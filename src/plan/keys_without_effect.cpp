@@ -84,6 +84,11 @@ void note_recomputation(Section& section, const workload::Workload& workload,
   }
 }
 
+// Rather than an unlimited one.
+bool has_reuse_distance(const Strategy& strategy) {
+  return strategy.reuse_distance < std::numeric_limits<std::int64_t>::max();
+}
+
 void note_inference(Section& section, const Strategy& strategy) {
   if (strategy.offload.is_on()) {
     note_without_effect(section, "offload", "inference");
@@ -129,7 +134,7 @@ void note_sharing_of_inference(Section& section, const Strategy& strategy) {
   if (strategy.keep_apart && strategy.keep_below > 0) {
     note_without_effect(section, "keep_apart", "inference");
   }
-  if (strategy.reuse_distance < std::numeric_limits<std::int64_t>::max()) {  // unlimited
+  if (has_reuse_distance(strategy)) {
     note_without_effect(section, "reuse_distance", "inference");
   }
 }
@@ -139,7 +144,7 @@ std::string_view why_alone(const Strategy& strategy) {
   return strategy.degrees.data == 1 ? "data: 1" : "shard: 1";
 }
 
-void note_sharing_out(Section& section, const Strategy& strategy) {
+void note_sharing_out(Section& section, const Strategy& strategy, bool is_training) {
   if (strategy.zero < 3) {
     if (strategy.prefetch != Prefetch::both) {
       note_without_effect(section, "prefetch", "less than zero: 3");
@@ -150,9 +155,16 @@ void note_sharing_out(Section& section, const Strategy& strategy) {
     if (strategy.gather != GatherUnit::layer) {
       note_without_effect(section, "gather", "less than zero: 3");
     }
+    if (has_reuse_distance(strategy)) {
+      note_without_effect(section, "reuse_distance", "less than zero: 3");
+    }
   }
   if (strategy.zero == 3 && strategy.prefetch_layers > 1 && strategy.prefetch == Prefetch::none) {
     note_without_effect(section, "prefetch_layers", "prefetch: none");
+  }
+  if (is_training && strategy.zero == 3 && has_reuse_distance(strategy) &&
+      strategy.recompute == Recompute::none) {
+    note_without_effect(section, "reuse_distance", "recompute: none");
   }
   if (strategy.gradient_copies > 0 && (strategy.zero < 2 || strategy.sharing() == 1)) {
     note_without_effect(section, "gradient_copies",
@@ -247,7 +259,7 @@ void note_software(Section software, const workload::Workload& workload, const S
 
 void note_placement(Section placement, const Strategy& strategy) {
   const PlacementRequest& request = strategy.placement;
-  if (strategy.layout == "linear") {
+  if (strategy.layout == "linear" || strategy.layout == "replicas") {
     if (request.group) {
       note_without_effect(placement, "group", strategy.layout);
     }
@@ -294,7 +306,7 @@ void note_keys_without_effect(Section& section, const workload::Workload& worklo
     Section offload = section.section("offload");
     note_without_effect(offload, "fraction", "layers: 0");
   }
-  note_sharing_out(section, strategy);
+  note_sharing_out(section, strategy, workload.training);
   note_software(section.section("software"), workload, strategy);
   note_wires_without_effect(section.section("wires"), workload, strategy);
   note_placement(section.section("placement"), strategy);

@@ -8,6 +8,7 @@
 #include "requests/too_long.hpp"
 #include "tessera/config/conditional_key.hpp"
 #include "tessera/config/key.hpp"
+#include "tessera/config/without_effect.hpp"
 #include "tessera/serving/language_model.hpp"
 #include "tessera/serving/request.hpp"
 #include "tessera/serving/request_class.hpp"
@@ -121,7 +122,11 @@ Made make_closed(Section& section, const RequestNeeds& needs) {
   const std::uint32_t clients = clients_key.read(section);
   Thinking thinking;
   thinking.mean = read_rounded(section, think_key, longest_think);
-  thinking.at_random = think_times.read(section) && thinking.mean > SimTime::zero();
+  const bool is_exponential = think_times.read(section);
+  thinking.at_random = is_exponential && thinking.mean > SimTime::zero();
+  if (!is_exponential && thinking.mean == SimTime::zero()) {
+    config::note_without_effect(section, think_times.key(), "think: 0 s");
+  }
   std::optional<std::uint64_t> count;
   if (!needs.endless) {
     count = count_key().read(section);

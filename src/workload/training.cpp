@@ -159,6 +159,14 @@ DataType read_data_type(config::Section& section) {
   return training_keys().data_type.read(section);
 }
 
+void note_training_keys(config::Section& section, std::string_view with) {
+  for (const ParameterInfo& info : training_parameters()) {
+    if (info.name != training_keys().data_type.key()) {
+      config::note_without_effect(section, info.name, with);
+    }
+  }
+}
+
 void drop_training(Workload& workload) {
   for (Layer& layer : workload.layers) {
     for (Operator& op : layer.operators) {

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "tessera/config/document.hpp"
@@ -29,6 +30,8 @@ std::optional<Workload> read_training(config::Section& section);
 std::vector<ParameterInfo> training_parameters();
 // `data_type` alone, of what is not trained.
 DataType read_data_type(config::Section& section);
+// The others that are given have no effect with that.
+void note_training_keys(config::Section& section, std::string_view with);
 
 // Forward passes only: operators have no backward, keep nothing, and exchange nothing after it.
 void drop_training(Workload& workload);

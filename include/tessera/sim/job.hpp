@@ -193,7 +193,10 @@ class JobReader {
   virtual bool uses_coherence() const { return false; }
   // Whether it accesses memory that is not the tiles' own (machine.remote_memory). After `read`.
   virtual bool uses_remote_memory() const { return false; }
-  // For keys of compute models that are of some work alone. After `read`.
+  // Whether it counts what a framework holds in memory (machine.framework).
+  virtual bool uses_framework() const { return false; }
+  // For keys of compute models that are of some work alone. After `read`; what goes on beside
+  // operations of a plan after `plan`.
   virtual compute::WorkTraits traits() const { return {}; }
   // Why micro-batches of this job cannot be replayed; "" when they can.
   virtual std::string replay_objection() const {

@@ -97,7 +97,8 @@ const config::Key<std::uint64_t> max_bursts_key{
     config::between<std::uint64_t>(1, 1'000'000)};
 const config::Key<Bytes> channel_request_key{
     "request", ChannelParameters{}.request,
-    "size of a read request or write acknowledgement on the network"};
+    "size of a read request or write acknowledgement on the network",
+    config::between(Bytes(0), Bytes(1U << 20U))};
 
 void ChannelModel::note_keys_of_messages(config::Section& section, const char* with) const {
   if (parameters_.request != ChannelParameters{}.request) {

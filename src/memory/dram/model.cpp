@@ -115,7 +115,8 @@ config::DerivedKey<Bytes> window_key(Bytes transfer) {
 }
 constexpr Bytes usual_request(64);
 const config::Key<Bytes> dram_request_key{
-    "request", usual_request, "size of a read request or write acknowledgement on the network"};
+    "request", usual_request, "size of a read request or write acknowledgement on the network",
+    config::between(Bytes(0), Bytes(1U << 20U))};
 const config::Key<SimTime> latency_key{"latency", SimTime::zero(),
                                        "latency of a message between network and controller",
                                        config::at_least(SimTime::zero())};

@@ -21,6 +21,7 @@
 #include "flit/routers.hpp"
 #include "link_bins.hpp"
 #include "tessera/core/error.hpp"
+#include "tessera/core/quotient.hpp"
 #include "tessera/core/wide.hpp"
 #include "tessera/machine/routing/routing.hpp"
 #include "tessera/network/network.hpp"
@@ -298,7 +299,7 @@ class FlitTraffic final : public PredictedTraffic {
     visit({.first = from.value(), .events = 1});
     if (from != to) {
       constexpr std::uint64_t events_a_flit = 3;
-      const std::uint64_t flits = (bytes.count() + flit_bytes_ - 1) / flit_bytes_ + 1;
+      const std::uint64_t flits = quotient_up(bytes.count(), flit_bytes_) + 1;
       for (EntityId here = from; here != to;
            here = topology_.link(here, routing_->next_port(here, to)).to) {
         visit({.first = here.value(), .events = events_a_flit * flits});
@@ -418,6 +419,8 @@ std::string read_flit_routing(config::Section& section, const machine::Machine& 
   return name;
 }
 
+constexpr std::int64_t most_cycles = std::int64_t{1} << 30U;  // of a link's latency
+
 // The cycle, and links in cycles.
 void set_times(FlitSetup& setup, config::Section& section, const machine::Topology& topology) {
   std::uint64_t fastest = 1;
@@ -434,10 +437,15 @@ void set_times(FlitSetup& setup, config::Section& section, const machine::Topolo
   for (const machine::LinkClass& link_class : topology.link_classes()) {
     const std::int64_t cycle = settings.cycle.ps();
     const std::int64_t cycles = (link_class.latency.ps() + cycle - 1) / cycle;
+    if (cycles > most_cycles) {
+      section.error("flit_size", "a latency of " + to_string(link_class.latency) +
+                                     " is more than 2^30 cycles of " + to_string(settings.cycle) +
+                                     ": choose larger flits");
+    }
     const std::uint64_t rate = std::max<std::uint64_t>(1, link_class.bandwidth.bytes_per_second());
     const auto interval =
         ((static_cast<Wide>(fastest) << interval_bits) + rate - 1) / static_cast<Wide>(rate);
-    setup.timings.push_back({static_cast<std::uint32_t>(std::min<std::int64_t>(cycles, 1U << 30)),
+    setup.timings.push_back({static_cast<std::uint32_t>(std::min(cycles, most_cycles)),
                              static_cast<std::uint64_t>(interval)});
   }
   if (setup.timings.empty()) {

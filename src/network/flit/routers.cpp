@@ -8,6 +8,7 @@
 #include "flit/vc_sets.hpp"
 #include "packet/packets.hpp"
 #include "tessera/core/error.hpp"
+#include "tessera/core/quotient.hpp"
 
 namespace tessera::network {
 FlitRouters::FlitRouters(const machine::Topology& topology, std::span<const EntityId> members,
@@ -132,8 +133,7 @@ void FlitRouters::take_request(pdes::Context& context, const SendRequest& reques
       clock_.window_of(context.now() + settings_.cycle - SimTime::from_ps(1)));
   WaitingMessage message;
   message.eligible = cycle + 1 + settings_.interface_cycles;
-  message.flits =
-      std::max<std::uint64_t>(1, (request.bytes + settings_.flit_bytes - 1) / settings_.flit_bytes);
+  message.flits = std::max<std::uint64_t>(1, quotient_up(request.bytes, settings_.flit_bytes));
   if (message.flits / settings_.packet_flits >= no_message) {
     throw ModelError("flit network: a message of more than 2^32 packets; make packets larger");
   }

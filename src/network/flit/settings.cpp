@@ -4,6 +4,7 @@
 #include <string>
 
 #include "tessera/config/key.hpp"
+#include "tessera/core/quotient.hpp"
 #include "tessera/network/network.hpp"
 
 namespace tessera::network {
@@ -113,8 +114,8 @@ FlitSettings read_flit_settings(config::Section& section) {
   settings.loopback = keys().loopback.read(section);
   settings.flit_bytes = keys().flit_size.read(section).count();
   const std::uint64_t packet = keys().packet_size.read(section).count();
-  settings.packet_flits = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
-      (packet + settings.flit_bytes - 1) / settings.flit_bytes, 2, 1U << 30));
+  settings.packet_flits = static_cast<std::uint32_t>(
+      std::clamp<std::uint64_t>(quotient_up(packet, settings.flit_bytes), 2, 1U << 30));
   const std::uint64_t of_flits = settings.packet_flits * settings.flit_bytes;
   if (packet != of_flits) {
     section.tell(section.path() + ".packet_size: packets have " +

@@ -125,7 +125,10 @@ void FlowNetwork::inject(pdes::Context& context, const SendRequest& request, std
                       tag);
     return;
   }
-  ensure(request.bytes >> (64 - FlowBegin::port_bits) == 0, "a message whose size has its bits");
+  if (request.bytes >> (64 - FlowBegin::port_bits) != 0) {
+    throw ModelError("flow network: a message of " + std::to_string(request.bytes) +
+                     " B; there may be at most 2^56 B");
+  }
   const Route& route = shared_.routes.find(context.self(), request.target);
   if (!route.hub.valid()) [[unlikely]] {
     throw InternalError("a message from node " + std::to_string(context.self().value()) + " to " +

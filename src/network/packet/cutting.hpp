@@ -5,11 +5,14 @@
 #include <cstdint>
 #include <utility>
 
+#include "tessera/core/quotient.hpp"
 #include "tessera/machine/arbitration.hpp"
 
 namespace tessera::network {
 
 struct Cutting {
+  static constexpr std::uint64_t most = std::uint64_t{1} << 22U;  // packets of a message
+
   std::uint64_t packet_size = 0;
   std::uint64_t max_packets = 0;
   std::uint64_t largest_packet = 0;  // so that the tail lag fits its field on the slowest link
@@ -21,10 +24,9 @@ struct Cutting {
     if (bytes <= packet_size) {
       return {1, bytes};
     }
-    std::uint64_t count = std::min((bytes + packet_size - 1) / packet_size, max_packets);
-    std::uint64_t size = std::min((bytes + count - 1) / count, largest_packet);
-    count = (bytes + size - 1) / size;
-    return {count, size};
+    const std::uint64_t wanted = std::min(quotient_up(bytes, packet_size), max_packets);
+    const std::uint64_t size = std::min(quotient_up(bytes, wanted), largest_packet);
+    return {quotient_up(bytes, size), size};
   }
 };
 

@@ -30,6 +30,7 @@
 #include "packet/links.hpp"
 #include "packet/packets.hpp"
 #include "packet/wire_queues.hpp"
+#include "tessera/core/error.hpp"
 
 namespace tessera::network {
 
@@ -298,6 +299,11 @@ class PacketNetwork final : public CountedNetwork {
     const pdes::Port on = leaves ? leaving_port_ : answers ? answer_port_ : packet_port_;
     const bool is_followed = !leaves && (event.flags & followed_flag) != 0;
     const auto [count, size] = cutting_.cut(request.bytes);
+    if (count > Cutting::most) {
+      throw ModelError("packet network: a message of " + std::to_string(request.bytes) +
+                       " B would be more than 2^22 packets, none of which may be larger than " +
+                       std::to_string(cutting_.largest_packet) + " B on the slowest link");
+    }
     std::uint64_t left = request.bytes;
     for (std::uint64_t i = 0; i < count; ++i) {
       const std::uint64_t bytes = std::min(left, size);

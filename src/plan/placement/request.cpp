@@ -6,6 +6,8 @@
 #include "placement/starts.hpp"
 #include "stages/given_stages.hpp"
 #include "tessera/config/key.hpp"
+#include "tessera/config/without_effect.hpp"
+#include "tessera/core/error.hpp"
 
 namespace tessera::plan {
 namespace {
@@ -83,6 +85,24 @@ Optimization read_optimization(config::Section& section) {
   return optimization;
 }
 
+// Whether members of tensor groups are on the same tiles, near and far, as far as it is known.
+bool near_is_far(const machine::Topology& topology, const Strategy& strategy) {
+  if (strategy.degrees.tensor == 1 || strategy.degrees.data == 1) {
+    return true;
+  }
+  const std::optional<Field> field = field_of(topology, strategy.placement.nodes);
+  if (!field || strategy.layout == "given" || strategy.layout == "optimized") {
+    return false;
+  }
+  PlacementRequest near = strategy.placement;
+  near.tensor_members = TensorMembers::near;
+  try {
+    return lay_out(*field, near, false) == lay_out(*field, strategy.placement, false);
+  } catch (const ConfigError&) {
+    return false;  // which the plan complains about
+  }
+}
+
 }  // namespace
 
 std::vector<ParameterInfo> placement_parameters() {
@@ -106,6 +126,12 @@ void read_placement(config::Section section, const workload::Workload& workload,
   } else if (section.has("tiles")) {
     section.raw("tiles");
     section.error("tiles", "is only for 'layout: given'");
+  }
+  const bool has_rectangles = strategy.layout != "linear" && strategy.layout != "replicas";
+  if (request.tensor_members == TensorMembers::far && has_rectangles &&
+      near_is_far(topology, strategy)) {
+    config::note_without_effect(section, tensor_members.key(),
+                                "stages in which near and far members are the same tiles");
   }
 }
 

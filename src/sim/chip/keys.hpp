@@ -18,7 +18,7 @@ struct ChipKeys {
   config::Key<Bytes> message{
       "message", executor::ChipWork{}.message,
       "NPU cores: size of a message that begins or ends a core's share of an operator",
-      config::at_least(Bytes(1))};
+      config::between(Bytes(1), Bytes(1U << 30U))};
   config::OtherKey operators{"operators", "list", "", "operators, each a mapping"};
   config::NameKey kind{"operators.kind", [] { return npu::operators().names(); }, "",
                        "each a mapping"};

@@ -5,6 +5,8 @@
 
 #include "chip/job.hpp"
 #include "chip/npu_effort.hpp"
+#include "notes/library_note.hpp"
+#include "notes/through_host_note.hpp"
 #include "tessera/core/quotient.hpp"
 #include "tessera/npu/core/cores.hpp"
 #include "tessera/npu/idle_time.hpp"
@@ -37,10 +39,8 @@ class ChipsWork final : public Work {
 
   std::vector<std::string> notes() const override {
     std::vector<std::string> notes;
-    if (!platform_.network->overheads().collective.is_nothing()) {
-      notes.emplace_back(
-          "overheads of collectives (machine.network) have no effect on operators on a chip");
-    }
+    note_unused_collectives_of(*platform_.network, "operators on a chip", notes);
+    note_unused_way_of(platform_.machine, "operators on a chip", notes);
     return notes;
   }
   std::vector<std::string> phases() const override { return {"operator"}; }

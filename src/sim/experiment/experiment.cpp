@@ -8,6 +8,7 @@
 #include "experiment/unused_parts.hpp"
 #include "jobs/npu_memories.hpp"
 #include "jobs/reader.hpp"
+#include "jobs/tiles.hpp"
 #include "programs/job.hpp"
 #include "run/options.hpp"
 #include "tessera/config/name.hpp"
@@ -175,27 +176,11 @@ void note_remote_npus(const Experiment& experiment, Section& machine_section) {
 }
 
 // Rates of SRAM where no tile that has them computes on operands there.
-void note_unused_sram_rates(const machine::Machine& machine, Section& machine_section) {
-  const auto is_unused = [](const machine::Tile& tile) {
-    return tile.operands_in_dram || tile.loads_operands;
-  };
-  const auto note = [](Section section) {
-    config::note_without_effect(section, "sram_bandwidth",
-                                "operands in memory (tile.operands: dram, or machine.compute."
-                                "operands: memory)");
-  };
-  bool any_unused = false;  // of those that have the rate of `tile`
-  bool any_used = false;
-  for (const machine::Tile& tile : machine.tiles()) {
-    if (tile.sram_bandwidth == machine.tile.sram_bandwidth) {
-      (is_unused(tile) ? any_unused : any_used) = true;
-    } else if (tile.sram_bandwidth > Bandwidth() && is_unused(tile)) {
-      note(machine_section.section("types").section(tile.name));
-    }
-  }
-  if (machine.tile.sram_bandwidth > Bandwidth() && any_unused && !any_used) {
-    note(machine_section.section("tile"));
-  }
+void note_unused_sram_rates(const machine::Machine& machine, Section machine_section) {
+  note_key_of_tiles(
+      machine, machine_section, "sram_bandwidth", &machine::Tile::sram_bandwidth,
+      &machine::Tile::streams_nothing,
+      "operands in memory (tile.operands: dram, or machine.compute.operands: memory)");
 }
 
 // What memories send where no access leaves its node.
@@ -211,19 +196,25 @@ void note_unsent_requests(const Experiment& experiment, Section& machine_section
   }
 }
 
-// Keys of compute models, or all parts of the machine that messages leave alone.
+// Keys of compute models, where plans are made.
+void note_unused_compute(const Experiment& experiment, const Section& machine_section,
+                         const compute::WorkTraits& work, Diagnostics& diagnostics) {
+  if (work.only_sends || !experiment.compute) {
+    return;
+  }
+  compute::note_keys_without_effect(machine_section, experiment.machine, *experiment.compute, work);
+  for (std::string& note : compute::notes_of_peaks(experiment.machine, *experiment.compute, work)) {
+    diagnostics.note(std::move(note));
+  }
+}
+
+// Parts of the machine that messages leave alone, or keys of its models.
 void note_unused_models(const Experiment& experiment, Section& machine_section,
-                        const compute::WorkTraits& work, Diagnostics& diagnostics) {
+                        const compute::WorkTraits& work) {
   if (work.only_sends) {
     note_compute_of_other_work(machine_section);
     note_parts_of_other_work(machine_section, experiment.machine);
-  } else if (experiment.compute) {
-    compute::note_keys_without_effect(machine_section, experiment.machine, *experiment.compute,
-                                      work);
-    for (std::string& note :
-         compute::notes_of_peaks(experiment.machine, *experiment.compute, work)) {
-      diagnostics.note(std::move(note));
-    }
+    note_power_of_other_work(machine_section, experiment.machine);
   }
   if (!work.only_sends) {
     note_remote_npus(experiment, machine_section);
@@ -262,10 +253,14 @@ void read_jobs(Experiment& experiment, Section& section, Section& machine_sectio
       config::note_without_effect(machine_section, "remote_memory",
                                   "work that accesses no remote memory");
     }
-    note_unused_models(experiment, machine_section, reader.traits(), diagnostics);
+    if (!reader.uses_framework() && !reader.traits().only_sends) {
+      note_unused_framework(machine_section, experiment.machine, "work that is no plan (strategy)");
+    }
+    note_unused_models(experiment, machine_section, reader.traits());
     section.finish();
     diagnostics.throw_if_any();
     reader.plan();
+    note_unused_compute(experiment, machine_section, reader.traits(), diagnostics);
   } catch (const npu::CoreTooSmall& small) {
     machine_section.error("compute", small.diagnostics().front().message);
   }

@@ -6,6 +6,7 @@
 
 #include "tessera/compute/compute.hpp"
 #include "tessera/config/without_effect.hpp"
+#include "tessera/machine/parameters.hpp"
 
 namespace tessera::sim {
 namespace {
@@ -43,19 +44,38 @@ void note_unused_parts(Section machine_section, std::span<const std::string_view
   }
 }
 
+void note_unused_framework(Section machine_section, const machine::Machine& machine,
+                           std::string_view with) {
+  if (takes_something(machine.framework)) {
+    config::note_without_effect(machine_section, "framework", with);
+  }
+}
+
 void note_parts_of_other_work(Section machine_section, const machine::Machine& machine) {
   note_unused_parts(machine_section, std::array<std::string_view, 2>{"remote_memory", "coherence"});
   if (!machine.channels.empty()) {
     config::note_without_effect(machine_section, "dram", messages_alone);
   }
-  if (takes_something(machine.framework)) {
-    config::note_without_effect(machine_section, "framework", messages_alone);
-  }
+  note_unused_framework(machine_section, machine, messages_alone);
   if (machine_section.has("faults")) {
     Section faults = machine_section.section("faults");
     for (const char* const slow : {"nodes", "random"}) {
       config::note_without_effect(faults, slow, messages_alone);
     }
+  }
+  machine::note_tile_keys_without_effect(machine_section, messages_alone);
+}
+
+void note_power_of_other_work(Section machine_section, const machine::Machine& machine) {
+  if (!machine.power) {
+    return;
+  }
+  Section power = machine_section.section("power");
+  if (machine.power->compute_w > 0) {
+    config::note_without_effect(power, "compute", messages_alone);
+  }
+  if (machine.power->memory_w > 0) {
+    config::note_without_effect(power, "memory", messages_alone);
   }
 }
 

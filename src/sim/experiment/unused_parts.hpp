@@ -10,9 +10,16 @@
 
 namespace tessera::sim {
 
-// Of memory channels, slow nodes, what software takes of a memory, remote memory and coherence, as
-// far as the section of the machine has them.
+// Of memory channels, slow nodes, what software takes of a memory, remote memory, coherence, and
+// how fast tiles compute, as far as the section of the machine has them.
 void note_parts_of_other_work(config::Section machine_section, const machine::Machine& machine);
+
+// Of the power that computing and accesses to memory draw.
+void note_power_of_other_work(config::Section machine_section, const machine::Machine& machine);
+
+// Of what software takes of a memory.
+void note_unused_framework(config::Section machine_section, const machine::Machine& machine,
+                           std::string_view with);
 
 // Of compute models that have keys, those of types of tiles among them.
 void note_compute_of_other_work(config::Section machine_section);

@@ -6,6 +6,7 @@
 #include "graphs/experiment.hpp"
 #include "graphs/job.hpp"
 #include "graphs/library_choice.hpp"
+#include "notes/through_host_note.hpp"
 #include "tessera/executor/graph/forecast.hpp"
 #include "tessera/executor/graph/graph.hpp"
 #include "tessera/machine/routing/routing.hpp"
@@ -96,6 +97,7 @@ class GraphsWork final : public Work {
           "sent one after the other, as packets are");
     }
     note_library(notes);
+    note_unused_way_of(platform_.machine, "graphs", notes);
     return notes;
   }
   std::vector<std::string> phases() const override { return {"compute"}; }  // graphs tell no more

@@ -10,6 +10,7 @@
 #include "programs/settle_placement.hpp"
 #include "programs/slowest_tiles.hpp"
 #include "tessera/config/name.hpp"
+#include "tessera/config/without_effect.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/sim/experiment_keys.hpp"
 #include "tessera/workload/keys.hpp"
@@ -138,6 +139,11 @@ bool JobsReader::uses_remote_memory() const {
                      [](const Reading& reading) { return reading.reader->uses_remote_memory(); });
 }
 
+bool JobsReader::uses_framework() const {
+  return std::any_of(readings_.begin(), readings_.end(),
+                     [](const Reading& reading) { return reading.reader->uses_framework(); });
+}
+
 compute::WorkTraits JobsReader::traits() const {
   compute::WorkTraits all = compute::WorkTraits::nothing();
   for (const Reading& reading : readings_) {
@@ -147,6 +153,7 @@ compute::WorkTraits JobsReader::traits() const {
 }
 
 void JobsReader::apply(const RunOptions& options) {
+  note_unused_iterations(options);
   std::size_t services = 0;
   for (std::size_t i = 0; i < readings_.size(); ++i) {
     Reading& reading = readings_[i];
@@ -173,6 +180,19 @@ void JobsReader::apply(const RunOptions& options) {
                                                   std::to_string(most_services) + " are possible");
       return;
     }
+  }
+}
+
+void JobsReader::note_unused_iterations(const RunOptions& options) {
+  const auto has_own = [&](const Reading& reading) {
+    const Job& job = *experiment_.jobs[static_cast<std::size_t>(&reading - readings_.data())].job;
+    return !reading.entry.name.empty() &&
+           (reading.entry.iterations || job.usual_iterations().has_value());
+  };
+  if (options.iterations != RunOptions{}.iterations && std::ranges::all_of(readings_, has_own)) {
+    Section run = section_.section("run");
+    config::note_without_effect(run, "iterations",
+                                "tenants that state their own, or whose work is done once");
   }
 }
 

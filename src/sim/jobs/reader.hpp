@@ -27,6 +27,8 @@ class JobsReader {
   bool uses_coherence() const;
   // Whether any of them accesses memory that is not its tiles' own.
   bool uses_remote_memory() const;
+  // Whether any of them states what tiles hold of a plan.
+  bool uses_framework() const;
   // What any of them has.
   compute::WorkTraits traits() const;
   // When the options of the run were read.
@@ -44,6 +46,7 @@ class JobsReader {
   std::vector<JobEntry> entries(const WorkKind& kind, bool& is_whole);
   bool read_job(JobEntry entry);
   void place_graphs(JobReader& reader, PlacedJob& placed);
+  void note_unused_iterations(const RunOptions& options);
   void check_iterations(const Reading& reading, const Job& job);
 
   Experiment& experiment_;

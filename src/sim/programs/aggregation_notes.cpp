@@ -45,8 +45,12 @@ void note_shared_memory(const Platform& platform, const plan::Plan& plan,
 
 void note_aggregation(const Platform& platform, const plan::Plan& plan, bool uses_memory,
                       std::vector<std::string>& notes) {
-  notes.push_back("a tile stands for " +
-                  std::to_string(plan.stage_tiles() / plan.simulated_tiles()) +
+  const std::uint32_t each = plan.stage_tiles() / plan.simulated_tiles();
+  if (each == 1) {
+    notes.emplace_back("strategy.aggregation has no effect with groups of one tile");
+    return;
+  }
+  notes.push_back("a tile stands for " + std::to_string(each) +
                   ": messages among these take the time of a closed form and contend with nothing "
                   "else (strategy.aggregation)");
   if (!platform.machine.speeds.empty()) {

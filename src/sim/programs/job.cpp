@@ -11,6 +11,7 @@
 #include "jobs/families.hpp"
 #include "jobs/npu_memories.hpp"
 #include "jobs/tiles.hpp"
+#include "programs/library_use.hpp"
 #include "programs/settle_placement.hpp"
 #include "tessera/config/without_effect.hpp"
 #include "tessera/core/error.hpp"
@@ -173,6 +174,7 @@ class ProgramsReader final : public JobReader {
   std::unique_ptr<Job> as_programs() const override;
   void take_placement(PlannedWork of_programs) override;
   bool uses_host() const override { return strategy_ && strategy_->offload.is_on(); }
+  bool uses_framework() const override { return true; }
   compute::WorkTraits traits() const override { return traits_; }
   std::string replay_objection() const override { return replay_objection_; }
 
@@ -270,10 +272,10 @@ void ProgramsReader::note_unused_sram(Section& strategy) {
                                 "tiles that stream nothing into SRAM (tile.operands, tile.sram, "
                                 "dram)");
   }
-  if (std::ranges::all_of(kinds, &machine::Tile::loads_operands) && machine.tile.sram > Bytes()) {
-    Section tile = setup_.machine.section("tile");
-    config::note_without_effect(
-        tile, "sram", "cores that load operands themselves (machine.compute.operands: memory)");
+  if (std::ranges::all_of(kinds, &machine::Tile::loads_operands)) {
+    note_key_of_tiles(machine, setup_.machine, "sram", &machine::Tile::sram,
+                      &machine::Tile::loads_operands,
+                      "cores that load operands themselves (machine.compute.operands: memory)");
   }
 }
 
@@ -318,6 +320,9 @@ void ProgramsReader::plan(Job& job) {
     plan::BytesByChannel in_channels;
     if (strategy_->check_capacity) {
       in_channels = plan::bytes_in_channels(platform.machine, plan);
+    }
+    if (traits_.has_programs) {
+      traits_.has_background = overlaps_collectives(plan);
     }
     if (PlannedWork* const planned = job.planned()) {
       *planned = {std::move(workload_), std::move(plan), std::move(in_channels)};

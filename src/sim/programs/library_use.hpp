@@ -14,4 +14,14 @@ namespace tessera::sim {
 void note_library_use(const Platform& platform, const plan::Plan& plan,
                       std::vector<std::string>& notes);
 
+bool has_collectives(const plan::Plan& plan);
+
+// To notes of a plan: that it has no collectives, where something is given of these, or none of
+// groups whose algorithm is given.
+void note_unused_collectives(const Platform& platform, const plan::Plan& plan,
+                             std::vector<std::string>& notes);
+
+// Whether collectives of a plan go on beside its operations.
+bool overlaps_collectives(const plan::Plan& plan);
+
 }  // namespace tessera::sim

@@ -166,7 +166,16 @@ class Trials {
     const bool is_said = settled || summary.status != "finished";
     return is_said ? std::optional(std::move(summary)) : std::nullopt;
   }
-  trace::Summary run_whole() { return run(experiment_, communicator_, request_); }
+  // `why` nothing is replayed.
+  trace::Summary run_whole(const std::string& why) {
+    RunRequest all = request_;
+    all.complete_summary = [&](trace::Summary& summary) {
+      summary.notes.push_back("run.replay has no effect: all " + std::to_string(whole_) +
+                              " micro-batches of an iteration were simulated, as " + why);
+      return !request_.complete_summary || request_.complete_summary(summary);
+    };
+    return run(experiment_, communicator_, all);
+  }
 
  private:
   // With a plan of fewer micro-batches, which keeps in SRAM what the whole iteration does there;
@@ -217,6 +226,7 @@ trace::Summary run_all(Experiment& experiment, comm::Communicator& communicator,
   std::uint32_t few = stages * strategy.chunks + 2;
   Trials trials(experiment, communicator, request);
   const std::uint32_t most = trials.whole() / 2;
+  const bool is_tried = request.replay_trials > 0 && few + 2 * step < most;
   for (std::uint32_t trial = 1; trial <= request.replay_trials && few + 2 * step < most; ++trial) {
     if (auto summary = trials.run_three(few, step)) {
       return *summary;
@@ -228,7 +238,8 @@ trace::Summary run_all(Experiment& experiment, comm::Communicator& communicator,
     }
     few *= 2;
   }
-  return trials.run_whole();
+  return trials.run_whole(is_tried ? "no trial with fewer found that they repeat"
+                                   : "there are too few to find that they repeat");
 }
 
 // Ranks without a processor, which will be idle, do not take the others' to find what those find.

@@ -1,7 +1,9 @@
 #include "programs/unshared_links.hpp"
 
+#include "notes/library_note.hpp"
 #include "notes/rounded_time.hpp"
 #include "programs/job.hpp"
+#include "programs/library_use.hpp"
 #include "tessera/core/text.hpp"
 #include "tessera/network/network.hpp"
 #include "tessera/network/sharing.hpp"
@@ -32,10 +34,11 @@ void note_unshared_links(const Platform& platform, const workload::Workload& wor
     return;
   }
   if (sharing == plan::Sharing::nothing && plan.strategy.aggregation != plan::Aggregation::none &&
-      platform.network->overheads().library.is_named()) {
-    notes.emplace_back(
+      platform.network->overheads().library.is_named() && has_collectives(plan)) {
+    notes.push_back(
         "machine.network.library has no effect where messages do not contend for links "
-        "(machine.network.ports: free)");
+        "(machine.network.ports: free)" +
+        unused_with_library(*platform.network));
   }
   if (plan.has_mixed_stages()) {
     return;  // no closed form with one tile for each stage

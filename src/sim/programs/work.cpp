@@ -5,12 +5,12 @@
 
 #include "cuts/predicted_events.hpp"
 #include "notes/library_note.hpp"
+#include "notes/through_host_note.hpp"
 #include "programs/aggregation_notes.hpp"
 #include "programs/job.hpp"
 #include "programs/library_use.hpp"
 #include "programs/plan_bytes.hpp"
 #include "programs/settle_placement.hpp"
-#include "programs/through_host_note.hpp"
 #include "programs/unshared_links.hpp"
 #include "run/known_pairs.hpp"
 #include "tessera/compute/compute.hpp"
@@ -110,9 +110,10 @@ class ProgramWork final : public Work {
     if (plan_.strategy.aggregation != plan::Aggregation::none) {
       note_aggregation(platform_, plan_, uses_memory(), notes);
       note_library_use(platform_, plan_, notes);
-    } else {
+    } else if (has_collectives(plan_)) {
       note_unused_library(*platform_.network, notes);
     }
+    note_unused_collectives(platform_, plan_, notes);
     if (std::string note = note_of_placement(job_.planned()->placed_by); !note.empty()) {
       notes.push_back(std::move(note));
     }

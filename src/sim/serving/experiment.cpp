@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "chip/job_cores.hpp"
@@ -334,15 +335,34 @@ serving::PolicyFactory read_policy(Section& workload, const ServingWork& work,
 }
 
 bool has_stages(const ServingWork& work) {
-  return work.tenants.front().model && work.tenants.front().model->stages() > 1;
+  return std::ranges::any_of(work.tenants, [](const ServiceSettings& tenant) {
+    return tenant.model && tenant.model->stages() > 1;
+  });
+}
+
+bool serves_language_alone(const ServingWork& work) {
+  return std::ranges::all_of(work.tenants,
+                             [](const ServiceSettings& tenant) { return tenant.of_language; });
+}
+
+bool shares_npus(const ServingWork& work) {
+  std::set<std::uint32_t> taken;
+  for (const ServiceSettings& tenant : work.tenants) {
+    for (const std::uint32_t npu : std::set(tenant.npus.begin(), tenant.npus.end())) {
+      if (!taken.insert(npu).second) {
+        return true;
+      }
+    }
+  }
+  return false;
 }
 
 // Policies share an NPU out among tenants, and among steps of several stages.
-void note_policy_of_one(Section& workload) {
+void note_unused_policy(Section& workload, std::string_view with) {
   Section scheduler = workload.section("scheduler");
   const std::string name = serving_keys().policy.read(scheduler);
   if (name != ParameterInfo(serving_keys().policy).default_value) {
-    config::note_without_effect(scheduler, "policy", "one tenant");
+    config::note_without_effect(scheduler, "policy", with);
   }
 }
 
@@ -422,9 +442,15 @@ void read_policy_of_all(Section& workload, ReadTenants& read, ServingWork& work)
   read.policy.npus = static_cast<std::uint32_t>(work.npus.size());
   work.policy = read_policy(workload, work, read.policy);
   // Operators of other models may be under way beside each other.
-  if (work.policy && read.sections.size() == 1 && work.tenants.front().of_language &&
-      !has_stages(work) && !read.policy.tenants.front().cores) {
-    note_policy_of_one(workload);
+  const bool has_cores = std::ranges::any_of(
+      read.policy.tenants, [](const serving::Sharer& sharer) { return sharer.cores.has_value(); });
+  if (!work.policy || !serves_language_alone(work) || has_stages(work) || has_cores) {
+    return;
+  }
+  if (read.sections.size() == 1) {
+    note_unused_policy(workload, "one tenant");
+  } else if (!shares_npus(work)) {
+    note_unused_policy(workload, "tenants on NPUs of their own");
   }
 }
 

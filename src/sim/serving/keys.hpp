@@ -24,7 +24,7 @@ struct ServingKeys {
   config::Key<Bytes> message{"message", executor::ServingWork{}.message,
                              "size of a control message: two begin a core's share of an "
                              "operator, one ends it; on tiles six begin a step, one ends it",
-                             config::at_least(Bytes(1))};
+                             config::between(Bytes(1), Bytes(1U << 30U))};
   config::NameKey all_reduce{"all_reduce", [] { return collective::algorithms().names(); }, "ring",
                              "all-reduce algorithm between NPUs"};
   config::NameKey policy{"scheduler.policy", [] { return serving::policies().names(); },

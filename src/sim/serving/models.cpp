@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "serving/keys.hpp"
@@ -136,6 +137,20 @@ std::optional<DataType> read_state_type(Section& tenant,
   return type;
 }
 
+void note_rooms_of_experts(Section& model, const workload::TransformerShape& shape) {
+  if (!shape.experts) {
+    return;
+  }
+  constexpr std::string_view with = "requests, whose tokens experts take as they come";
+  Section experts = model.section("experts");
+  if (shape.experts->capacity_millionths != workload::ExpertShape{}.capacity_millionths) {
+    config::note_without_effect(experts, "capacity_factor", with);
+  }
+  if (shape.experts->room != workload::ExpertShape{}.room) {
+    config::note_without_effect(experts, "room", with);
+  }
+}
+
 // Tokens that were wrong leave the cache, but not a state.
 void check_drafts(Section& tenant, const ServiceSettings& made) {
   if (made.batching.drafts > 0 && made.batching.layout.states > 0) {
@@ -171,11 +186,7 @@ std::unique_ptr<serving::ServedModel> read_language_model(Section& tenant, Servi
   if (!shape) {
     return nullptr;
   }
-  if (shape->experts && shape->experts->capacity_millionths != 1'000'000) {
-    Section experts = model.section("experts");
-    config::note_without_effect(experts, "capacity_factor",
-                                "requests, whose tokens experts take as they come");
-  }
+  note_rooms_of_experts(model, *shape);
   longest =
       static_cast<std::uint32_t>(std::min<std::uint64_t>(shape->sequence, serving::most_keys));
   made.data_type = shape->data_type;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "notes/library_note.hpp"
+#include "notes/through_host_note.hpp"
 #include "serving/job.hpp"
 #include "serving/kept_memory.hpp"
 #include "serving/npu_notes.hpp"
@@ -172,6 +173,7 @@ class ServedWork final : public Work {
           "models");
     }
     note_unused_library(*platform_.network, notes);
+    note_unused_way_of(platform_.machine, "served models", notes);
     if (work_.whole_steps && work_.npus.size() > 1) {
       notes.emplace_back(
           "steps are whole: exchanges and messages from the host to NPUs take the time of an "

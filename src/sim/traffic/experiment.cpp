@@ -2,6 +2,8 @@
 #include <utility>
 
 #include "experiment/unused_parts.hpp"
+#include "notes/library_note.hpp"
+#include "notes/through_host_note.hpp"
 #include "tessera/config/key.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/machine/partition/partition.hpp"
@@ -123,6 +125,8 @@ TrafficExperiment read_traffic(const std::string& path, const std::vector<std::s
   section.finish();
   diagnostics.throw_if_any();
   experiment.notes = diagnostics.notes();
+  note_unused_collectives_of(*experiment.network, "synthetic traffic", experiment.notes);
+  note_unused_way_of(experiment.machine, "synthetic traffic", experiment.notes);
   for (std::string& note : experiment.network->notes(experiment.machine)) {
     experiment.notes.push_back(std::move(note));
   }

@@ -4,6 +4,8 @@
 #include <memory>
 
 #include "cuts/predicted_events.hpp"
+#include "notes/library_note.hpp"
+#include "notes/through_host_note.hpp"
 #include "run/known_pairs.hpp"
 #include "tessera/machine/routing/routing.hpp"
 #include "tessera/sim/work.hpp"
@@ -50,10 +52,8 @@ class TrafficsWork final : public Work {
     std::vector<std::string> notes{
         "synthetic traffic: tiles send whether or not messages are waiting, and queues at tiles "
         "are unbounded; all messages are measured from the first on, without a warm-up"};
-    if (!platform_.network->overheads().collective.is_nothing()) {
-      notes.emplace_back(
-          "overheads of collectives (machine.network) have no effect on synthetic traffic");
-    }
+    note_unused_collectives_of(*platform_.network, "synthetic traffic", notes);
+    note_unused_way_of(platform_.machine, "synthetic traffic", notes);
     return notes;
   }
   std::vector<std::string> phases() const override { return {"traffic"}; }

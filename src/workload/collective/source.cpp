@@ -61,9 +61,11 @@ class CollectiveSource final : public GraphSource {
 const config::NameKey collective{"collective", collective::kind_names, "",
                                  "all-reduce, reduce, all-gather, gather, scatter, broadcast, "
                                  "all-to-all, reduce-scatter, reduce-scatter-block or barrier"};
-const config::RequiredKey<Bytes> size_key{"size",
-                                          "vector of a member; for all-gather, gather and scatter "
-                                          "the part of a member; not used by a barrier"};
+const config::RequiredKey<Bytes> size_key{
+    "size",
+    "vector of a member; for all-gather, gather and scatter "
+    "the part of a member; not used by a barrier",
+    config::between(Bytes(0), Bytes(std::uint64_t{1} << 50U))};
 const config::OtherKey sizes_key =
     config::counted_in("B", config::OtherKey("sizes", "list of lists of size", "none",
                                              "for all-to-all, instead of size: for each NPU, a "

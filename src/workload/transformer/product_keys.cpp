@@ -64,12 +64,11 @@ NumberFormat read_products(config::Section& section, DataType data_type) {
 
 void leave_products(config::Section& section, std::string_view with) {
   const ProductFormatKeys& keys = product_format_keys();
-  for (const std::string_view key : {keys.type.key(), keys.group_size.key()}) {
+  for (const std::string_view key : {keys.type.key(), keys.group_size.key(), keys.scale.key()}) {
     if (section.raw(key).kind == config::Value::Kind::scalar) {
       config::note_without_effect(section, key, with);
     }
   }
-  section.raw(keys.scale.key());
 }
 
 std::vector<ParameterInfo> product_parameters() {

@@ -438,6 +438,23 @@ const Registration transformer_registration(
      transformer_parameters()},
     read_transformer);
 
+// What only plans go by. Of values, as resolved configurations state all of these keys.
+void note_keys_of_plans(config::Section& section, const TransformerShape& shape) {
+  if (!shape.dropout) {
+    config::note_without_effect(section, dropout.key(), "requests");
+  }
+  if (shape.loss_kernels != Loss::plain) {
+    config::note_without_effect(section, loss.key(), "requests");
+  }
+  if (shape.loss_metrics > 0) {
+    config::note_without_effect(section, loss_metrics.key(), "requests");
+  }
+  if (shape.attention == AttentionKind::flash && !shape.causal) {
+    config::note_without_effect(section, attention.key(),
+                                "requests and causal: false, where nothing is skipped");
+  }
+}
+
 }  // namespace
 
 std::optional<TransformerShape> read_transformer_shape(config::Section& section,
@@ -450,12 +467,9 @@ std::optional<TransformerShape> read_transformer_shape(config::Section& section,
   } else {
     leave_products(section, "NPU cores, which multiply in the data type");
   }
-  config::note_without_effect(section, "batch", "requests");
-  for (const ParameterInfo& info : training_parameters()) {
-    section.raw(info.name);
-  }
-  if (shape && !shape->dropout) {
-    config::note_without_effect(section, dropout.key(), "requests");
+  note_training_keys(section, "requests");
+  if (shape) {
+    note_keys_of_plans(section, *shape);
   }
   if (!shape || refuse_too_large(section, *shape)) {
     return std::nullopt;

@@ -8,6 +8,7 @@
 
 #include "tessera/config/conditional_key.hpp"
 #include "tessera/config/key.hpp"
+#include "tessera/config/without_effect.hpp"
 #include "tessera/workload/graph_workload.hpp"
 #include "unused_collective_keys.hpp"
 #include "vertices/graph.hpp"
@@ -250,7 +251,14 @@ std::unique_ptr<GraphSource> make_vertices(Section& section, const GraphRequest&
   if (placement) {
     note_remote(*placement, graph);
   }
-  return make_vertex_source(std::move(graph), request.npus, iterations, std::move(placement));
+  auto source =
+      make_vertex_source(std::move(graph), request.npus, iterations, std::move(placement));
+  const std::optional<GraphSurvey> survey = source->known();
+  if (coherent && survey && survey->remote_accesses == 0) {
+    config::note_without_effect(section, coherent_key.key(),
+                                "vertices that access no remote memory");
+  }
+  return source;
 }
 
 std::vector<ParameterInfo> vertex_parameters() {

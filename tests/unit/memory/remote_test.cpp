@@ -116,6 +116,19 @@ TEST(RemoteMemory, LoadsOfRingAndMeshAreThoseCounted) {
   }
 }
 
+// Longer ways than any list of links could have.
+TEST(RemoteMemory, MeshesMayBeLarge) {
+  const auto memory = made(
+      "{kind: mesh, rows: 1000000000, columns: 3, chunk: 1 kB, bandwidth: 1 GB/s, latency: 0 ns}");
+  EXPECT_GT(memory->access_time(Bytes(1000), InSwitch::none), ns(1'000'000'000));
+}
+
+TEST(RemoteMemory, RefusesAccessesThatTogetherAreBeyondCounting) {
+  const auto memory = made("{kind: per-node, npus: 1000000, bandwidth: 1 EB/s, latency: 0 ns}");
+  EXPECT_NO_THROW(memory->access_time(Bytes(std::uint64_t{1} << 40U), InSwitch::none));
+  EXPECT_THROW(memory->access_time(Bytes(std::uint64_t{1} << 60U), InSwitch::none), ModelError);
+}
+
 TEST(RemoteMemory, SwitchesShareTheLinksAbove) {
   const auto memory = made(
       "{kind: switches, chunk: 1 TB, levels: [{members: 4, bandwidth: 10 GB/s},"

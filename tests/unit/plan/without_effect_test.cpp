@@ -197,6 +197,16 @@ TEST(WithoutEffect, OfSharingOut) {
               ElementsAre("strategy.keep_apart has no effect with keep_below: 0"));
 }
 
+TEST(WithoutEffect, OfReuseWithoutRecomputation) {
+  const std::string reuse = "gather: operator\nreuse_distance: 5\n";
+  EXPECT_THAT(notes_of("data: 4\nzero: 3\n" + reuse),
+              ElementsAre("strategy.reuse_distance has no effect with recompute: none"));
+  EXPECT_THAT(notes_of("data: 4\nzero: 2\nrecompute: full\n" + reuse),
+              ElementsAre("strategy.gather has no effect with less than zero: 3",
+                          "strategy.reuse_distance has no effect with less than zero: 3"));
+  EXPECT_THAT(notes_of("data: 4\nzero: 3\nrecompute: full\n" + reuse), IsEmpty());
+}
+
 TEST(WithoutEffect, OfUnitsThatShareOutNothing) {
   const std::string sharding = "software: {sharding: fsdp2}\n";
   EXPECT_THAT(notes_of("data: 2\n" + sharding),
@@ -218,14 +228,33 @@ TEST(WithoutEffect, OfLayoutsThatAreNotChosen) {
                   "strategy.placement.seed has no effect with line",
                   "strategy.placement.moves has no effect with line",
                   "strategy.placement.start has no effect with line"));
-  EXPECT_THAT(
-      notes_of("tensor: 4\nplacement: {layout: linear, group: [2, 2], tensor_group: [1, 4], "
-               "tensor_members: far}\n"),
-      ElementsAre("strategy.placement.group has no effect with linear",
-                  "strategy.placement.tensor_group has no effect with linear",
-                  "strategy.placement.tensor_members has no effect with linear"));
+  for (const std::string layout : {"linear", "replicas"}) {
+    const std::string with = " has no effect with " + layout;
+    EXPECT_THAT(
+        notes_of("tensor: 4\nplacement: {layout: " + layout +
+                 ", group: [2, 2], tensor_group: [1, 4], tensor_members: far}\n"),
+        ElementsAre("strategy.placement.group" + with, "strategy.placement.tensor_group" + with,
+                    "strategy.placement.tensor_members" + with));
+  }
   EXPECT_THAT(notes_of("placement: {layout: optimized, seed: 3, moves: 5, start: linear}\n"),
               IsEmpty());
+}
+
+TEST(WithoutEffect, OfFarMembersThatLieAsNearOnes) {
+  const auto note = ElementsAre(
+      "strategy.placement.tensor_members has no effect with stages in which near and far members "
+      "are the same tiles");
+  const auto far = [](const std::string& layout) {
+    return "placement: {layout: " + layout + ", tensor_members: far}\n";
+  };
+  for (const std::string layout : {"line", "s-shape", "optimized"}) {
+    EXPECT_THAT(notes_of("data: 4\n" + far(layout)), note);
+    EXPECT_THAT(notes_of("tensor: 4\n" + far(layout)), note);
+  }
+  // Of 2 x 4 tiles.
+  const std::string eight = "tensor: 4\ndata: 2\n";
+  EXPECT_THAT(notes_of(eight + far("line, group: [2, 4], tensor_group: [1, 4]")), note);
+  EXPECT_THAT(notes_of(eight + far("line, group: [2, 4], tensor_group: [2, 2]")), IsEmpty());
 }
 
 TEST(WithoutEffect, OfShardingsBehindOthersThatMatchTheSame) {
@@ -290,7 +319,7 @@ TEST(WithoutEffect, InferenceSharesOutWeightsAlone) {
   EXPECT_THAT(notes_of(by_operator, inference),
               ElementsAre("strategy.keep_apart has no effect with inference",
                           "strategy.reuse_distance has no effect with inference"));
-  EXPECT_THAT(notes_of(by_operator), IsEmpty());
+  EXPECT_THAT(notes_of(by_operator + "recompute: full\n"), IsEmpty());
   EXPECT_THAT(notes_of("data: 2\nzero: 3\ngather: operator\n", inference), IsEmpty());
   EXPECT_THAT(notes_of("data: 2\nzero: 3\nprefetch: none\n", inference), IsEmpty());
   EXPECT_THAT(notes_of("zero: 1\n", inference),

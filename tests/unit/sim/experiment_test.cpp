@@ -238,7 +238,11 @@ TEST(ReadExperiment, SaysWhichKeysOfComputeModelsHaveNoEffect) {
   const std::string open =
       " has no effect with plans whose collectives all go message by message "
       "(strategy.aggregation: none)";
-  says(beside, {path + "collective_accesses" + open, path + "persistent_products" + open});
+  const std::string waits = " has no effect with plans without collectives beside operations";
+  says(beside, {path + "collective_units" + waits, path + "collective_accesses" + waits,
+                path + "persistent_products" + waits});
+  says(beside, {path + "collective_accesses" + open, path + "persistent_products" + open},
+       "strategy.overlap_gradients=true");
   says(beside, {path + "collective_accesses" + others, path + "persistent_products" + others},
        "execution={}");
   const std::string hosts = gemm + "issue: 1 us";

@@ -8,6 +8,7 @@
 
 #include "files.hpp"
 #include "run_on.hpp"
+#include "tessera/sim/programs/replay.hpp"
 
 namespace tessera::sim::noted_keys_test {
 namespace {
@@ -193,19 +194,21 @@ TEST(NotedKeys, RequestsThatNoChannelIsSent) {
               streaming("dram={at: nodes, nodes: [0], bandwidth: 1000 GB/s, latency: 1 ns}"));
 }
 
+// One that computes.
+Files vertex(const std::string& keys) {
+  Files files = training("model: roofline", "");
+  std::string& text = files.at("lab/experiment.yaml");
+  text.replace(text.find("workload:"), std::string::npos,
+               "workload: {kind: graph, vertices: [{name: work, start: true, flops: 1 MFLOP, " +
+                   keys + "}]}\nrun: {trace: none}\n");
+  return files;
+}
+
 TEST(NotedKeys, RemoteMemoryThatNothingAccesses) {
   const std::string key = "machine.remote_memory={kind: per-npu, bandwidth: 1 GB/s, latency: 1 us}";
   const std::string with = "work that accesses no remote memory";
   expect_unused(training(gemm, "tensor: 4"), key, with);
-  const auto graph = [](const std::string& vertex) {
-    Files files = training("model: roofline", "");
-    std::string& text = files.at("lab/experiment.yaml");
-    text.replace(text.find("workload:"), std::string::npos,
-                 "workload: {kind: graph, vertices: [{name: work, start: true, flops: 1 MFLOP, "
-                 "bytes: 1 kB" +
-                     vertex + "}]}\nrun: {trace: none}\n");
-    return files;
-  };
+  const auto graph = [](const std::string& more) { return vertex("bytes: 1 kB" + more); };
   expect_unused(graph(""), key, with);
   const Experiment far = read(graph(", remote: 1 kB"), {key});
   EXPECT_THAT(far.notes, Each(Not(HasSubstr("remote_memory has no effect"))));
@@ -225,6 +228,151 @@ TEST(NotedKeys, TicksThatLeaveOutAPercentOfMessagesTimes) {
   EXPECT_THAT(coarse, Contains(HasSubstr(note)));
   EXPECT_EQ(notes_of(2, "1 us"), coarse);
   EXPECT_THAT(notes_of(1, "1 ns"), Each(Not(HasSubstr("message_tick"))));
+}
+
+TEST(NotedKeys, CoherentAccessToNoRemoteMemory) {
+  const std::string key = "workload.access=coherent";
+  expect_unused(vertex("bytes: 1 kB"), key, "vertices that access no remote memory");
+  expect_used(vertex("bytes: 1 kB, remote: 1 kB"), key,
+              {"machine.remote_memory={kind: per-npu, bandwidth: 1 GB/s, latency: 1 us}"});
+}
+
+// Of tiles that send messages and do nothing else.
+TEST(NotedKeys, RatesAndPowerOfTilesThatOnlySend) {
+  Files files = training("model: roofline", "");
+  std::string& text = files.at("lab/experiment.yaml");
+  text.replace(text.find("workload:"), std::string::npos,
+               "workload: {kind: traffic, pattern: uniform, rate: 0.1, cycles: 100}\n"
+               "run: {trace: none}\n");
+  const std::string with = "synthetic traffic, whose tiles only send";
+  for (const std::string setting :
+       {"tile.efficiency=50 %", "tile.sram=1 MB", "tile.sram_bandwidth=1 GB/s", "power.compute=100",
+        "power.memory=100"}) {
+    expect_unused(files, "machine." + setting, with);
+  }
+  EXPECT_THAT(read(files, {"machine.power={idle: 100, link: 10}"}).notes,
+              Each(Not(HasSubstr("machine.power"))));
+  const Settings types{
+      "machine.types={fast: {nodes: [1], peak: {fp16: 2 TFLOP/s}}, small: {nodes: [2]}}"};
+  expect_unused(files, "machine.types.fast.sram=1 MB", with, types);
+  expect_unused(files, "machine.types.small.efficiency=50 %", with, types);
+  expect_unused(files, "machine.tile.sram=1 MB", with, types);
+}
+
+TEST(NotedKeys, RatesOfSramOfTypesThatStateThem) {
+  const std::string with =
+      "operands in memory (tile.operands: dram, or machine.compute.operands: memory)";
+  Files files = training("model: roofline", "pipeline: 2, tensor: 2, placement: {layout: linear}");
+  std::string& text = files.at("lab/experiment.yaml");
+  const std::string tile = "  tile: {peak: {fp16: 1 TFLOP/s}, operands: dram}\n";
+  text.replace(text.find(tile), tile.size(),
+               "  types:\n    fast: {nodes: [0, 1], peak: {fp16: 1 TFLOP/s}, operands: dram}\n"
+               "    slow: {nodes: [2, 3], peak: {fp16: 1 TFLOP/s}, operands: dram}\n");
+  for (const std::string type : {"fast", "slow"}) {
+    expect_unused(files, "machine.types." + type + ".sram_bandwidth=1 GB/s", with);
+  }
+  const Settings both{"machine.types.fast.sram_bandwidth=1 GB/s"};
+  expect_unused(files, "machine.types.slow.sram_bandwidth=1 GB/s", with, both);
+  expect_used(files, "machine.types.fast.sram_bandwidth=1 MB/s",
+              {"machine.types.fast.operands=sram"});
+}
+
+TEST(NotedKeys, SramOfTypesWhoseCoresLoadOperands) {
+  Files files = training(
+      "model: npu, array: [8, 8], vector_width: 16, scratchpad: 64 KiB, accumulator: 16 KiB",
+      "tensor: 4");
+  std::string& text = files.at("lab/experiment.yaml");
+  const std::string tile = "  tile: {peak: {fp16: 1 TFLOP/s}, operands: dram}\n";
+  text.replace(text.find(tile), tile.size(),
+               "  types:\n    fast: {nodes: [0, 1], peak: {fp16: 1 TFLOP/s}}\n"
+               "    slow: {nodes: [2, 3], peak: {fp16: 1 TFLOP/s}}\n");
+  for (const std::string type : {"fast", "slow"}) {
+    expect_unused(files, "machine.types." + type + ".sram=1 MB",
+                  "cores that load operands themselves (machine.compute.operands: memory)");
+  }
+}
+
+TEST(NotedKeys, IterationsThatAllTenantsState) {
+  const auto tenants = [](const std::string& iterations) {
+    Files files = training("model: roofline", "");
+    std::string& text = files.at("lab/experiment.yaml");
+    const std::string layers =
+        ", workload: {kind: transformer, layers: 1, hidden: 32, heads: 2, sequence: 16, "
+        "vocabulary: 50, batch: 2}, strategy: {tensor: 2}}";
+    text.replace(text.find("workload:"), std::string::npos,
+                 "workload:\n  kind: tenants\n  tenants:\n"
+                 "    - {name: a, tiles: [0, 1], iterations: 2" +
+                     layers + "\n    - {name: b, tiles: [2, 3]" + iterations + layers +
+                     "\nrun: {trace: none}\n");
+    return files;
+  };
+  const std::string key = "run.iterations=3";
+  expect_unused(tenants(", iterations: 4"), key,
+                "tenants that state their own, or whose work is done once");
+  expect_used(tenants(""), key);
+}
+
+TEST(NotedKeys, ReplayOfTooFewMicroBatches) {
+  const Experiment none = read(training("model: roofline", "pipeline: 4"));
+  Experiment exact = read(training("model: roofline", "pipeline: 4"), {"run.replay=exact"});
+  const auto communicator = comm::make_in_process();
+  const trace::Summary all = run_with_replay(exact, *communicator, {});
+  EXPECT_THAT(all.notes, Contains("run.replay has no effect: all 4 micro-batches of an iteration "
+                                  "were simulated, as there are too few to find that they repeat"));
+  EXPECT_EQ(all.result_digest, run_on(1, none).result_digest);
+  Experiment many =
+      read(training("model: roofline", "pipeline: 4"), {"run.replay=exact", "workload.batch=64"});
+  EXPECT_THAT(run_with_replay(many, *communicator, {}).notes,
+              Each(Not(HasSubstr("run.replay has no effect"))));
+}
+
+TEST(NotedKeys, FrameworksOfWorkThatIsNoPlan) {
+  const std::string key = "machine.framework={context: 1 kB}";
+  expect_unused(server("message_overhead: 1 us"), key, "work that is no plan (strategy)");
+  for (const Settings& settings : {Settings{}, Settings{"execution={}"}}) {
+    Settings given = settings;
+    given.push_back(key);
+    EXPECT_THAT(read(training(gemm, "tensor: 4"), given).notes,
+                Each(Not(HasSubstr("framework has no effect"))));
+  }
+}
+
+// Notes of a run with the setting, whose results are those of one without.
+Settings notes_of_run(const Files& files, const std::string& setting, Settings more = {}) {
+  const trace::Summary usual = run_on(1, read(files, more));
+  more.push_back(setting);
+  const trace::Summary set = run_on(1, read(files, more));
+  EXPECT_EQ(set.result_digest, usual.result_digest) << setting;
+  return set.notes;
+}
+
+TEST(NotedKeys, WhatCollectivesTakeInPlansWithoutSuch) {
+  const std::string alone = " no effect on a plan without collectives";
+  const Files pipeline = training("model: roofline", "data: 4", ", mode: inference");
+  for (const std::string key :
+       {"collective_overhead=5 us", "collective_member_overhead=5 us", "collective_fill=1 MB/s"}) {
+    const std::string setting = "machine.network." + key;
+    EXPECT_THAT(notes_of_run(pipeline, setting),
+                Contains("overheads of collectives (machine.network) have" + alone));
+    EXPECT_THAT(run_on(1, read(training("model: roofline", "data: 4"), {setting})).notes,
+                Each(Not(HasSubstr(alone))));
+  }
+  EXPECT_THAT(notes_of_run(pipeline, "strategy.collectives.data=line"),
+              Contains("strategy.collectives.data has" + alone + " of data groups"));
+  EXPECT_THAT(
+      run_on(1, read(training("model: roofline", "data: 4"), {"strategy.collectives.data=line"}))
+          .notes,
+      Each(Not(HasSubstr("collectives.data has no effect"))));
+}
+
+TEST(NotedKeys, KeysOfGemmWithoutCollectivesBesideOperations) {
+  const std::string with = "plans without collectives beside operations";
+  const Files waits = training("model: gemm, units: 4, tiles: [16x16], vector_peak: 1000 TFLOP/s",
+                               "tensor: 4, aggregation: stage");
+  expect_unused(waits, "machine.compute.collective_units=1", with);
+  const Settings units{"machine.compute.collective_units=1"};
+  expect_unused(waits, "machine.compute.collective_accesses=16", with, units);
+  expect_unused(waits, "machine.compute.persistent_products=true", with, units);
 }
 
 }  // namespace

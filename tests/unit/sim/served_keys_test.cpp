@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "files.hpp"
@@ -152,6 +153,78 @@ TEST(ServedKeys, TypesWithoutEffectAreNoted) {
   EXPECT_THAT(cache("cache_group_size: 32"),
               ElementsAre(HasSubstr("batching.cache_group_size has no effect with a cache in the "
                                     "type that the model computes in")));
+}
+
+// Keys of models that only plans go by, and rooms of experts, whose tokens come as they do.
+TEST(ServedKeys, OfModelsThatOnlyPlansGoByAreNoted) {
+  const auto served = [](const std::string& model) {
+    Files files = experiment_of(
+        mesh, "      requests: {arrivals: list, list: [{at: 0 us, prompt: 64, generate: 3}]}\n");
+    std::string& text = files.at("lab/experiment.yaml");
+    const std::string last = "tie_embeddings: false";
+    text.replace(text.find(last), last.size(), last + model);
+    return read(files);
+  };
+  const auto expect_unused = [&](const std::string& usual, const std::string& key,
+                                 const std::string& value, const std::string& with) {
+    const Experiment without = served(usual);
+    const Experiment set = served(usual + ", " + key + ": " + value);
+    EXPECT_THAT(without.notes, IsEmpty());
+    EXPECT_THAT(set.notes, ElementsAre(HasSubstr("model." + key + " has no effect with " + with)));
+    EXPECT_EQ(run_on(1, set).result_digest, run_on(1, without).result_digest) << key;
+  };
+  for (const auto& [key, value] :
+       {std::pair("mode", "training"), std::pair("optimizer", "sgd"), std::pair("update", "eager"),
+        std::pair("gradient_type", "fp32"), std::pair("master_type", "fp32"),
+        std::pair("moment_type", "bf16"), std::pair("loss", "fused"),
+        std::pair("loss_metrics", "2")}) {
+    expect_unused("", key, value, "requests");
+  }
+  expect_unused("", "attention", "flash", "requests and causal: false");
+  EXPECT_THAT(served(", attention: flash, causal: true").notes, IsEmpty());
+  const auto notes_of_room = [&](const std::string& room) {
+    return served(", experts: {count: 4, top_k: 2, room: " + room + "}").notes;
+  };
+  const std::string as_they_come =
+      " has no effect with requests, whose tokens experts take as they";
+  EXPECT_THAT(notes_of_room("padded"), IsEmpty());
+  EXPECT_THAT(notes_of_room("unlimited"), ElementsAre(HasSubstr("experts.room" + as_they_come)));
+  EXPECT_THAT(notes_of_room("dropped, capacity_factor: 2"),
+              ElementsAre(HasSubstr("experts.capacity_factor" + as_they_come),
+                          HasSubstr("experts.room" + as_they_come)));
+}
+
+TEST(ServedKeys, TimesOfClientsThatDoNotThinkAreNoted) {
+  const auto notes = [](const std::string& think) {
+    return read(experiment_of(mesh,
+                              "      requests: {arrivals: closed, count: 2, prompt: 8, generate: "
+                              "2, think_times: fixed" +
+                                  think + "}\n"))
+        .notes;
+  };
+  EXPECT_THAT(notes(""), ElementsAre(HasSubstr("think_times has no effect with think: 0")));
+  EXPECT_THAT(notes(", think: 1 us"), IsEmpty());
+}
+
+TEST(ServedKeys, PoliciesOfTenantsThatShareNoTileAreNoted) {
+  const auto with = [](const std::string& npus, const std::string& policy) {
+    const std::string requests =
+        "      requests: {arrivals: fixed, count: 4, prompt: 8, generate: 8}\n";
+    return read(experiment_of(mesh, requests +
+                                        "      npus: [0, 1]\n      tensor: 2\n"
+                                        "    - name: other\n      language_model: {layers: 2, "
+                                        "hidden: 64, heads: 4, sequence: 512, vocabulary: 64}\n" +
+                                        requests + "      npus: " + npus +
+                                        "\n      tensor: 2\n  scheduler: {policy: " + policy +
+                                        "}\n"));
+  };
+  const Experiment apart = with("[2, 3]", "time-sharing");
+  const Experiment usual = with("[2, 3]", "first-come");
+  EXPECT_THAT(apart.notes, ElementsAre("workload.scheduler.policy has no effect with tenants on "
+                                       "NPUs of their own"));
+  EXPECT_THAT(usual.notes, IsEmpty());
+  EXPECT_EQ(run_on(1, apart).result_digest, run_on(1, usual).result_digest);
+  EXPECT_THAT(with("[1, 2]", "time-sharing").notes, IsEmpty());
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "files.hpp"
@@ -15,7 +16,7 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-std::vector<std::string> notes_of(const std::string& strategy, const std::string& nic) {
+std::vector<std::string> notes_of_work(const std::string& work, const std::string& nic) {
   const testing::Files files{
       {"lab/experiment.yaml",
        "machine:\n"
@@ -25,13 +26,19 @@ std::vector<std::string> notes_of(const std::string& strategy, const std::string
            "}, port: {bandwidth: 20 GB/s, latency: 1 ns}, fabric: {kind: switch}}\n"
            "  tile: {peak: {fp16: 1 TFLOP/s}, sram: 0 B}\n"
            "  dram: {at: none}\n"
-           "workload: {kind: transformer, layers: 2, hidden: 32, heads: 4, sequence: 16,\n"
-           "  vocabulary: 50, batch: 4}\n"
-           "strategy: {tensor: 2, data: 4, " +
-           strategy + "}\nrun: {trace: none}\n"}};
+           "workload: " +
+           work + "\nrun: {trace: none}\n"}};
   const Experiment experiment = testing::read(files);
   const auto communicator = comm::make_in_process();
   return run(experiment, *communicator, {}).notes;
+}
+
+std::vector<std::string> notes_of(const std::string& strategy, const std::string& nic) {
+  return notes_of_work(
+      "{kind: transformer, layers: 2, hidden: 32, heads: 4, sequence: 16, vocabulary: 50, "
+      "batch: 4}\nstrategy: {tensor: 2, data: 4, " +
+          strategy + "}",
+      nic);
 }
 
 TEST(ThroughHostNote, SaysWhereNothingGoesThatWay) {
@@ -41,6 +48,26 @@ TEST(ThroughHostNote, SaysWhereNothingGoesThatWay) {
   EXPECT_THAT(notes_of("aggregation: stage, collectives: {data: halving-doubling}", nic), way);
   EXPECT_THAT(notes_of("aggregation: stage", nic), Not(way));
   EXPECT_THAT(notes_of("aggregation: none", ""), Not(way));
+}
+
+TEST(ThroughHostNote, SaysOfWorkThatIsNoPlan) {
+  const std::string serving =
+      "{kind: serving, tenants: [{language_model: {layers: 2, hidden: 64, heads: 4, sequence: 128, "
+      "vocabulary: 64}, tensor: 2, requests: {arrivals: closed, count: 1, prompt: 4, generate: "
+      "2}}]}";
+  for (const auto& [work, name] :
+       {std::pair<std::string, std::string>(
+            "{kind: collective, collective: all-reduce, size: 1 kB}", "graphs"),
+        std::pair<std::string, std::string>(serving, "served models"),
+        std::pair<std::string, std::string>(
+            "{kind: traffic, pattern: uniform, rate: 0.1, cycles: 100, flit_size: 32 B, cycle: 1 "
+            "ns}",
+            "synthetic traffic")}) {
+    EXPECT_THAT(notes_of_work(work, ", through_host: 4 GB/s"),
+                Contains("machine.topology.nic.through_host has no effect on " + name +
+                         ": it applies only to rings of plans with strategy.aggregation"));
+    EXPECT_THAT(notes_of_work(work, ""), Not(Contains(HasSubstr("through_host"))));
+  }
 }
 
 }  // namespace

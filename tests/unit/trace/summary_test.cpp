@@ -317,8 +317,18 @@ TEST(SummaryTable, SaysWhatMatters) {
           "stage 0            8       75.0      25.0", "stage 1            8  -          -"));
 }
 
+TEST(SummaryTable, SaysThatARunThatHasNotEndedHasNoIterationTime) {
+  Summary s = sample();
+  s.status = "stopped";
+  s.iteration_time_ps = 0;
+  s.throughput_samples_per_s = 0;
+  EXPECT_THAT(to_table(s), HasSubstr("iteration time  not known: the run has not ended\n"));
+  EXPECT_THAT(to_table(s), Not(HasSubstr("samples/s")));
+}
+
 TEST(SummaryTable, RoundsToTheNextPrefix) {
   Summary s;
+  s.status = "finished";
   s.throughput_samples_per_s = 999.96;
   EXPECT_THAT(to_table(s), HasSubstr("throughput      1 ksamples/s\n"));
   s.throughput_samples_per_s = 999.94;

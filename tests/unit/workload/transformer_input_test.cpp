@@ -208,6 +208,21 @@ TEST(TransformerInput, ServedLayoutCopiesAreNotedOnce) {
   EXPECT_THAT(diagnostics.notes(), Contains("model.layout_copies has no effect with requests"));
 }
 
+TEST(TransformerInput, ScalesOfProductsOfCoresAreNoted) {
+  config::Diagnostics diagnostics;
+  config::Section section(
+      config::parse("w.yaml",
+                    required + "product_type: fp8\nproduct_group_size: 16\nproduct_scale: 2 B\n",
+                    diagnostics),
+      "model", diagnostics);
+  EXPECT_TRUE(read_transformer_shape(section, Products::of_data_type));
+  for (const std::string key : {"product_type", "product_group_size", "product_scale"}) {
+    EXPECT_THAT(diagnostics.notes(),
+                Contains("model." + key +
+                         " has no effect with NPU cores, which multiply in the data type"));
+  }
+}
+
 TEST(TransformerInput, AllComplaintsAreCollected) {
   const ReadResult result = read("layers: -1\nhidden: many\ncolour: red\n");
   EXPECT_FALSE(result.workload);
