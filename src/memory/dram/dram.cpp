@@ -2,9 +2,9 @@
 //
 // An access is cut at multiples of `transfer` into pieces. Each is a message to the memory's node:
 // a request for a read, the data for a write. There it is cut into bursts, which wait for their
-// channel (memory/dram/channel.hpp) and its `port`, if it has one; when the last is done, the data or an
-// acknowledgement goes back. A tile has at most `window` bytes under way, as a DMA engine has;
-// further pieces follow those that come back. `latency` is added to each piece, for what lies
+// channel (memory/dram/channel.hpp) and its `port`, if it has one; when the last is done, the data
+// or an acknowledgement goes back. A tile has at most `window` bytes under way, as a DMA engine
+// has; further pieces follow those that come back. `latency` is added to each piece, for what lies
 // between network and controller.
 //
 // Where an access has no address, it follows the one before in a region of the tile's own: 1/256 of

@@ -12,6 +12,7 @@
 #include "results/trace_names.hpp"
 #include "serving/keys.hpp"
 #include "serving/models.hpp"
+#include "serving/scheduler.hpp"
 #include "serving/served/adapters.hpp"
 #include "serving/served/classes.hpp"
 #include "serving/served/tiers.hpp"
@@ -319,53 +320,6 @@ void drop_idle_npus(ServingWork& work) {
   work.npus.resize(std::min(work.npus.size(), used));
 }
 
-serving::PolicyFactory read_policy(Section& workload, const ServingWork& work,
-                                   const serving::PolicySetup& setup) {
-  Section scheduler = workload.section("scheduler");
-  const std::string name = serving_keys().policy.read(scheduler);
-  if (work.on_tiles && name.starts_with("spatial")) {
-    scheduler.error("policy", "'" + name + "' shares out cores, " +
-                                  (work.of_cores ? "which whole steps have all of an NPU"
-                                                 : "and these tiles are NPUs by themselves") +
-                                  "; 'npus' of tenants can be apart");
-    return {};
-  }
-  return serving::policies().contains(name) ? serving::policies().at(name)(scheduler, setup)
-                                            : serving::PolicyFactory();
-}
-
-bool has_stages(const ServingWork& work) {
-  return std::ranges::any_of(work.tenants, [](const ServiceSettings& tenant) {
-    return tenant.model && tenant.model->stages() > 1;
-  });
-}
-
-bool serves_language_alone(const ServingWork& work) {
-  return std::ranges::all_of(work.tenants,
-                             [](const ServiceSettings& tenant) { return tenant.of_language; });
-}
-
-bool shares_npus(const ServingWork& work) {
-  std::set<std::uint32_t> taken;
-  for (const ServiceSettings& tenant : work.tenants) {
-    for (const std::uint32_t npu : std::set(tenant.npus.begin(), tenant.npus.end())) {
-      if (!taken.insert(npu).second) {
-        return true;
-      }
-    }
-  }
-  return false;
-}
-
-// Policies share an NPU out among tenants, and among steps of several stages.
-void note_unused_policy(Section& workload, std::string_view with) {
-  Section scheduler = workload.section("scheduler");
-  const std::string name = serving_keys().policy.read(scheduler);
-  if (name != ParameterInfo(serving_keys().policy).default_value) {
-    config::note_without_effect(scheduler, "policy", with);
-  }
-}
-
 void note_unused_seed(Section& workload, const ServingWork& work) {
   const auto& seed = serving_keys().seed;
   const bool is_drawn = std::ranges::any_of(
@@ -438,22 +392,6 @@ void add_tenant(std::size_t place, const std::vector<const machine::Tile*>& tile
   }
 }
 
-void read_policy_of_all(Section& workload, ReadTenants& read, ServingWork& work) {
-  read.policy.npus = static_cast<std::uint32_t>(work.npus.size());
-  work.policy = read_policy(workload, work, read.policy);
-  // Operators of other models may be under way beside each other.
-  const bool has_cores = std::ranges::any_of(
-      read.policy.tenants, [](const serving::Sharer& sharer) { return sharer.cores.has_value(); });
-  if (!work.policy || !serves_language_alone(work) || has_stages(work) || has_cores) {
-    return;
-  }
-  if (read.sections.size() == 1) {
-    note_unused_policy(workload, "one tenant");
-  } else if (!shares_npus(work)) {
-    note_unused_policy(workload, "tenants on NPUs of their own");
-  }
-}
-
 void check_tenants(Section& workload, ReadTenants& read, const ServingWork& work) {
   for (std::size_t place = 0; place < read.sections.size(); ++place) {
     const ServiceSettings& served =
@@ -507,7 +445,8 @@ std::unique_ptr<executor::ServingWork> read_serving(Section& workload,
   if (work.on_tiles) {
     drop_idle_npus(work);
   }
-  read_policy_of_all(workload, read, work);
+  read.policy.npus = static_cast<std::uint32_t>(work.npus.size());
+  work.policy = read_scheduler(workload, work, read.sections.size(), read.policy);
   if (std::all_of(work.tenants.begin(), work.tenants.end(),
                   [](const ServiceSettings& one) { return one.background; })) {
     workload.error("tenants", "all of them are in the background, so that none is waited for");
