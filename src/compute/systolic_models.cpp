@@ -208,10 +208,16 @@ std::unique_ptr<ComputeModel> make_cycle_by_cycle(config::Section& section) {
   Settings settings = read(section);
   // Each unit is in memory, some tens of bytes.
   constexpr std::uint64_t most_units = std::uint64_t{1} << 24;
+  // What a fold keeps grows with the square of its sides.
+  constexpr std::uint64_t longest_side = 8192;
   if (settings.array.rows * settings.array.columns > most_units) {
     section.error("array",
                   "has more than 16777216 units, too many to step each; the model systolic "
                   "has the same times in closed form");
+  } else if (std::max(settings.array.rows, settings.array.columns) > longest_side) {
+    section.error("array",
+                  "has a side of more than 8192 units, too long to step; the model systolic has "
+                  "the same times in closed form");
   }
   const std::uint64_t seed = seed_key.read(section);
   return std::make_unique<CycleByCycle>(std::move(settings), seed);

@@ -171,6 +171,7 @@ class PlanSource final : public workload::GraphSource {
           const workload::Operation& operation = plan_.operations[instruction.operation];
           const double flops =
               static_cast<double>(operation.flops.count()) * static_cast<double>(tiles);
+          survey.device_work += tiles;
           survey.flops += flops;
           survey.flops_of_types[operation.data_type] += flops;
           survey.has_vector_work = survey.has_vector_work || !operation.is_matrix_product();

@@ -27,6 +27,9 @@ const Key<Count> micro_batch =
     counted_in("samples", Key<Count>("micro_batch", Strategy{}.micro_batch,
                                      "size of a micro-batch in one replica", counted));
 
+// Of an iteration; plans list what each of them does, in some 200 bytes.
+constexpr std::uint64_t most_micro_batches = std::uint64_t{1} << 24;
+
 void read_batch(config::Section& section, const workload::Workload& workload, Strategy& strategy) {
   strategy.micro_batch = micro_batch.read(section);
   const std::uint64_t step = std::uint64_t{strategy.micro_batch} * strategy.data_parallel();
@@ -40,8 +43,9 @@ void read_batch(config::Section& section, const workload::Workload& workload, St
     return;
   }
   const std::uint64_t count = workload.samples / step;
-  if (count > std::numeric_limits<std::int32_t>::max()) {
-    section.error("micro_batch", std::to_string(count) + " micro-batches are too many");
+  if (count > most_micro_batches) {
+    section.error("micro_batch", std::to_string(count) + " micro-batches are too many; at most " +
+                                     std::to_string(most_micro_batches));
     return;
   }
   strategy.micro_batches = static_cast<std::uint32_t>(count);

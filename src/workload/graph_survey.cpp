@@ -57,15 +57,17 @@ bool takes_no_time(const GraphNode& node) {
   return !node.recorded_duration && (node.on_host || !has_work);
 }
 
+bool is_device_work(const GraphNode& node) {
+  return (node.flops.count() > 0 || node.bytes.count() > 0) && !node.on_host;
+}
+
 bool is_recorded_work(const GraphNode& node) {
-  const bool has_work = node.flops.count() > 0 || node.bytes.count() > 0;
-  return has_work && node.recorded_duration && !node.on_host;
+  return is_device_work(node) && node.recorded_duration;
 }
 
 bool has_vector_work(const GraphNode& node) {
-  const bool has_work = node.flops.count() > 0 || node.bytes.count() > 0;
   const bool is_product = node.shape && node.shape->product.count > 0;
-  return has_work && !node.on_host && !is_product;
+  return is_device_work(node) && !is_product;
 }
 
 // Of the nodes of a graph, one after the other.
@@ -234,6 +236,9 @@ class Look {
         survey_.has_vector_work = survey_.has_vector_work || has_vector_work(node);
         survey_.computed_bytes.at(npu) += node.on_host ? 0 : node.bytes.count();
         survey_.without_work += takes_no_time(node) ? 1 : 0;
+        survey_.device_work += is_device_work(node) ? 1 : 0;
+        survey_.untyped_work +=
+            is_device_work(node) && !(node.shape && node.shape->data_type) ? 1 : 0;
         survey_.recorded += is_recorded_work(node) ? 1 : 0;
         survey_.without_shape +=
             node.flops.count() > 0 && !node.on_host && !node.shape && !node.recorded_duration ? 1

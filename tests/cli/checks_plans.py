@@ -152,6 +152,9 @@ def work_beyond_the_range_of_times(program):
     done = program.call("run", HERE / "short.yaml", "--set", "machine.dram.latency=2000000 s", "-o", program.folder)
     expect(done.returncode == 3 and "simulated time leaves the range of 2^63 ps (about 106 days) (at " in done.stderr_text
            and "; machine.dram.latency is 2000000 s (" in done.stderr_text, done.stderr_text)
+    done = program.call("run", HERE / "late_steps.yaml", "-o", program.folder)  # no key of the machine is to blame
+    expect(done.returncode == 3 and "; execution.collectives.endpoint_delay is 2000000 s (" in done.stderr_text,
+           done.stderr_text)
 
 
 @check

@@ -80,6 +80,9 @@ std::unique_ptr<Compute> make_compute_of(ComputeParts parts);
 struct WorkTraits {
   // Tiles send messages and do nothing else.
   bool only_sends = false;
+  // Likewise nothing that takes the time of a compute model; nor any access to memory.
+  bool computes_nothing = false;
+  bool accesses_nothing = false;
   // Operations say what belongs to a row, and kernels of attention which sequences they are of:
   // language models that tiles serve.
   bool has_rows = false;
@@ -101,11 +104,15 @@ struct WorkTraits {
   // What has nothing to do; that of several works is it with each of them added.
   static WorkTraits nothing() {
     return {.only_sends = true,
+            .computes_nothing = true,
+            .accesses_nothing = true,
             .product_types = std::set<DataType>(),
             .vector_passes = std::set<std::string>()};
   }
   void add(const WorkTraits& other) {
     only_sends = only_sends && other.only_sends;
+    computes_nothing = computes_nothing && other.computes_nothing;
+    accesses_nothing = accesses_nothing && other.accesses_nothing;
     has_rows = has_rows || other.has_rows;
     names_vector_work = names_vector_work || other.names_vector_work;
     has_programs = has_programs || other.has_programs;

@@ -116,7 +116,9 @@ struct GraphSurvey {
   static constexpr std::size_t most_sizes = 256;
   bool has_channels = false;  // of collectives, more than one
   std::uint64_t sends = 0;
-  std::uint64_t recorded = 0;  // nodes of devices that have both work and a recorded time
+  std::uint64_t device_work = 0;   // nodes of devices that have work
+  std::uint64_t untyped_work = 0;  // of them, without a type of their own
+  std::uint64_t recorded = 0;      // nodes of devices that have both work and a recorded time
   std::uint64_t local_accesses = 0;
   std::uint64_t remote_accesses = 0;
   std::uint64_t remote_loads = 0;       // of them

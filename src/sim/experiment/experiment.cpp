@@ -199,7 +199,7 @@ void note_unsent_requests(const Experiment& experiment, Section& machine_section
 // Keys of compute models, where plans are made.
 void note_unused_compute(const Experiment& experiment, const Section& machine_section,
                          const compute::WorkTraits& work, Diagnostics& diagnostics) {
-  if (work.only_sends || !experiment.compute) {
+  if (work.computes_nothing || !experiment.compute) {
     return;
   }
   compute::note_keys_without_effect(machine_section, experiment.machine, *experiment.compute, work);
@@ -220,6 +220,12 @@ void note_unused_models(const Experiment& experiment, Section& machine_section,
     note_remote_npus(experiment, machine_section);
     note_unused_sram_rates(experiment.machine, machine_section);
     note_unsent_requests(experiment, machine_section);
+    if (work.computes_nothing) {
+      note_parts_of_computing(machine_section, experiment.machine);
+    }
+    if (work.accesses_nothing) {
+      note_power_of_accesses(machine_section, experiment.machine);
+    }
   }
 }
 

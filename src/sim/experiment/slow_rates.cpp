@@ -1,5 +1,7 @@
 #include "tessera/sim/slow_rates.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <optional>
 #include <string_view>
 
@@ -64,6 +66,14 @@ std::vector<RateKey> rates_of(const Value& root) {
   if (const Value::Member* const machine = root.find("machine")) {
     gather_rates(machine->value, "machine", rates);
   }
+  std::vector<RateKey> times;
+  for (const char* const section : {"workload", "execution"}) {
+    if (const Value::Member* const found = root.find(section)) {
+      gather_rates(found->value, section, times);
+    }
+  }
+  std::ranges::copy_if(times, std::back_inserter(rates),
+                       [](const RateKey& key) { return key.unit.empty(); });
   return rates;
 }
 

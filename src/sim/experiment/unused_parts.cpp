@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <utility>
 
 #include "tessera/compute/compute.hpp"
 #include "tessera/config/without_effect.hpp"
@@ -28,11 +29,28 @@ bool has_keys(const std::string& compute_model) {
 }
 
 // A model without keys is the one that resolved configurations state where nobody chose.
-void note_compute(Section part) {
+void note_compute(Section part, std::string_view with) {
   const config::Value compute = part.raw("compute");
   const config::Value::Member* const model = compute.find("model");
   if (model != nullptr && has_keys(model->value.text)) {
-    config::note_without_effect(part, "compute", messages_alone);
+    config::note_without_effect(part, "compute", with);
+  }
+}
+
+void note_compute_models(Section machine_section, std::string_view with) {
+  note_compute(machine_section, with);
+  if (machine_section.has("types")) {
+    Section types = machine_section.section("types");
+    for (const std::string& name : types.keys()) {
+      note_compute(types.section(name), with);
+    }
+  }
+}
+
+void note_power(Section machine_section, const char* key, double watts, std::string_view with) {
+  if (watts > 0) {
+    Section power = machine_section.section("power");
+    config::note_without_effect(power, key, with);
   }
 }
 
@@ -67,25 +85,27 @@ void note_parts_of_other_work(Section machine_section, const machine::Machine& m
 }
 
 void note_power_of_other_work(Section machine_section, const machine::Machine& machine) {
-  if (!machine.power) {
-    return;
-  }
-  Section power = machine_section.section("power");
-  if (machine.power->compute_w > 0) {
-    config::note_without_effect(power, "compute", messages_alone);
-  }
-  if (machine.power->memory_w > 0) {
-    config::note_without_effect(power, "memory", messages_alone);
+  if (machine.power) {
+    note_power(machine_section, "compute", machine.power->compute_w, messages_alone);
+    note_power(machine_section, "memory", machine.power->memory_w, messages_alone);
   }
 }
 
 void note_compute_of_other_work(Section machine_section) {
-  note_compute(machine_section);
-  if (machine_section.has("types")) {
-    Section types = machine_section.section("types");
-    for (const std::string& name : types.keys()) {
-      note_compute(types.section(name));
-    }
+  note_compute_models(std::move(machine_section), messages_alone);
+}
+
+void note_parts_of_computing(Section machine_section, const machine::Machine& machine) {
+  constexpr std::string_view with = "work that computes nothing";
+  note_compute_models(machine_section, with);
+  if (machine.power) {
+    note_power(machine_section, "compute", machine.power->compute_w, with);
+  }
+}
+
+void note_power_of_accesses(Section machine_section, const machine::Machine& machine) {
+  if (machine.power) {
+    note_power(machine_section, "memory", machine.power->memory_w, "work that accesses no memory");
   }
 }
 

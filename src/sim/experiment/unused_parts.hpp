@@ -24,6 +24,10 @@ void note_unused_framework(config::Section machine_section, const machine::Machi
 // Of compute models that have keys, those of types of tiles among them.
 void note_compute_of_other_work(config::Section machine_section);
 
+// Of what only computing takes, and of the power of accesses, where work has none of it.
+void note_parts_of_computing(config::Section machine_section, const machine::Machine& machine);
+void note_power_of_accesses(config::Section machine_section, const machine::Machine& machine);
+
 // Of the parts with these names.
 void note_unused_parts(config::Section machine_section, std::span<const std::string_view> parts);
 

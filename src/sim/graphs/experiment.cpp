@@ -164,6 +164,12 @@ const ChoiceKey<bool> acknowledged{"remote.stores",
                                    executor::RemoteAccess{}.acknowledged,
                                    "when stores to memory nodes complete: acknowledged: with the "
                                    "answer; posted: when the data has been sent"};
+const ChoiceKey<DataType> data_type =
+    ChoiceKey<DataType>("data_type", config::data_types(),
+                        "fp16; with a strategy, that of its workload",
+                        "type of work for which a graph states no type")
+        .derived();
+
 bool has_all_to_alls(const executor::GraphWork& work) {
   return work.survey.collectives[static_cast<std::size_t>(collective::Kind::all_to_all)] > 0;
 }
@@ -191,6 +197,13 @@ bool uses_other_algorithm(const executor::GraphWork& work) {
 
 // Of what these graphs do.
 void note_keys_without_effect(const executor::GraphWork& work, Section& execution) {
+  if (execution.has(data_type.key()) && work.options.data_type != work.usual_type &&
+      work.survey.untyped_work == 0) {
+    config::note_without_effect(execution, data_type.key(),
+                                work.survey.device_work == 0
+                                    ? "graphs that compute nothing"
+                                    : "graphs that state the type of all that they compute");
+  }
   if (work.options.sends == executor::Sends::delivered && work.survey.sends == 0) {
     config::note_without_effect(execution, sends.key(), "graphs that send no messages");
   }
@@ -222,11 +235,6 @@ void note_keys_without_effect(const executor::GraphWork& work, Section& executio
   }
 }
 
-const ChoiceKey<DataType> data_type =
-    ChoiceKey<DataType>("data_type", config::data_types(),
-                        "fp16; with a strategy, that of its workload",
-                        "type of work for which a graph states no type")
-        .derived();
 const config::Key<std::uint32_t> window = config::of_cost(config::Key<std::uint32_t>(
     "window", executor::GraphOptions{}.window,
     "nodes of an NPU that are read at a time; more where dependencies require it",
@@ -255,6 +263,7 @@ std::unique_ptr<executor::GraphWork> read_execution(Section execution,
   work->nodes = npus;
   executor::GraphOptions& options = work->options;
   options = usual;
+  work->usual_type = usual.data_type;
   options.times = times.read(execution);
   options.sends = sends.read(execution);
   Section remote = execution.section("remote");

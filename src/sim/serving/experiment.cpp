@@ -329,6 +329,17 @@ void note_unused_seed(Section& workload, const ServingWork& work) {
   }
 }
 
+// All-reduces are those of NPUs that share layers.
+void note_unused_all_reduce(Section& workload, const ServingWork& work) {
+  const auto& key = serving_keys().all_reduce;
+  const bool shares_layers = std::ranges::any_of(work.tenants, [](const ServiceSettings& tenant) {
+    return tenant.model->units() > tenant.model->stages() && !tenant.experts_spread;
+  });
+  if (!shares_layers && key.read(workload) != ParameterInfo(key).default_value) {
+    config::note_without_effect(workload, "all_reduce", "models whose layers are each on one NPU");
+  }
+}
+
 // The tenants of a workload as they are read.
 struct ReadTenants {
   std::vector<Section> sections;
@@ -455,6 +466,7 @@ std::unique_ptr<executor::ServingWork> read_serving(Section& workload,
     return nullptr;
   }
   note_unused_seed(workload, work);
+  note_unused_all_reduce(workload, work);
   check_tenants(workload, read, work);
   number_names(work);
   return made;

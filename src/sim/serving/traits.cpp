@@ -112,6 +112,8 @@ void add_seen(const ServiceSettings& tenant, const ServingWork& work, compute::W
 compute::WorkTraits traits_of(const ServingWork& work) {
   compute::WorkTraits traits = compute::WorkTraits::nothing();
   traits.only_sends = false;
+  traits.computes_nothing = false;
+  traits.accesses_nothing = false;
   traits.names_vector_work = !work.on_tiles;
   for (std::uint32_t number = 0; number < work.tenants.size(); ++number) {
     const ServiceSettings& tenant = work.tenants[number];

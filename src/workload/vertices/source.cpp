@@ -327,10 +327,10 @@ class VertexSource final : public GraphSource {
       if (vertex.kind == Vertex::Kind::compute) {
         survey_.flops += static_cast<double>(vertex.flops.count()) * static_cast<double>(times);
         note_computed(number);
-        survey_.has_vector_work =
-            survey_.has_vector_work || vertex.flops > Flops() || vertex.bytes > Bytes();
-        survey_.without_work +=
-            vertex.flops == Flops() && vertex.bytes == Bytes() ? times : std::uint64_t{0};
+        const bool has_work = vertex.flops > Flops() || vertex.bytes > Bytes();
+        survey_.has_vector_work = survey_.has_vector_work || has_work;
+        (has_work ? survey_.device_work : survey_.without_work) += times;
+        survey_.untyped_work += has_work ? times : 0;
       } else if (vertex.kind == Vertex::Kind::collective) {
         std::vector<GraphNode> nodes;
         GraphNode first;

@@ -214,6 +214,26 @@ TEST(NotedKeys, RemoteMemoryThatNothingAccesses) {
   EXPECT_THAT(far.notes, Each(Not(HasSubstr("remote_memory has no effect"))));
 }
 
+TEST(NotedKeys, ComputingOfGraphsThatComputeNothing) {
+  const std::string nothing = "work that computes nothing";
+  const Files files = server("message_overhead: 1 us", "1 MB");
+  expect_unused(files, "machine.compute={" + gemm + "}", nothing);
+  expect_unused(files, "machine.power.compute=100", nothing);
+  expect_unused(files, "machine.power.memory=10", "work that accesses no memory");
+  expect_unused(files, "execution.data_type=fp32", "graphs that compute nothing");
+  const Experiment computing = read(vertex("bytes: 1 kB"), {"machine.power.compute=100"});
+  EXPECT_THAT(computing.notes, Each(Not(HasSubstr(nothing))));
+}
+
+TEST(NotedKeys, TypesOfGraphsThatStateThem) {
+  const Settings both{"machine.tile.peak={fp16: 100 TFLOP/s, fp32: 10 TFLOP/s}"};
+  expect_used(vertex("bytes: 1 kB"), "execution.data_type=fp32", both);
+  Settings as_graphs = both;
+  as_graphs.emplace_back("execution.window=64");
+  expect_unused(training(gemm, "tensor: 4"), "execution.data_type=fp32",
+                "graphs that state the type of all that they compute", as_graphs);
+}
+
 TEST(NotedKeys, TicksThatLeaveOutAPercentOfMessagesTimes) {
   const Files files = training("model: roofline", "tensor: 4");
   const auto notes_of = [&](int ranks, const std::string& tick) {

@@ -77,6 +77,22 @@ TEST(ServedKeys, AsManySequencesRunAsStepsHaveRoomForWithDrafts) {
   EXPECT_THAT(read(files).notes, IsEmpty());
 }
 
+TEST(ServedKeys, AllReducesOfLayersOnOneNpuAreNoted) {
+  const auto notes = [](const std::string& algorithm, const std::string& keys) {
+    Files files = experiment_of(
+        mesh, "      requests: {arrivals: fixed, count: 2, prompt: 8, generate: 2}\n" + keys);
+    std::string& text = files.at("lab/experiment.yaml");
+    const std::string kind = "kind: serving\n";
+    text.replace(text.find(kind), kind.size(), kind + "  all_reduce: " + algorithm + "\n");
+    return read(files).notes;
+  };
+  EXPECT_THAT(notes("direct", ""),
+              ElementsAre("workload.all_reduce has no effect with models whose layers are each on "
+                          "one NPU"));
+  EXPECT_THAT(notes("ring", ""), IsEmpty());
+  EXPECT_THAT(notes("direct", "      tensor: 2\n"), IsEmpty());
+}
+
 TEST(ServedKeys, SeedsOfWhatIsNotDrawnAreNoted) {
   const auto notes = [](const std::string& requests, const std::string& more = "") {
     Files files = experiment_of(mesh, "      requests: {" + requests + "}\n" + more);
