@@ -224,6 +224,9 @@ void note_unused_models(const Experiment& experiment, Section& machine_section,
       note_parts_of_computing(machine_section, experiment.machine);
     }
     if (work.accesses_nothing) {
+      if (experiment.memory && !experiment.memory->is_usual()) {
+        config::note_without_effect(machine_section, "memory", "work that accesses no memory");
+      }
       note_power_of_accesses(machine_section, experiment.machine);
     }
   }

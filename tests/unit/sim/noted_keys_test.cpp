@@ -221,6 +221,8 @@ TEST(NotedKeys, ComputingOfGraphsThatComputeNothing) {
   expect_unused(files, "machine.power.compute=100", nothing);
   expect_unused(files, "machine.power.memory=10", "work that accesses no memory");
   expect_unused(files, "execution.data_type=fp32", "graphs that compute nothing");
+  expect_unused(files, "machine.memory={model: channel, burst: 1 KiB}",
+                "work that accesses no memory");
   const Experiment computing = read(vertex("bytes: 1 kB"), {"machine.power.compute=100"});
   EXPECT_THAT(computing.notes, Each(Not(HasSubstr(nothing))));
 }

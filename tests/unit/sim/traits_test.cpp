@@ -1,4 +1,5 @@
 // Keys of compute models that served models and graphs leave without effect.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 namespace tessera::sim::traits_test {
 namespace {
 
+using ::testing::Contains;
 using testing::Files;
 using testing::read;
 using testing::run_on;
@@ -123,7 +125,10 @@ TEST(Traits, LatenciesOfGraphsWithoutVectorWorkAreNoted) {
   const std::string key = "machine.compute.latencies.add";
   const std::string with = "operations that are all products";
   EXPECT_FALSE(is_noted(vertices("flops: 1 MFLOP, bytes: 1 kB"), key, "900", with));
-  EXPECT_TRUE(is_noted(vertices("collective: all-reduce, bytes: 1 kB"), key, "900", with));
+  // A graph that computes nothing has none of the model.
+  const Experiment idle = read(vertices("collective: all-reduce, bytes: 1 kB"), {key + "=900"});
+  EXPECT_THAT(idle.notes,
+              Contains("machine.compute has no effect with work that computes nothing"));
 }
 
 TEST(Traits, TypesThatServedModelsDoNotComputeInAreNoted) {
