@@ -54,8 +54,7 @@ class Mesh {
                                   (self < parameters_.in_flight % parameters_.lps ? 1 : 0);
     for (std::uint64_t i = 0; i < packets; ++i) {
       Packet packet;
-      packet.x = static_cast<std::uint16_t>(self % parameters_.side);
-      packet.y = static_cast<std::uint16_t>(self / parameters_.side);
+      packet.place = place_of(self);
       packet.number = self + static_cast<std::uint32_t>(i) * parameters_.lps;
       choose_target(context, router, packet);
       forward(context, router, packet);
@@ -71,7 +70,7 @@ class Mesh {
     if (context.now() >= parameters_.until) {
       return;
     }
-    if (packet.x == packet.target_x && packet.y == packet.target_y) {
+    if (packet.place == packet.target) {
       choose_target(context, router, packet);
     }
     forward(context, router, packet);
@@ -104,20 +103,28 @@ class Mesh {
   };
   static_assert(sizeof(Router) <= 48);
 
-  // Carries its place, so that a router need not divide its number by the side.
+  // Carries its place, so that a router need not divide its number by the side. Places are whole
+  // words: of halves, compilers make stores that a load of the word right after has to wait for.
   struct Packet {
-    std::uint16_t x = 0;
-    std::uint16_t y = 0;
-    std::uint16_t target_x = 0;
-    std::uint16_t target_y = 0;
+    std::uint32_t place = 0;
+    std::uint32_t target = 0;
     std::uint32_t number = 0;
   };
 
+  static constexpr unsigned half = 16;  // [bits] x in the lower half of a place, y in the upper one
+  static constexpr std::uint32_t x_of(std::uint32_t place) { return place & ((1U << half) - 1); }
+  static constexpr std::uint32_t y_of(std::uint32_t place) { return place >> half; }
+  static constexpr std::uint32_t place_at(std::uint32_t x, std::uint32_t y) {
+    return y << half | x;
+  }
+  std::uint32_t place_of(std::uint32_t router) const {
+    return place_at(router % parameters_.side, router / parameters_.side);
+  }
+
   template <class Context>
   void choose_target(Context& context, Router& router, Packet& packet) {
-    if (parameters_.pattern == MeshPattern::transpose && packet.x != packet.y) {
-      packet.target_x = packet.y;
-      packet.target_y = packet.x;
+    if (parameters_.pattern == MeshPattern::transpose && x_of(packet.place) != y_of(packet.place)) {
+      packet.target = place_at(y_of(packet.place), x_of(packet.place));
       return;
     }
     const std::uint64_t drawn = draw(seed_, context.self(), router.draws++);
@@ -125,52 +132,42 @@ class Mesh {
       choose_neighbour(static_cast<std::uint32_t>(drawn), packet);
       return;
     }
-    const std::uint32_t target =
-        other_entity(static_cast<std::uint32_t>(drawn), parameters_.lps, context.self()).value();
-    packet.target_x = static_cast<std::uint16_t>(target % parameters_.side);
-    packet.target_y = static_cast<std::uint16_t>(target / parameters_.side);
+    packet.target = place_of(
+        other_entity(static_cast<std::uint32_t>(drawn), parameters_.lps, context.self()).value());
   }
 
   void choose_neighbour(std::uint32_t random, Packet& packet) const {
-    std::array<unsigned, 4> links{};
+    std::array<std::uint32_t, 4> neighbours{};
     std::uint32_t there = 0;
-    const unsigned last = parameters_.side - 1;
-    const std::array<bool, 4> exists{packet.x<last, packet.x> 0, packet.y<last, packet.y> 0};
-    for (unsigned link = 0; link < 4; ++link) {
-      if (exists[link]) {
-        links[there++] = link;
-      }
+    const std::uint32_t last = parameters_.side - 1;
+    const std::uint32_t x = x_of(packet.place);
+    const std::uint32_t y = y_of(packet.place);
+    if (x < last) {
+      neighbours[there++] = place_at(x + 1, y);
     }
-    Packet next = packet;
-    step(next, links[below(random, there)]);
-    packet.target_x = next.x;
-    packet.target_y = next.y;
-  }
-
-  static void step(Packet& packet, unsigned link) {
-    switch (link) {
-      case east:
-        ++packet.x;
-        break;
-      case west:
-        --packet.x;
-        break;
-      case south:
-        ++packet.y;
-        break;
-      default:
-        --packet.y;
+    if (x > 0) {
+      neighbours[there++] = place_at(x - 1, y);
     }
+    if (y < last) {
+      neighbours[there++] = place_at(x, y + 1);
+    }
+    if (y > 0) {
+      neighbours[there++] = place_at(x, y - 1);
+    }
+    packet.target = neighbours[below(random, there)];
   }
 
   // First along x, then along y. Without branches: which way a packet goes cannot be foreseen.
   template <class Context>
   void forward(Context& context, Router& router, Packet packet) {
-    const int x = (packet.x < packet.target_x) - (packet.x > packet.target_x);
-    const int y = x != 0 ? 0 : (packet.y < packet.target_y) - (packet.y > packet.target_y);
+    const std::uint32_t from_x = x_of(packet.place);
+    const std::uint32_t from_y = y_of(packet.place);
+    const std::uint32_t to_x = x_of(packet.target);
+    const std::uint32_t to_y = y_of(packet.target);
+    const int x = (from_x < to_x) - (from_x > to_x);
+    const int y = x != 0 ? 0 : (from_y < to_y) - (from_y > to_y);
     const auto link = static_cast<std::size_t>(x != 0 ? (x < 0) : south + (y < 0));
-    packet.x = static_cast<std::uint16_t>(packet.x + x);
-    packet.y = static_cast<std::uint16_t>(packet.y + y);
+    packet.place += static_cast<std::uint32_t>(x + y * (1 << half));
     const auto next = static_cast<std::uint32_t>(static_cast<int>(context.self().value()) + x +
                                                  y * static_cast<int>(parameters_.side));
     const SimTime leaves = std::max(context.now(), router.free[link]);

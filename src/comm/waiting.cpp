@@ -14,7 +14,7 @@ using std::chrono::microseconds;
 using std::chrono::nanoseconds;
 
 // docs/design/0019-waiting.md has the measurements.
-constexpr nanoseconds spin_near = microseconds(50);
+constexpr nanoseconds spin_near = microseconds(200);
 constexpr nanoseconds spin_far = microseconds(1000);
 // Of sleeps that are not ended by a bell.
 constexpr nanoseconds sleep_hurried = microseconds(50);

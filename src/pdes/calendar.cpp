@@ -20,7 +20,7 @@ struct Sizes {
 constexpr Sizes sizes_of_large = {Calendar::largest_chunk, 10, 128};
 // With few entities half-filled chunks would weigh more than the events.
 constexpr std::uint32_t small_machine = 16384;  // entities
-constexpr Sizes sizes_of_small = {9, 8, 32};
+constexpr Sizes sizes_of_small = {8, 8, 32};
 // Windows a span, and spans with a bucket of their own: a small machine has small tables.
 constexpr std::uint32_t fewest_spans = 64;
 constexpr std::uint32_t most_spans = 4096;

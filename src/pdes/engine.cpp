@@ -14,6 +14,8 @@ namespace {
 constexpr std::size_t load_distance = 8;
 // State of all entities, beyond which an event most often finds its own in memory.
 constexpr std::size_t state_in_cache = std::size_t{16} << 20;
+// State of all entities that a core has in its own cache.
+constexpr std::size_t state_in_own_cache = std::size_t{256} << 10;
 // An event sent for one of so many windows after the next one finds its state called for at once:
 // so long it stays in cache.
 constexpr std::int64_t soon_windows = 2;
@@ -188,6 +190,7 @@ void Engine::find_state_lines() {
     }
   }
   is_large_ = bytes * processes_.size() > state_in_cache;
+  is_small_ = (bytes + sizeof(Process)) * processes_.size() <= state_in_own_cache;
 }
 
 bool Engine::run(const EngineHooks& hooks) {

@@ -113,7 +113,9 @@ void Engine::run_dense(const Calendar::List& list, std::size_t events) {
     if (begin != end) {
       if (events - begin > event_distance) {
         call_into_cache(sorted[begin + event_distance]);
-        load_ahead(*sorted[begin + state_distance]);
+        if (!is_small_) {
+          load_ahead(*sorted[begin + state_distance]);
+        }
       }
       run_entity(list.first + target, sorted + begin, sorted + end);
       begin = end;

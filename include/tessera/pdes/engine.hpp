@@ -253,6 +253,7 @@ class Engine {
   WindowNumber window_ = 0;           // being run
   SimTime window_end_;
   bool is_large_ = false;  // state fits no cache
+  bool is_small_ = false;  // state fits the cache of a core
   SimTime soon_;           // events before it find their state called for when they are sent
   SimTime last_time_;
   SimTime last_handled_;
