@@ -55,10 +55,10 @@ std::size_t work_space(std::uint32_t entities, std::uint32_t events, std::uint32
   EXPECT_EQ(engine.statistics().events, events);
   EXPECT_EQ(engine.statistics().windows, 1U);
   const bool is_small = entities <= 16'384;
-  const std::size_t in_chunk = is_small ? 9 : 21;
+  const std::size_t in_chunk = is_small ? 8 : 21;
   const std::size_t chunks = (events + in_chunk - 1) / in_chunk;
   return engine.memory().event_bytes - before -
-         (chunks + 3) / 4 * 4 * (is_small ? 16 + 9 * 48 : 1024);
+         (chunks + 3) / 4 * 4 * (is_small ? 16 + 8 * 48 : 1024);
 }
 
 std::size_t with_slack(std::size_t size) {

@@ -188,7 +188,7 @@ TEST(EngineRounds, StateWhatShortListsTake) {
   engine.attach(component);
   EXPECT_TRUE(engine.run());
   const std::size_t wheels = 3 * 64 * 24 + 256 * 4;
-  const std::size_t chunks = 8 * (16 + 9 * 48);  // six, in slabs of four
+  const std::size_t chunks = 8 * (16 + 8 * 48);  // six, in slabs of four
   const std::size_t slots = 128 + 128 / 16;
   const std::size_t linked = 48 + 48 / 16;
   EXPECT_EQ(engine.memory().event_bytes, wheels + chunks + slots * 2 + linked * 16 + 8 * 8);
@@ -210,7 +210,7 @@ TEST(EngineRounds, StateWhatEventsWithinAWindowTake) {
   EXPECT_EQ(engine.statistics().events, 2U);
   EXPECT_EQ(engine.statistics().windows, 1U);
   const std::size_t wheels = 3 * 64 * 24 + 256 * 4;
-  EXPECT_EQ(engine.memory().event_bytes, wheels + 4 * (16 + 9 * 48) + 16 * 48);
+  EXPECT_EQ(engine.memory().event_bytes, wheels + 4 * (16 + 8 * 48) + 16 * 48);
 }
 
 // Time goes back for nobody: of an event that changes nothing the time is not the last.
