@@ -41,8 +41,8 @@ std::size_t take(Calendar& calendar, WindowNumber window) {
 }
 
 TEST(EventChunkPool, GrowsBySlabs) {
-  EventChunkPool pool(9);
-  EXPECT_EQ(pool.capacity(), 9U);
+  EventChunkPool pool(8);
+  EXPECT_EQ(pool.capacity(), 8U);
   EXPECT_EQ(pool.resident_bytes(), 0U);
   std::size_t chunks = 0;
   EventChunk* list = nullptr;
