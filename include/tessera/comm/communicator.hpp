@@ -140,9 +140,9 @@ void run_ranks_as_threads(int ranks, const std::function<void(Communicator&)>& b
 // PMI_RANK and PMI_SIZE (MPICH, Intel MPI, srun --mpi=pmi2), MV2_COMM_WORLD_SIZE (MVAPICH2), and
 // SLURM_STEP_NUM_TASKS above 1. SLURM_PROCID says nothing: a batch script has it as well.
 //
-// A rank that waits spins for some microseconds and then sleeps; a rank of the same machine that
-// sends to it wakes it at once. On a machine with fewer processors than ranks it sleeps right away.
-// docs/design/0019-waiting.md has the reasons.
+// A rank that waits spins for a fraction of a millisecond and then sleeps; a rank of the same
+// machine that sends to it wakes it at once. On a machine with fewer processors than ranks it
+// sleeps right away. docs/design/0019-waiting.md has the reasons.
 //
 // Catch errors inside its scope, report them and call world().abort(): a Session left by an
 // exception cannot finalise, as the other ranks would wait for ever, and ends all with code 70.

@@ -18,10 +18,18 @@ constexpr double most_followed = 100'000;
 
 std::size_t best_of(std::span<const Replay> replays) {
   constexpr double as_fast = 1.02;
+  constexpr double worth_crossings = 1.05;
   const auto fastest = std::ranges::min_element(replays, {}, &Replay::wall_s);
   std::size_t best = static_cast<std::size_t>(fastest - replays.begin());
   for (std::size_t i = 0; i < replays.size(); ++i) {
     if (replays[i].wall_s <= fastest->wall_s * as_fast && replays[i].waits < replays[best].waits) {
+      best = i;
+    }
+  }
+  const std::uint64_t few = replays[best].messages / 3 * 2;
+  for (std::size_t i = 0; i < replays.size(); ++i) {
+    if (replays[i].wall_s <= fastest->wall_s * worth_crossings && replays[i].messages < few &&
+        replays[i].messages < replays[best].messages) {
       best = i;
     }
   }

@@ -7,10 +7,11 @@
 namespace tessera::sim::region_replay_test {
 namespace {
 
-Replay replay_of(double wall_s, std::uint64_t waits) {
+Replay replay_of(double wall_s, std::uint64_t waits, std::uint64_t messages = 0) {
   Replay replay;
   replay.wall_s = wall_s;
   replay.waits = waits;
+  replay.messages = messages;
   return replay;
 }
 
@@ -21,6 +22,19 @@ TEST(RegionReplay, OfCutsThatAreAlikeTheOneThatWaitsLeastIsTheBest) {
             2U);
   EXPECT_EQ(best_of(std::vector{replay_of(0.63, 10), replay_of(0.616, 8116)}), 1U);
   EXPECT_EQ(best_of(std::vector{replay_of(0.5, 7), replay_of(0.5, 7)}), 0U);
+}
+
+// Cuts of `cluster_16384` on two ranks, and of `wafer_training` on 256.
+TEST(RegionReplay, OfCutsThatAreAlmostAlikeOneThatFarFewerEventsCrossIsTheBest) {
+  EXPECT_EQ(
+      best_of(std::vector{replay_of(47.4, 63'164, 1'568'948), replay_of(49.7, 81'547, 848'800),
+                          replay_of(50.2, 59'102, 5'789'056)}),
+      1U);
+  EXPECT_EQ(best_of(std::vector{replay_of(10.0, 136'477, 102'721'130),
+                                replay_of(10.1, 103'078, 57'424'474),
+                                replay_of(10.2, 139'898, 55'018'076)}),
+            1U);
+  EXPECT_EQ(best_of(std::vector{replay_of(10.0, 5, 100), replay_of(10.6, 1, 1)}), 0U);
 }
 
 // One of a hundred that go at the same time is waited for, and all take processor time.
