@@ -8,6 +8,9 @@ constexpr std::size_t most_outdated = 4;
 constexpr std::size_t fewest_entries = 1024;
 // A promise as far ahead as this part of the horizon is enough for anybody.
 constexpr std::int64_t enough_part = 4;
+// A rank that does not wait is told anew after some looks only. Until then this one has come some
+// times as far as since it was last asked.
+constexpr std::int64_t paces_ahead = 4;
 
 }  // namespace
 
@@ -232,11 +235,25 @@ void WatchedOutlook::look_at(std::uint32_t number) {
   tell(watch.index);
 }
 
+SimTime WatchedOutlook::until_told_again(SimTime enough) {
+  const SimTime next = moment_.next;
+  if (next.is_never()) {
+    return enough;
+  }
+  if (next > asked_at_) {
+    pace_ = next - asked_at_;
+    asked_at_ = next;
+  }
+  const SimTime most = enough - next;
+  return next + std::min(most, std::min(pace_, most) * paces_ahead);
+}
+
 pdes::Outlook WatchedOutlook::outlook_of(std::uint32_t rank, const pdes::Moment& moment) {
   moment_ = moment;
   const SimTime enough =
       moment.next + std::max(SimTime::from_ps(horizon_.ps() / enough_part), moment.width);
   moment_.wanted = moment.wanted.is_never() ? enough : std::max(moment.wanted, moment.next);
+  const SimTime wanted_exactly = std::max(moment_.wanted, until_told_again(enough));
   for (const std::uint32_t number : touched_) {
     watches_[number].is_touched = false;
     look_at(number);
@@ -247,8 +264,10 @@ pdes::Outlook WatchedOutlook::outlook_of(std::uint32_t rank, const pdes::Moment&
   while (!region.at.empty()) {
     Entry first = region.at.front();
     const Watch& watch = watches_[first.watch];
-    const bool may_be_later = first.base.is_never() || watch.knows_more;
-    if (first.base >= moment.next && (!may_be_later || first.key >= moment_.wanted)) {
+    const bool is_rough = first.base.is_never();
+    const bool may_be_later = is_rough || watch.knows_more;
+    const SimTime wanted = is_rough ? moment_.wanted : wanted_exactly;
+    if (first.base >= moment.next && (!may_be_later || first.key >= wanted)) {
       break;
     }
     std::pop_heap(region.at.begin(), region.at.end(), Later());

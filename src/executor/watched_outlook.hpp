@@ -5,7 +5,9 @@
 // its next event in another region. Heaps by region keep these bounds; one whose entity was touched
 // since is outdated and dropped when it comes to the top, so that an entity is looked at again when
 // the next promise is made, not at each event. A bound so far ahead that nobody needs more is kept
-// as a time ("roughly"): it stays true whatever happens to the entity.
+// as a time ("roughly"): it stays true whatever happens to the entity. An exact one is brought up
+// to date with what was learnt of messages under way only where it is too early for who asks, or
+// for who will hear of it before being told again.
 #pragma once
 
 #include <algorithm>
@@ -179,6 +181,9 @@ class WatchedOutlook {
     return watches_[entry.watch].version == entry.version;
   }
   void drop_outdated(Heap& heap) const;
+  // Up to where this rank is expected to come, at its pace, before ranks that do not wait are told
+  // anew; at most `enough`.
+  SimTime until_told_again(SimTime enough);
 
   const OutlookSetup& setup_;
   std::span<const EntityId> members_;
@@ -191,6 +196,8 @@ class WatchedOutlook {
   std::vector<Region> regions_;  // [ranks]
   std::uint32_t telling_ = none;
   pdes::Moment moment_;        // at which
+  SimTime asked_at_;           // the latest `next` of an outlook so far
+  SimTime pace_;               // from the outlook before
   bool may_be_rough_ = false;  // what is being told
 };
 
