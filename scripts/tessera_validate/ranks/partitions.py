@@ -17,7 +17,7 @@ def digests(report, tools, setting):
     report.say("## Equal results on any number of ranks")
     report.say()
     report.say("Command: `mpirun -n RANKS build/release/tessera run EXPERIMENT --synchronization POLICY "
-               "--partition PARTITION`, `result_digest` of summary.json; RANKS are " +
+               "--partition PARTITION --set run.idle_ranks=false`, `result_digest` of summary.json; RANKS are " +
                ("3" if setting.reduced else "1, 2, 3 and 4") +
                ", each with both policies. `blocks` and `columns` apply to grids only.")
     report.say()

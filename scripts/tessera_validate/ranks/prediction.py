@@ -16,7 +16,9 @@ def predictions(report, tools, setting):
                "with real runs (`scripts/tessera_validate/ranks/scale.py`); the cost of a reduction is measured "
                "on the two ranks. Counts must be exact, rounds "
                f"{scale.ROUNDS[0]} to {scale.ROUNDS[1]} times and wall times {scale.TIMES[0]} to "
-               f"{scale.TIMES[1]} times the real ones.")
+               f"{scale.TIMES[1]} times the real ones. Rounds are of runs under `window`, waits of runs "
+               f"under `promise`: at most {scale.WAITS} times those predicted for promises, and at most "
+               f"{scale.WAITS} times those of perfect lookahead. Wall times are those of both policies.")
     report.say()
     with tempfile.TemporaryDirectory(dir=tools.folder) as folder:
         if setting.reduced:
