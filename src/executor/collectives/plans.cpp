@@ -40,6 +40,17 @@ void make_pipeline(Bytes bytes, collective::StackedOptions& options,
   turns.at_a_time = std::max(turns.at_a_time, options.chunks);
 }
 
+// Of steps, one in so many stands for those after it: all where they have the same partners, else
+// so that no more than `most` are looked at. Chunks are alike but for a byte.
+std::uint32_t stride_of(const collective::Algorithm& algorithm, Kind kind, std::uint32_t steps,
+                        std::uint32_t most) {
+  constexpr std::uint32_t few = 64;
+  if (steps <= few) {
+    return 1;
+  }
+  return algorithm.is_steady(kind) ? steps : (steps - 1) / most + 1;
+}
+
 }  // namespace
 
 std::vector<std::uint32_t> PlannedCollective::coordinates(std::uint32_t npu) const {
@@ -47,6 +58,10 @@ std::vector<std::uint32_t> PlannedCollective::coordinates(std::uint32_t npu) con
       is_list_ ? std::vector<std::uint32_t>{npu} : coordinates_of(npu, sizes_);
   std::vector<std::uint32_t> coordinates;
   for (std::size_t d = 0; d < members_.size(); ++d) {
+    if (own[d] < members_[d].size() && members_[d][own[d]] == own[d]) {
+      coordinates.push_back(own[d]);  // all of them, in order
+      continue;
+    }
     const auto found = std::find(members_[d].begin(), members_[d].end(), own[d]);
     ensure(members_[d].empty() || found != members_[d].end(), "an NPU outside its communicator");
     coordinates.push_back(static_cast<std::uint32_t>(found - members_[d].begin()));
@@ -119,18 +134,18 @@ std::map<Kind, Bytes> PlannedCollective::kinds_in(std::uint32_t npu,
   return kinds;
 }
 
-// By coordinate. Where all steps are known to have the same partners the first one tells them;
-// where members are counted from a root, or a program says, it may be all.
+// By coordinate. Where members are counted from a root, or a program says, it may be all.
 std::map<std::uint32_t, PlannedCollective::Sends> PlannedCollective::sends_in(
-    std::uint32_t npu, std::uint32_t dimension) const {
+    std::uint32_t npu, std::uint32_t dimension, std::uint32_t most) const {
   const auto size = static_cast<std::uint32_t>(members_[dimension].size());
   std::map<std::uint32_t, Sends> sends;
   if (size < 2) {
     return sends;
   }
   if (shared_.dimensions.empty() || collective::has_root(shared_.kind)) {
-    for (std::uint32_t other = 0; other < size; ++other) {
-      sends[other] = {1, Bytes(shared_.bytes.count() / size), Bytes()};
+    const std::uint32_t stride = (size - 1) / most + 1;
+    for (std::uint32_t other = 0; other < size; other += stride) {
+      sends[other] = {stride, Bytes(shared_.bytes.count() / size) * stride, Bytes()};
     }
     return sends;
   }
@@ -140,6 +155,7 @@ std::map<std::uint32_t, PlannedCollective::Sends> PlannedCollective::sends_in(
   const auto chunks = static_cast<std::uint32_t>(shared_.turns.chunks.size());
   for (const auto& [kind, bytes] : kinds_in(npu, dimension)) {
     const std::uint32_t steps = run.algorithm->steps(kind, size);
+    const std::uint32_t stride = stride_of(*run.algorithm, kind, steps, most);
     const std::uint32_t lanes_of_kind = run.algorithm->lanes(kind);
     const auto take = [&, kind = kind, bytes = bytes](collective::Channel channel,
                                                       bool turned_round) {
@@ -148,16 +164,20 @@ std::map<std::uint32_t, PlannedCollective::Sends> PlannedCollective::sends_in(
       for (std::uint32_t lane = 0; lane < lanes_of_kind; ++lane) {
         const Bytes of_lane =
             lanes_of_kind == 1 ? bytes : collective::chunk_bytes(bytes, lanes_of_kind, lane);
-        for (std::uint32_t number = 0; number < steps; ++number) {
+        const Bytes chunk(of_lane.count() / size);
+        for (std::uint32_t number = 0; number < steps; number += stride) {
           const collective::Step step =
               run.algorithm->step(kind, size, member, of_lane, number, lane);
           if (step.send_to != collective::nobody) {
             const std::uint32_t to =
                 channel.turned_back(turned_round ? (size - step.send_to) % size : step.send_to);
-            const auto [known, is_new] = sends.try_emplace(to, Sends{0, Bytes(), step.send_bytes});
-            known->second.messages += chunks / shared_.channels;
-            known->second.bytes += step.send_bytes * std::uint64_t{chunks / shared_.channels};
-            known->second.least = std::min(known->second.least, step.send_bytes);
+            const std::uint64_t messages =
+                std::uint64_t{std::min(stride, steps - number)} * (chunks / shared_.channels);
+            const Bytes least = stride == 1 ? step.send_bytes : std::min(step.send_bytes, chunk);
+            const auto [known, is_new] = sends.try_emplace(to, Sends{0, Bytes(), least});
+            known->second.messages += messages;
+            known->second.bytes += step.send_bytes * messages;
+            known->second.least = std::min(known->second.least, least);
           }
         }
       }

@@ -44,11 +44,11 @@ class PlannedCollective {
     Bytes least;  // of one, at least
   };
   // Calls visit(npu, sends) for every NPU that this one may send to, perhaps more than once and a
-  // few too many.
+  // few too many. With `most`, of many in a dimension about so many stand for all.
   template <class Visit>
-  void visit_peers(std::uint32_t npu, const Visit& visit) const {
+  void visit_peers(std::uint32_t npu, const Visit& visit, std::uint32_t most = all_peers) const {
     for (std::uint32_t d = 0; d < members_.size(); ++d) {
-      for (const auto& [coordinate, sends] : sends_in(npu, d)) {
+      for (const auto& [coordinate, sends] : sends_in(npu, d, most)) {
         visit(npu_at(npu, d, coordinate), sends);
       }
     }
@@ -65,11 +65,13 @@ class PlannedCollective {
 
  private:
   friend class CollectivePlans;
+  static constexpr std::uint32_t all_peers = 0xFFFFFFFFU;
 
   std::vector<std::uint32_t> coordinates(std::uint32_t npu) const;
   // Those of phases in a dimension, with the bytes of the smallest one.
   std::map<collective::Kind, Bytes> kinds_in(std::uint32_t npu, std::uint32_t dimension) const;
-  std::map<std::uint32_t, Sends> sends_in(std::uint32_t npu, std::uint32_t dimension) const;
+  std::map<std::uint32_t, Sends> sends_in(std::uint32_t npu, std::uint32_t dimension,
+                                          std::uint32_t most) const;
 
   collective::StackedCollective shared_;
   std::vector<std::uint32_t> sizes_;  // of the machine's dimensions; one where members are a list

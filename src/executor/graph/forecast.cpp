@@ -18,7 +18,7 @@ namespace {
 
 using workload::GraphAction;
 
-// A direct exchange among a thousand is a million pairs.
+// A direct exchange among a thousand is a million pairs, of which some stand for all.
 constexpr std::size_t most_talks = 300'000;
 
 struct Node {
@@ -185,12 +185,16 @@ class Forecasting {
         start + plan.idle_time(npu, [this](std::uint32_t from, std::uint32_t to, Bytes bytes) {
           return message_time(from, to, bytes);
         });
+    const auto most = static_cast<std::uint32_t>(most_talks / members.size() + 1);
     for (const Waiting& member : members) {
-      plan.visit_peers(member.npu, [&](std::uint32_t peer, const PlannedCollective::Sends& sends) {
-        const std::uint64_t messages = std::max<std::uint64_t>(1, sends.messages);
-        forecast_.talks.push_back(
-            {member.npu, peer, messages, Bytes(sends.bytes.count() / messages), start, over});
-      });
+      plan.visit_peers(
+          member.npu,
+          [&](std::uint32_t peer, const PlannedCollective::Sends& sends) {
+            const std::uint64_t messages = std::max<std::uint64_t>(1, sends.messages);
+            forecast_.talks.push_back(
+                {member.npu, peer, messages, Bytes(sends.bytes.count() / messages), start, over});
+          },
+          most);
       end(member.npu, member.number, member.since, over);
     }
     members_.erase({task.group, task.number});
