@@ -43,6 +43,7 @@ ZERO_3_HOST = ("machine.network.collective_member_overhead=9 us", "machine.netwo
 ZERO_3 = {"zero": 3, "gather": "operator", "keep_below": 100_000, "reuse_distance": 1_000_000_000, "list_copies": 4,
           "keep_apart": True, "gradient_copies": 2, "prefetch": "none"}
 VOCABULARY = 51200  # Megatron's GPT-2 vocabulary, padded (arXiv:2104.04473, section 5)
+GPT2_VOCABULARY = 50257
 GPUS_A_NODE = 8
 
 
@@ -125,8 +126,11 @@ def vtrain_plan(row, **more):
 
 
 def vtrain_workload(row):
-    return gpt(row["# layers"], row["hidden size"], row["attention heads"],
-               row["sequence length"], row["global batch"])
+    """GPT-2's vocabulary is padded to a multiple of 128 times the tensor degree (Megatron-LM,
+    megatron/tokenizer/tokenizer.py)."""
+    multiple = 128 * int(row["tensor parallelism"])
+    return gpt(row["# layers"], row["hidden size"], row["attention heads"], row["sequence length"],
+               row["global batch"], vocabulary=-(-GPT2_VOCABULARY // multiple) * multiple)
 
 
 def vtrain_summary(cluster, row, settings=()):
@@ -144,17 +148,17 @@ def run_vtrain(cluster, rows, settings=()):
 
 
 # What vTrain's table of one node was profiled with (its artifact, src/model/gpt_model.py and gpt_modeling.py): GPT-2's
-# vocabulary as it is, of which a shard has the whole quotient, apex's norms, a loss in fp16, and a fused softmax where
-# samples times heads of a shard are a multiple of four (fused_softmax.py), else one by single operations in fp32.
-PROFILED_VOCABULARY = 50257
+# vocabulary as it is, of which a shard has the whole quotient, a head with weights of its own, apex's norms, a loss in
+# fp16, and a fused softmax where samples times heads of a shard are a multiple of four (fused_softmax.py), else one by
+# single operations in fp32.
 FUSED_ROWS = 4
 
 
 def profiled_workload(row):
     tensor = int(row["tensor parallelism"])
     fused = int(row["micro batch"]) * int(row["attention heads"]) // tensor % FUSED_ROWS == 0
-    return {**vtrain_workload(row), "vocabulary": PROFILED_VOCABULARY // tensor * tensor, "loss": "fused",
-            "attention": "plain" if fused else "eager",
+    return {**vtrain_workload(row), "vocabulary": GPT2_VOCABULARY // tensor * tensor, "tie_embeddings": False,
+            "loss": "fused", "attention": "plain" if fused else "eager",
             "layout_copies": "layers" if int(row["micro batch"]) > 1 else "context"}
 
 

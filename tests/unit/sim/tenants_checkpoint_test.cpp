@@ -32,23 +32,23 @@ void expect_to_go_on_from_checkpoints(const Files& files) {
     int ranks;  // that go on
     SimTime at;
   };
-  for (const auto& [ranks, at] :
+  for (const Stop& stop :
        {Stop{1, SimTime::from_ps(2'000'000)}, Stop{3, SimTime::from_ps(8'000'000)}}) {
     std::filesystem::remove_all(folder);
     const Experiment experiment = read(files);
     bool written = false;
     RunRequest request;
     request.folder = folder;
-    request.checkpoints.simulated = at;
+    request.checkpoints.simulated = stop.at;
     request.hooks.on_checkpoint = [&](bool begins) { written = written || begins; };
     request.hooks.stop_requested = [&] { return written; };
     comm::run_ranks_as_threads(1, [&](comm::Communicator& communicator) {
       EXPECT_EQ(run(experiment, communicator, request).status, "stopped");
     });
-    comm::run_ranks_as_threads(ranks, [&](comm::Communicator& communicator) {
+    comm::run_ranks_as_threads(stop.ranks, [&](comm::Communicator& communicator) {
       const trace::Summary summary =
           run(read_run_folder(folder, config::load_text_file), communicator, {folder, {}, true});
-      EXPECT_EQ(summary.result_digest, expected.result_digest) << ranks;
+      EXPECT_EQ(summary.result_digest, expected.result_digest) << stop.ranks;
       EXPECT_EQ(summary.events, expected.events);
       for (std::size_t i = 0; i < expected.tenants.size(); ++i) {
         EXPECT_EQ(summary.tenants.at(i).end_ps, expected.tenants[i].end_ps);
