@@ -40,13 +40,14 @@ double mixed_peak(const Platform& platform, std::span<const EntityId> tiles,
       seconds += count / sum_of_peaks(platform, tiles, type);
     }
   }
-  const double peak = sum_of_peaks(platform, tiles, usual);
   if (all == 0) {
-    return peak;  // to the bit
+    return sum_of_peaks(platform, tiles, usual);  // to the bit
   }
   const auto own = flops.find(usual);
-  const double of_usual = own == flops.end() ? 0 : own->second;
-  return (all + of_usual) / (seconds + of_usual / peak);
+  if (own == flops.end() || own->second == 0) {
+    return all / seconds;  // of the usual type there may be no peak
+  }
+  return (all + own->second) / (seconds + own->second / sum_of_peaks(platform, tiles, usual));
 }
 
 }  // namespace tessera::sim

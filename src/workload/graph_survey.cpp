@@ -232,6 +232,7 @@ class Look {
         survey_.flops += static_cast<double>(node.flops.count());
         if (node.shape && node.shape->data_type) {
           survey_.types.insert(*node.shape->data_type);
+          survey_.flops_of_types[*node.shape->data_type] += static_cast<double>(node.flops.count());
         }
         survey_.has_vector_work = survey_.has_vector_work || has_vector_work(node);
         survey_.computed_bytes.at(npu) += node.on_host ? 0 : node.bytes.count();

@@ -57,6 +57,45 @@ def exported_plan_runs_alike(program):
 
 
 @check
+def exported_plans_keep_their_types(program):
+    """Products in another type than the rest of the plan, at another rate; what states none is said."""
+    machine = ("machine:\n  topology: {kind: mesh, rows: 1, columns: 2, bandwidth: 1 GB/s, latency: 1 us}\n"
+               "  tile: {peak: {fp16: 10 TFLOP/s, fp32: 1 TFLOP/s, fp8: 20 TFLOP/s}}\n")
+    plan = program.scratch / "types.yaml"
+    plan.write_text(machine + "workload: {kind: transformer, layers: 2, hidden: 64, heads: 4, sequence: 32, vocabulary: "
+                    "64, batch: 4, data_type: fp32, product_type: fp8}\nstrategy: {data: 2}\n", encoding="utf-8")
+    done = program.call("run", plan, "-o", program.folder, "-q")
+    expect(done.returncode == 0, done.stderr_text)
+    done = program.call("export", plan, "--format", "chakra", "-o", program.scratch / "w")
+    expect(done.returncode == 0, done.stderr_text)
+    again = program.scratch / "again.yaml"
+    again.write_text(machine + "workload: {kind: chakra, traces: w, groups: w.json}\n"
+                     "execution: {lanes: {memory: 0}, collectives: {communicators: flat}}\n", encoding="utf-8")
+    second = program.scratch / "second"
+    done = program.call("run", again, "-o", second, "-q")
+    expect(done.returncode == 0, done.stderr_text)
+    for key in ("simulated_time_ps", "peak_flops_per_s"):
+        expect(program.summary(second)[key] == program.summary()[key],
+               "%s: %s instead of %s" % (key, program.summary(second)[key], program.summary()[key]))
+    expect(not any("data type" in note for note in program.summary(second)["notes"]), program.summary(second)["notes"])
+    # One that nobody stated is taken, and said, where it matters.
+    trace = chakra.Trace()
+    trace.compute("work", 10**6, 100, [])
+    for npu in range(2):
+        (program.scratch / ("v.%d.et" % npu)).write_bytes(trace.data())
+    for setting, said in (((), True), (("--set", "execution.data_type=fp32"), False),
+                          (("--set", "machine.tile.peak={fp16: 1 TFLOP/s}"), False)):
+        other = program.scratch / "other.yaml"
+        other.write_text(machine + "workload: {kind: chakra, traces: v}\n", encoding="utf-8")
+        done = program.call("run", other, "-o", second, "-q", *setting)
+        expect(done.returncode == 0, done.stderr_text)
+        notes = program.summary(second)["notes"]
+        expect(said == ("work that states no data type is assumed to be in fp16 (execution.data_type)" in notes), notes)
+    expect_refusal(program.call("run", again, "-o", second, "-q", "--set", "machine.tile.peak={fp32: 1 TFLOP/s}"), 2,
+                   "its graphs compute, in fp8, but machine.tile.peak has no rate for that")
+
+
+@check
 def export_makes_folders(program):
     prefix = program.scratch / "some" / "where" / "w"
     done = program.call("export", HERE / "short.yaml", "--format", "chakra", "-o", prefix)

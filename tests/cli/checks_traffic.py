@@ -50,6 +50,25 @@ def a_light_load_is_no_overload(program):
 
 
 @check
+def a_long_message_is_no_deadlock(program):
+    """What takes longer than a sample by itself moves all the time."""
+    out = program.folder.parent / "long.json"
+    for model in ("flit", "packet", "analytical"):
+        done = program.call("traffic", MESH, "--set", f"machine.network.model={model}", "--set",
+                            "traffic.message=1500", "--set", "traffic.rates=[0.01]", "-o", out)
+        expect(done.returncode == 0, done.stderr_text)
+        report = json.loads(out.read_text())
+        expect(report["points"][0]["status"] == "unstable", f"{model}: {report['points']}")
+        said = "a message of 1500 flits takes 1500 cycles on a link, more than traffic.latency_limit"
+        expect(any(note.startswith(said) for note in report["notes"]), str(report["notes"]))
+        done = program.call("traffic", MESH, "--set", f"machine.network.model={model}", "--set",
+                            "traffic.message=1500", "--set", "traffic.rates=[0.01]", "--set",
+                            "traffic.measure=throughput", "-o", out)
+        report = json.loads(out.read_text())
+        expect(report["points"][0]["status"] in ("steady", "not steady"), f"{model}: {report['points']}")
+
+
+@check
 def traffic_says_what_bends_it(program):
     out = program.folder.parent / "notes.json"
 

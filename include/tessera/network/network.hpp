@@ -204,6 +204,11 @@ class NetworkModel {
     return std::min(machine.topology->smallest_latency(),
                     reach(machine).value_or(SimTime::never()));
   }
+  // Whether what it carries waits for room further on, so that messages may wait for each other for
+  // ever.
+  virtual bool may_block() const { return false; }
+  // Whether a packet goes on when all of it is there, so that larger packets take longer a hop.
+  virtual bool holds_packets() const { return false; }
   // Whether a message of a node to itself takes time.
   virtual bool carries_to_itself() const { return false; }
   // What it carries in one piece; else what to count traffic in.

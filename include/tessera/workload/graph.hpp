@@ -118,6 +118,7 @@ struct GraphSurvey {
   std::uint64_t sends = 0;
   std::uint64_t device_work = 0;   // nodes of devices that have work
   std::uint64_t untyped_work = 0;  // of them, without a type of their own
+  bool has_untyped() const { return untyped_work > 0 || types.empty(); }
   std::uint64_t recorded = 0;      // nodes of devices that have both work and a recorded time
   std::uint64_t local_accesses = 0;
   std::uint64_t remote_accesses = 0;

@@ -339,6 +339,7 @@ class FlitModel final : public NetworkModel {
   }
 
   bool sends_along_links() const override { return true; }
+  bool may_block() const override { return true; }
   bool carries_to_itself() const override { return setup_.settings.loopback; }
   // Where packets choose their way as they go, it is not known where they leave a region.
   bool promises() const override { return !is_adaptive(); }

@@ -130,6 +130,7 @@ class PacketModel final : public NetworkModel {
   bool promises() const override {
     return cutting_.arbitration == machine::Arbitration::first_come;
   }
+  bool holds_packets() const override { return cutting_.store_and_forward; }
   machine::Arbitration arbitration() const override { return cutting_.arbitration; }
   std::string routing() const override { return routing_; }
   Overheads overheads() const override { return overheads_; }

@@ -95,6 +95,25 @@ void check_algorithms(const workload::GraphSurvey& survey, const executor::Graph
   }
 }
 
+// Those that nodes say, and the one of the others.
+void check_types(const executor::GraphWork& work, const machine::Machine& machine,
+                 Section& section) {
+  std::set<DataType> types = work.survey.types;
+  if (work.survey.has_untyped()) {
+    types.insert(work.options.data_type);
+  }
+  for (const machine::Tile* tile : kinds_of(machine, work.nodes)) {
+    for (const DataType type : types) {
+      if (!tile->peak.contains(type) && !tile->peak.contains(element_type(type))) {
+        section.error("kind",
+                      "its graphs compute, in " + to_string(type) +
+                          (work.survey.types.contains(type) ? "" : " (execution.data_type)") +
+                          ", but machine." + tile->peak_key() + " has no rate for that");
+      }
+    }
+  }
+}
+
 void note_look(const MemoryParts& parts, Section& section, Section collectives,
                executor::GraphWork& work) {
   const machine::Machine& machine = parts.machine;
@@ -113,12 +132,8 @@ void note_look(const MemoryParts& parts, Section& section, Section collectives,
   }
   work.names.emplace_back(other_names);
   check_algorithms(survey, work.options, std::move(collectives));
-  for (const machine::Tile* tile : kinds_of(machine, work.nodes)) {
-    if (survey.flops > 0 && tile->peak.find(work.options.data_type) == tile->peak.end()) {
-      section.error("kind", "its graphs compute, in " + to_string(work.options.data_type) +
-                                " (execution.data_type), but machine." + tile->peak_key() +
-                                " has no rate for that");
-    }
+  if (survey.flops > 0) {
+    check_types(work, machine, section);
   }
   if (survey.local_accesses > 0 && machine.channels.empty()) {
     section.error("kind", "its graphs load from and store to local memory " +
@@ -317,6 +332,14 @@ std::string ignored_nodes(const workload::GraphSurvey& survey) {
   return parts.empty() ? "" : "of " + std::to_string(survey.nodes) + " nodes, " + join(parts);
 }
 
+// Whether rates of the NPUs differ from type to type.
+bool depends_on_type(const machine::Machine& machine, const std::vector<EntityId>& npus) {
+  return std::ranges::any_of(kinds_of(machine, npus), [](const machine::Tile* tile) {
+    return std::ranges::any_of(
+        tile->peak, [&](const auto& rate) { return rate.second != tile->peak.begin()->second; });
+  });
+}
+
 void add_source(executor::GraphWork& work, std::shared_ptr<const workload::GraphSource> source,
                 const MemoryParts& parts, Section& workload, Section execution) {
   work.source = std::move(source);
@@ -331,6 +354,8 @@ void add_source(executor::GraphWork& work, std::shared_ptr<const workload::Graph
   }
   note_look(parts, workload, execution.section("collectives"), work);
   note_keys_without_effect(work, execution);
+  work.assumes_type = work.survey.untyped_work > 0 && !execution.has(data_type.key()) &&
+                      depends_on_type(parts.machine, work.nodes);
 }
 
 void list_operations_of_cores(const Platform& platform, executor::GraphWork& work) {

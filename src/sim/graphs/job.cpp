@@ -69,7 +69,9 @@ class GraphsReader final : public JobReader {
   // additions.
   void note_operations(const executor::GraphWork& graph) {
     std::set<DataType>& types = traits_.product_types.emplace(graph.survey.types);
-    types.insert(graph.options.data_type);
+    if (graph.survey.has_untyped()) {
+      types.insert(graph.options.data_type);
+    }
     traits_.computes_nothing = graph.survey.device_work == 0;
     traits_.accesses_nothing = traits_.computes_nothing && graph.survey.local_accesses == 0 &&
                                graph.survey.remote_accesses == 0;

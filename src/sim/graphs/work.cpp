@@ -47,7 +47,15 @@ class GraphsWork final : public Work {
     return graph_.survey.nodes / graph_.source->iterations();
   }
   double peak_flops_per_s() const override {
-    return mixed_peak(platform_, at_work_, graph_.survey.flops_of_types, graph_.options.data_type);
+    std::map<DataType, double> flops = graph_.survey.flops_of_types;
+    if (graph_.survey.untyped_work > 0) {
+      double typed = 0;
+      for (const auto& [type, count] : flops) {
+        typed += count;
+      }
+      flops[graph_.options.data_type] += std::max(0.0, graph_.survey.flops - typed);
+    }
+    return mixed_peak(platform_, at_work_, flops, graph_.options.data_type);
   }
   std::uint64_t samples() const override { return samples_; }
   std::uint64_t tokens() const override { return job_.tokens(); }
@@ -65,6 +73,10 @@ class GraphsWork final : public Work {
     }
     if (const std::string ignored = ignored_nodes(graph_.survey); !ignored.empty()) {
       notes.push_back(ignored);
+    }
+    if (graph_.assumes_type) {
+      notes.push_back("work that states no data type is assumed to be in " +
+                      to_string(graph_.options.data_type) + " (execution.data_type)");
     }
     if (platform_.machine.power && platform_.machine.power->link_w > 0) {
       notes.emplace_back(

@@ -78,6 +78,25 @@ void note_unused(Section& machine_section, const machine::Machine& machine) {
   note_parts_of_other_work(machine_section, machine);
 }
 
+// Messages that on a link of their own take longer than what counts as steady.
+void note_long_messages(TrafficExperiment& experiment) {
+  Bandwidth fastest;
+  for (const machine::LinkClass& links : experiment.machine.topology->link_classes()) {
+    fastest = std::max(fastest, links.bandwidth);
+  }
+  if (experiment.phases.throughput || fastest == Bandwidth()) {
+    return;
+  }
+  const SimTime time = serialization_time(experiment.flit * experiment.message_flits, fastest);
+  const std::int64_t cycles = time.ps() / experiment.cycle.ps();
+  if (static_cast<double>(cycles) > experiment.phases.latency_limit) {
+    experiment.notes.push_back("a message of " + std::to_string(experiment.message_flits) +
+                               " flits takes " + std::to_string(cycles) +
+                               " cycles on a link, more than traffic.latency_limit: every load "
+                               "counts as unstable");
+  }
+}
+
 const NameKey traffic_partition =
     of_cost(NameKey(
                 "partition", [] { return machine::partitioners().names(); }, "that of the topology",
@@ -130,6 +149,7 @@ TrafficExperiment read_traffic(const std::string& path, const std::vector<std::s
   for (std::string& note : experiment.network->notes(experiment.machine)) {
     experiment.notes.push_back(std::move(note));
   }
+  note_long_messages(experiment);
   return experiment;
 }
 

@@ -119,6 +119,17 @@ class PointRun {
     return cycles(unshared_) > phases_.latency_limit || (crowded_ && crowded_->load() > 1);
   }
 
+  // Whether nothing has moved since the last look, on any rank, though something may have to wait
+  // for ever. A message that is long on its way moves.
+  bool stands_still() {
+    if (!experiment_.network->may_block()) {
+      return false;
+    }
+    std::array<std::uint64_t, 1> hops{network_.packet_hops()};
+    communicator_.reduce_sum(hops);
+    return std::exchange(hops_before_, hops[0]) == hops[0];
+  }
+
   void finish(const std::string& status) {
     point_.status = asks_too_much() && status == "steady"
                         ? phases_.throughput ? "overload" : "unstable"
@@ -152,7 +163,7 @@ class PointRun {
     if (counts_.waiting == 0) {
       all_came_ = true;
       done_ = true;
-    } else if (counts_.waiting < waiting_before_) {
+    } else if (counts_.waiting < waiting_before_ || !stands_still()) {
       waiting_before_ = counts_.waiting;
       looked_ = pause_;
     } else if (latency_so_far() > phases_.latency_limit &&
@@ -201,7 +212,8 @@ class PointRun {
   void end_sample() {
     ++samples_;
     note_rates();
-    if (counts_.come == come_before_ && counts_.waiting > 0 &&
+    const bool stood_still = stands_still();
+    if (stood_still && counts_.come == come_before_ && counts_.waiting > 0 &&
         latency_so_far() > phases_.latency_limit) {
       finish("deadlock");
       return;
@@ -273,6 +285,7 @@ class PointRun {
   std::uint32_t samples_ = 0;
   std::uint32_t alike_ = 0;
   std::uint64_t come_before_ = 0;
+  std::uint64_t hops_before_ = 0;
   double latency_before_ = 0;
   double accepted_before_ = 0;
   bool warming_up_ = true;

@@ -158,7 +158,26 @@ struct ChakraFile::State {
     result.kernel = static_cast<Kernel>(kernel);
     result.elements = count("fused_elements").value_or(0);
     result.twice_keys = count("twice_keys").value_or(0);
+    if (const auto stored = count("stored_weights")) {
+      if (*stored > bytes.count()) {
+        fail("node " + std::to_string(message.id()), "stored_weights is more than tensor_size");
+      }
+      result.stored_weights = Bytes(*stored);
+    }
+    result.data_type = data_type();
     return result;
+  }
+  std::optional<DataType> data_type() const {
+    const chakra::Attribute* const name = attribute("data_type");
+    if (name == nullptr) {
+      return std::nullopt;
+    }
+    const auto text = as_text(*name);
+    const auto type = text ? data_type_from(*text) : std::nullopt;
+    if (!type) {
+      fail("node " + std::to_string(message.id()), "attribute data_type is no data type");
+    }
+    return type;
   }
   std::uint32_t small(const char* name, std::uint64_t value) const {
     if (value > std::numeric_limits<std::uint32_t>::max()) {

@@ -72,6 +72,14 @@ void add_shape(chakra::Node& message, const NodeShape& shape) {
   if (shape.kernel != Kernel::plain) {
     add_count(message, "kernel_class", static_cast<std::uint64_t>(shape.kernel));
   }
+  if (shape.stored_weights) {
+    add_count(message, "stored_weights", shape.stored_weights->count());
+  }
+  if (shape.data_type) {
+    chakra::Attribute& type = *message.add_attributes();
+    type.set_name("data_type");
+    type.set_string_value(to_string(*shape.data_type));
+  }
 }
 
 chakra::Node message_of(const GraphNode& node) {

@@ -281,6 +281,9 @@ TEST_F(Chakra, WritesWhatItReads) {
   nodes[1].recorded_duration = SimTime::from_ps(3'000'000);
   nodes[1].shape = NodeShape{{2, 3, 4, 1}, {}, Kernel::fused_attention};
   nodes[1].shape->twice_keys = 4;
+  nodes[1].shape->data_type = DataType::bf16;
+  nodes[1].shape->stored_weights = Bytes(24);
+  nodes[1].bytes = Bytes(52);
   nodes[2].bytes = Bytes(5);
   nodes[3].bytes = Bytes(6);
   nodes[3].in_remote = true;

@@ -119,9 +119,10 @@ struct GraphWork {
   std::shared_ptr<const workload::GraphSource> source;
   GraphOptions options;
   DataType usual_type = GraphOptions{}.data_type;  // where `execution` names none
-  std::vector<EntityId> nodes;                     // [npus] of the machine
-  std::vector<GraphGroup> groups;                  // 0: all NPUs
-  std::vector<std::string> names;                  // of nodes; the last stands for those beyond
+  bool assumes_type = false;       // that it is the one of work that states none, where it matters
+  std::vector<EntityId> nodes;     // [npus] of the machine
+  std::vector<GraphGroup> groups;  // 0: all NPUs
+  std::vector<std::string> names;  // of nodes; the last stands for those beyond
   std::unordered_map<std::string, std::uint32_t> group_numbers;
   // Of the first group in messages: those of other graphs on the machine have other numbers.
   std::uint32_t first_group = 0;
