@@ -176,7 +176,7 @@ class Tile(Section):
     efficiency: float | str | None
     """share of the peak that operators reach, the same for all of them; fraction, at least 1e-06; default: 1"""
     sram: str | None
-    """capacity; 0: not stated, everything fits; size; default: 0 B"""
+    """capacity, with operands in it; 0: not stated, everything fits; size; default: 0 B"""
     sram_bandwidth: str | None
     """bandwidth to the core; 0: never the limit; bandwidth; default: 0 B/s"""
     operands: Literal["sram", "dram"] | None
@@ -199,7 +199,7 @@ class TileType(Section):
     efficiency: float | str | None
     """share of the peak that operators reach, the same for all of them; fraction, at least 1e-06; default: that of 'tile' for a type without a peak"""
     sram: str | None
-    """capacity; 0: not stated, everything fits; size; default: that of 'tile' for a type without a peak"""
+    """capacity, with operands in it; 0: not stated, everything fits; size; default: that of 'tile' for a type without a peak"""
     sram_bandwidth: str | None
     """bandwidth to the core; 0: never the limit; bandwidth; default: that of 'tile' for a type without a peak"""
     operands: Literal["sram", "dram"] | None
@@ -235,7 +235,7 @@ class Dram(Section):
     bandwidth: str | None
     """bandwidth of one channel, shared by reads and writes; bandwidth, at least 1 B/s"""
     latency: str | None
-    """access latency of an idle channel; time, at least 0 ps"""
+    """access latency of an idle channel; not of operands that stream (tile.operands: dram); time, at least 0 ps"""
     capacity: str | None
     """capacity of one channel; 0: not stated; size; default: 0 B"""
     memories: DramMemories | Mapping[str, Any] | None

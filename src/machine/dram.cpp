@@ -97,8 +97,10 @@ void refuse(config::Section& dram, const config::Declared& key, const char* plac
 ChannelKeys::ChannelKeys(const std::string& prefix)
     : bandwidth(prefix + "bandwidth", "bandwidth of one channel, shared by reads and writes",
                 config::at_least(Bandwidth::bytes_per_second(1))),
-      latency(prefix + "latency", "access latency of an idle channel",
-              config::at_least(SimTime::zero())),
+      latency(
+          prefix + "latency",
+          "access latency of an idle channel; not of operands that stream (tile.operands: dram)",
+          config::at_least(SimTime::zero())),
       capacity(prefix + "capacity", Bytes(0), "capacity of one channel; 0: not stated") {}
 
 std::vector<ParameterInfo> dram_parameters() {

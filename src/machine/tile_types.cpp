@@ -22,7 +22,7 @@ struct TileKeys {
       : efficiency("efficiency", usual.efficiency,
                    "share of the peak that operators reach, the same for all of them",
                    config::at_least(Fraction::millionths(1))),
-        sram("sram", usual.sram, "capacity; 0: not stated, everything fits"),
+        sram("sram", usual.sram, "capacity, with operands in it; 0: not stated, everything fits"),
         sram_bandwidth("sram_bandwidth", usual.sram_bandwidth,
                        "bandwidth to the core; 0: never the limit"),
         operands_in_dram("operands", {{"sram", false}, {"dram", true}},

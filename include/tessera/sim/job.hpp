@@ -104,6 +104,7 @@ class Job {
   std::string name;              // of the workload
   std::uint32_t iterations = 1;  // how often
   SimTime ideal_time;            // of an iteration; zero: not known
+  bool may_end_sooner = false;   // than that, by chance
 
   // The job as one rank does it; refers to both.
   virtual std::unique_ptr<Work> work(const Platform& platform) const = 0;

@@ -119,9 +119,11 @@ std::string table_of(const Campaign& campaign, const CampaignResult& result) {
     }
   }
   if (result.drawn) {
-    table.add({"drawn " + std::to_string(campaign.trials) + " times: mean",
-               days(result.drawn->mean_s, 0) + " ± " +
-                   decimals(result.drawn->standard_error_s / 86400, 3)});
+    table.add(
+        {"drawn " + std::to_string(campaign.trials) + " times: mean",
+         days(result.drawn->mean_s, 0) +
+             (campaign.trials > 1 ? " ± " + decimals(result.drawn->standard_error_s / 86400, 3)
+                                  : "")});
     table.add({"  5 and 95 % of them",
                days(result.drawn->p5_s, 0) + ", " + days(result.drawn->p95_s, 0)});
   }

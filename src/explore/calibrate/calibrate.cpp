@@ -58,7 +58,12 @@ class Model {
     std::vector<Diagnostic> all = error.diagnostics();
     for (Diagnostic& one : all) {
       if (one.file.empty() || one.file.ends_with(inline_name)) {
-        one = {place.file, place.line, 1, one.message};
+        constexpr std::string_view tiles = "workload.tenants[0].tiles: ";
+        const std::string message =
+            one.message.starts_with(tiles)
+                ? "ranks, as tiles from 0 on: " + one.message.substr(tiles.size())
+                : one.message;
+        one = {place.file, place.line, 1, message};
       }
     }
     return ConfigError(std::move(all));

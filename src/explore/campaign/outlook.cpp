@@ -185,6 +185,9 @@ std::string short_number(double value) {
 
 std::optional<CampaignFault> fault_in(const Campaign& campaign, const Expected& expected) {
   const CampaignResult& result = expected.result;
+  if (!(campaign.iterations * mean_iteration_s(campaign) < longest_s)) {
+    return CampaignFault{"work", "takes more than 10^15 s without any failure"};
+  }
   if (!(result.time_s < longest_s)) {
     return CampaignFault{"failures", "failures come too often for the work ever to be done"};
   }

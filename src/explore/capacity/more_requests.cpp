@@ -17,7 +17,8 @@ constexpr std::uint64_t most_requests = 10'000'000;  // that the key takes
 constexpr double least_latencies = 4;
 
 bool has_own_target(const config::Value& part) {
-  return part.find("target") != nullptr;
+  const config::Value::Member* const target = part.find("target");
+  return target != nullptr && !target->value.members.empty();
 }
 
 std::string text_at(const config::Value& root, const std::string& path) {

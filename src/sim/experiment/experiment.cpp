@@ -353,7 +353,17 @@ const plan::Plan& Experiment::plan() const {
 }
 
 SimTime Experiment::ideal_time() const {
-  return single_job() != nullptr ? single_job()->ideal_time : ideal_span();
+  const auto least = [](const Job& job) {
+    return job.may_end_sooner ? SimTime::zero() : job.ideal_time;
+  };
+  if (single_job() != nullptr) {
+    return least(*single_job());
+  }
+  SimTime last;
+  for (const PlacedJob& placed : jobs) {
+    last = std::max(last, placed.start + least(*placed.job) * std::int64_t{placed.job->iterations});
+  }
+  return last;
 }
 
 SimTime Experiment::begin() const {

@@ -96,6 +96,7 @@ class TrafficReader final : public JobReader {
     auto job = std::make_unique<TrafficJob>(std::move(work));
     job->name = name;
     job->ideal_time = span;
+    job->may_end_sooner = true;  // where nothing is drawn for the last cycles
     return job;
   }
   compute::WorkTraits traits() const override { return compute::WorkTraits::nothing(); }
