@@ -24,9 +24,9 @@ DENSE = ("full_wafer", ("--set", "machine.topology.rows=99", "--set", "machine.t
 EXACT = ("events", "largest_events", "windows", "remote_events")
 # Rounds of the model over those of real runs, see docs/design/0008-scaling-prediction.md.
 ROUNDS = (0.9, 1.5)
-# Waits of the rank that waits most over those predicted; of runs with promises.
+# Waits of the rank that waits most over those of perfect lookahead; of runs with promises. Those
+# predicted for promises, where every answer comes at once, stand beside them without a bound.
 WAITS = 3
-WAITS_OF = {"waits": "promised", "waits, perfect lookahead": "perfect"}
 # Predicted over real wall time, on processors that nothing else uses.
 TIMES = (0.6, 1.6)
 # What a policy is predicted to gain.
@@ -66,7 +66,7 @@ def run(program, folder, experiment, extra, ranks, synchronization):
 
 def compare(program, folder, experiment=DENSE[0], extra=DENSE[1], counted=(2, 3, 4), timed=(1, 2),
             repeats=3):
-    """Rows (what, ranks, predicted, real, holds) of one experiment.
+    """Rows (what, ranks, predicted, real, holds) of one experiment; None: there is no bound.
 
     Counts are compared on `counted` ranks, and the median wall time of `repeats` runs on `timed`
     ones. The cost of a reduction is measured on two real ranks.
@@ -93,9 +93,9 @@ def counts(row, ranks, window, promise):
     low, high = ROUNDS
     rows.append(("rounds", ranks, row["rounds"], real["rounds"],
                  low * real["rounds"] <= row["rounds"] <= high * real["rounds"]))
-    for what, counted_as in WAITS_OF.items():
-        expected = row[counted_as]["waits"]
-        rows.append((what, ranks, expected, promise["waits"], promise["waits"] <= WAITS * expected))
+    waits, best = promise["waits"], row["perfect"]["waits"]
+    rows.append(("waits", ranks, row["promised"]["waits"], waits, None))
+    rows.append(("waits, perfect lookahead", ranks, best, waits, waits <= WAITS * best))
     return rows
 
 
@@ -130,13 +130,14 @@ def main():
     with tempfile.TemporaryDirectory(prefix="tessera-validate-") as folder:
         rows = compare(options.program, folder)
     for what, ranks, predicted, real, holds in rows:
-        print(f"{'ok      ' if holds else 'MISSED  '}{what} on {ranks} rank(s): {predicted:g} "
+        said = "" if holds is None else "ok" if holds else "MISSED"
+        print(f"{said:8}{what} on {ranks} rank(s): {predicted:g} "
               f"predicted, {real:g} real")
     if options.curves:
         os.makedirs(options.curves, exist_ok=True)
         for path in curves(options.program, options.curves):
             print(path)
-    return 0 if all(row[4] for row in rows) else 1
+    return 0 if all(row[4] is not False for row in rows) else 1
 
 
 if __name__ == "__main__":
