@@ -8,8 +8,9 @@ constexpr std::size_t most_outdated = 4;
 constexpr std::size_t fewest_entries = 1024;
 // A promise as far ahead as this part of the horizon is enough for anybody.
 constexpr std::int64_t enough_part = 4;
-// A rank that does not wait is told anew after some looks only. Until then this one has come some
-// times as far as since it was last asked.
+// A rank that does not wait is told anew after some looks only (PromisePolicy's
+// looks_between_statements). Until then this one has come some times as far as since it was last
+// asked.
 constexpr std::int64_t paces_ahead = 4;
 
 }  // namespace
@@ -245,7 +246,8 @@ SimTime WatchedOutlook::until_told_again(SimTime enough) {
     asked_at_ = next;
   }
   const SimTime most = enough - next;
-  return next + std::min(most, std::min(pace_, most) * paces_ahead);
+  const bool is_far = pace_.ps() > most.ps() / paces_ahead;
+  return next + (is_far ? most : pace_ * paces_ahead);
 }
 
 pdes::Outlook WatchedOutlook::outlook_of(std::uint32_t rank, const pdes::Moment& moment) {

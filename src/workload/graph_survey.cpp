@@ -230,7 +230,7 @@ class Look {
         break;
       case GraphAction::compute:
         survey_.flops += static_cast<double>(node.flops.count());
-        if (node.shape && node.shape->data_type) {
+        if (node.shape && node.shape->data_type && !node.on_host) {
           survey_.types.insert(*node.shape->data_type);
           survey_.flops_of_types[*node.shape->data_type] += static_cast<double>(node.flops.count());
         }

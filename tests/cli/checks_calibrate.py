@@ -73,7 +73,7 @@ def calibrate_refuses_with_place(program):
     expect("bad.csv:3:18: error: '5' has no unit" in done.stderr_text, done.stderr_text)
     for head, row, complaint in (
             ("experiment,time", "none.yaml,5 us", "line.csv:2:1: error: .*none.yaml"),
-            ("collective,size,ranks,time", "all-reduce,1 MB,999,5 us", "line.csv:2:1: error: .*tiles")):
+            ("collective,size,ranks,time", "all-reduce,1 MB,999,5 us", "line.csv:2:1: error: ranks, as tiles from 0 on: .*")):
         line = write(program, "line.csv", "\ufeff%s\n%s\n" % (head, row))
         expect_refusal(calibrate(program, line, ["compute.matrix_efficiency"]), 2, complaint)
     expect_refusal(calibrate(program, data, ["compute.matrix_efficiency"] * 2), 2, "asked for twice")

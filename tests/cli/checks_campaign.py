@@ -59,5 +59,7 @@ def campaign_refuses(program):
                     "checkpoint: {cost: 60}\nrestart: 300\ntrials: 10000\n")
     expect_refusal(program.call("campaign", path), 2, r"bad.yaml:6:1: error: trials: would draw .* failures, at most 1e\+09; "
                    r"expected are .* days with a goodput of .* %")
+    path.write_text("iteration: {time: 1, devices: 8}\nwork: {days: 1e12}\nfailures: {device_mtbf: 1e6}\n")
+    expect_refusal(program.call("campaign", path), 2, r"bad.yaml:2:1: error: work: takes more than 10\^15 s")
     path.write_text("run: nowhere\nwork: {days: 1}\n")
     expect_refusal(program.call("campaign", path), 2, "bad.yaml:1:1: error: run: there is no run in 'nowhere'")

@@ -215,6 +215,15 @@ def capacity_does_not_answer_for_bursts(program):
 
 
 @check
+def capacity_needs_a_target_with_a_limit(program):
+    for target in ("target: {}", "classes: [{name: a, share: 1, target: {}}]"):
+        text = re.sub(r"target: \{[^}]*\}", target, SERVICE)
+        expect(target in text, text)
+        expect_refusal(program.call("capacity", service(program, text), "-q"), 2,
+                       "has a 'target' that could be met, nor has a class")
+
+
+@check
 def capacity_is_a_rate_that_lasts(program):
     """A few percent too many are a queue that grows: eight times as many requests still meet their targets."""
     text = SERVICE.replace("latency: 300 us", "first_token: 2 ms").replace("count: 60", "count: 500")

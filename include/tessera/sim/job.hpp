@@ -105,6 +105,8 @@ class Job {
   std::uint32_t iterations = 1;  // how often
   SimTime ideal_time;            // of an iteration; zero: not known
   bool may_end_sooner = false;   // than that, by chance
+  // A lower bound of an iteration; zero: not known.
+  SimTime least_time() const { return may_end_sooner ? SimTime::zero() : ideal_time; }
 
   // The job as one rank does it; refers to both.
   virtual std::unique_ptr<Work> work(const Platform& platform) const = 0;

@@ -44,6 +44,7 @@ struct WorkForecast {
     Bytes bytes;  // of one
     SimTime begin;
     SimTime end;
+    std::uint32_t peers = 1;  // that `to` stands for
   };
   std::vector<Run> runs;
   std::vector<Talk> talks;

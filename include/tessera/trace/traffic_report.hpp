@@ -14,7 +14,7 @@ struct TrafficPoint {
   double rate = 0;  // offered
   // "steady"; "not steady": the last samples still differed; "unstable": messages wait longer than
   // the limit; "overload": throughput was asked for, and less is accepted than sources drew;
-  // "deadlock": nothing moved in a whole sample.
+  // "deadlock": nothing moves any more, though messages wait.
   std::string status;
   double latency = 0;
   double latency_least = 0;

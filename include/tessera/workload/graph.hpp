@@ -118,7 +118,6 @@ struct GraphSurvey {
   std::uint64_t sends = 0;
   std::uint64_t device_work = 0;   // nodes of devices that have work
   std::uint64_t untyped_work = 0;  // of them, without a type of their own
-  bool has_untyped() const { return untyped_work > 0 || types.empty(); }
   std::uint64_t recorded = 0;      // nodes of devices that have both work and a recorded time
   std::uint64_t local_accesses = 0;
   std::uint64_t remote_accesses = 0;
@@ -140,6 +139,8 @@ struct GraphSurvey {
 
   // A collective at so many nodes.
   void add_collective(const GraphNode& node, std::uint64_t nodes);
+  // Whether the type of all graphs counts: not where nodes state theirs, all that have work.
+  bool takes_usual_type() const { return untyped_work > 0 || types.empty(); }
 };
 
 // Gives the graphs of all NPUs. Thread-safe; opens what it needs for the time of a call only.

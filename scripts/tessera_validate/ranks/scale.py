@@ -68,7 +68,7 @@ def compare(program, folder, experiment=DENSE[0], extra=DENSE[1], counted=(2, 3,
             repeats=3):
     """Rows (what, ranks, predicted, real, holds) of one experiment; None: there is no bound.
 
-    Counts are compared on `counted` ranks, and the median wall time of `repeats` runs on `timed`
+    Counts are compared on `counted` ranks, from 2 on, and the median wall time of `repeats` runs on `timed`
     ones. The cost of a reduction is measured on two real ranks.
     """
     report = predict(program, folder, experiment, extra, sorted({*counted, *timed}), launcher(2))

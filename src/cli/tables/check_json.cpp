@@ -98,7 +98,7 @@ JsonText job(const sim::Experiment& experiment, const sim::PlacedJob& placed) {
       .put("tiles", placed.tiles.size())
       .put("start_ps", placed.start.ps())
       .put("iterations", placed.job->iterations)
-      .put("ideal_time_ps", known(placed.job->ideal_time))
+      .put("ideal_time_ps", known(placed.job->least_time()))
       .put("counts", counts)
       .put("peak_memory", peaks(description))
       .put("tables", description.tables);

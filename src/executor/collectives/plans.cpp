@@ -42,13 +42,12 @@ void make_pipeline(Bytes bytes, collective::StackedOptions& options,
 
 // Of steps, one in so many stands for those after it: all where they have the same partners, else
 // so that no more than `most` are looked at. Chunks are alike but for a byte.
-std::uint32_t stride_of(const collective::Algorithm& algorithm, Kind kind, std::uint32_t steps,
-                        std::uint32_t most) {
+std::uint32_t stride_of(bool is_steady, std::uint32_t steps, std::uint32_t most) {
   constexpr std::uint32_t few = 64;
   if (steps <= few) {
     return 1;
   }
-  return algorithm.is_steady(kind) ? steps : (steps - 1) / most + 1;
+  return is_steady ? steps : (steps - 1) / most + 1;
 }
 
 }  // namespace
@@ -59,7 +58,7 @@ std::vector<std::uint32_t> PlannedCollective::coordinates(std::uint32_t npu) con
   std::vector<std::uint32_t> coordinates;
   for (std::size_t d = 0; d < members_.size(); ++d) {
     if (own[d] < members_[d].size() && members_[d][own[d]] == own[d]) {
-      coordinates.push_back(own[d]);  // all of them, in order
+      coordinates.push_back(own[d]);  // at its own place, as where all take part
       continue;
     }
     const auto found = std::find(members_[d].begin(), members_[d].end(), own[d]);
@@ -144,8 +143,11 @@ std::map<std::uint32_t, PlannedCollective::Sends> PlannedCollective::sends_in(
   }
   if (shared_.dimensions.empty() || collective::has_root(shared_.kind)) {
     const std::uint32_t stride = (size - 1) / most + 1;
-    for (std::uint32_t other = 0; other < size; other += stride) {
-      sends[other] = {stride, Bytes(shared_.bytes.count() / size) * stride, Bytes()};
+    const std::uint32_t own = coordinates(npu)[dimension];
+    for (std::uint32_t further = 0; further < size; further += stride) {
+      const std::uint32_t peers = std::min(stride, size - further);
+      sends[(own + further) % size] = {peers, peers, Bytes(shared_.bytes.count() / size) * peers,
+                                       Bytes()};
     }
     return sends;
   }
@@ -155,7 +157,8 @@ std::map<std::uint32_t, PlannedCollective::Sends> PlannedCollective::sends_in(
   const auto chunks = static_cast<std::uint32_t>(shared_.turns.chunks.size());
   for (const auto& [kind, bytes] : kinds_in(npu, dimension)) {
     const std::uint32_t steps = run.algorithm->steps(kind, size);
-    const std::uint32_t stride = stride_of(*run.algorithm, kind, steps, most);
+    const bool is_steady = run.algorithm->is_steady(kind);
+    const std::uint32_t stride = stride_of(is_steady, steps, most);
     const std::uint32_t lanes_of_kind = run.algorithm->lanes(kind);
     const auto take = [&, kind = kind, bytes = bytes](collective::Channel channel,
                                                       bool turned_round) {
@@ -171,10 +174,11 @@ std::map<std::uint32_t, PlannedCollective::Sends> PlannedCollective::sends_in(
           if (step.send_to != collective::nobody) {
             const std::uint32_t to =
                 channel.turned_back(turned_round ? (size - step.send_to) % size : step.send_to);
-            const std::uint64_t messages =
-                std::uint64_t{std::min(stride, steps - number)} * (chunks / shared_.channels);
+            const std::uint32_t alike = std::min(stride, steps - number);
+            const std::uint64_t messages = std::uint64_t{alike} * (chunks / shared_.channels);
             const Bytes least = stride == 1 ? step.send_bytes : std::min(step.send_bytes, chunk);
-            const auto [known, is_new] = sends.try_emplace(to, Sends{0, Bytes(), least});
+            const auto [known, is_new] = sends.try_emplace(to, Sends{1, 0, Bytes(), least});
+            known->second.peers = is_steady ? 1 : std::max(known->second.peers, alike);
             known->second.messages += messages;
             known->second.bytes += step.send_bytes * messages;
             known->second.least = std::min(known->second.least, least);

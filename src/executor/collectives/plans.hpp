@@ -39,6 +39,7 @@ class PlannedCollective {
   bool is_box() const { return !is_list_; }
   // Messages to one other member, about: as many as the chunk's first vector takes, times chunks.
   struct Sends {
+    std::uint32_t peers = 1;  // that it stands for
     std::uint64_t messages = 0;
     Bytes bytes;  // of all
     Bytes least;  // of one, at least

@@ -20,6 +20,7 @@ using workload::GraphAction;
 
 // A direct exchange among a thousand is a million pairs, of which some stand for all.
 constexpr std::size_t most_talks = 300'000;
+constexpr std::uint32_t fewest_talks = 8;  // of a member, in a dimension
 
 struct Node {
   Task task;
@@ -185,14 +186,16 @@ class Forecasting {
         start + plan.idle_time(npu, [this](std::uint32_t from, std::uint32_t to, Bytes bytes) {
           return message_time(from, to, bytes);
         });
-    const auto most = static_cast<std::uint32_t>(most_talks / members.size() + 1);
+    const auto most =
+        std::max(fewest_talks, static_cast<std::uint32_t>(most_talks / members.size()));
     for (const Waiting& member : members) {
       plan.visit_peers(
           member.npu,
           [&](std::uint32_t peer, const PlannedCollective::Sends& sends) {
             const std::uint64_t messages = std::max<std::uint64_t>(1, sends.messages);
-            forecast_.talks.push_back(
-                {member.npu, peer, messages, Bytes(sends.bytes.count() / messages), start, over});
+            forecast_.talks.push_back({member.npu, peer, messages,
+                                       Bytes(sends.bytes.count() / messages), start, over,
+                                       sends.peers});
           },
           most);
       end(member.npu, member.number, member.since, over);

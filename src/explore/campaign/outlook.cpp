@@ -188,6 +188,9 @@ std::optional<CampaignFault> fault_in(const Campaign& campaign, const Expected& 
   if (!(campaign.iterations * mean_iteration_s(campaign) < longest_s)) {
     return CampaignFault{"work", "takes more than 10^15 s without any failure"};
   }
+  if (!(result.time_s < longest_s) && campaign.failures_per_s == 0) {
+    return CampaignFault{"checkpoint", "the run takes more than 10^15 s with all of them"};
+  }
   if (!(result.time_s < longest_s)) {
     return CampaignFault{"failures", "failures come too often for the work ever to be done"};
   }

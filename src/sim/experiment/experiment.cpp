@@ -352,18 +352,24 @@ const plan::Plan& Experiment::plan() const {
   return planned()->plan;
 }
 
-SimTime Experiment::ideal_time() const {
-  const auto least = [](const Job& job) {
-    return job.may_end_sooner ? SimTime::zero() : job.ideal_time;
-  };
-  if (single_job() != nullptr) {
-    return least(*single_job());
-  }
+namespace {
+
+// When the last of several is over.
+template <class TimeOf>
+SimTime last_end(const std::vector<PlacedJob>& jobs, const TimeOf& time_of) {
   SimTime last;
   for (const PlacedJob& placed : jobs) {
-    last = std::max(last, placed.start + least(*placed.job) * std::int64_t{placed.job->iterations});
+    last =
+        std::max(last, placed.start + time_of(*placed.job) * std::int64_t{placed.job->iterations});
   }
   return last;
+}
+
+}  // namespace
+
+SimTime Experiment::ideal_time() const {
+  return single_job() != nullptr ? single_job()->least_time()
+                                 : last_end(jobs, [](const Job& job) { return job.least_time(); });
 }
 
 SimTime Experiment::begin() const {
@@ -371,12 +377,7 @@ SimTime Experiment::begin() const {
 }
 
 SimTime Experiment::ideal_span() const {
-  SimTime last;
-  for (const PlacedJob& placed : jobs) {
-    last = std::max(last,
-                    placed.start + placed.job->ideal_time * std::int64_t{placed.job->iterations});
-  }
-  return last;
+  return last_end(jobs, [](const Job& job) { return job.ideal_time; });
 }
 
 std::string Experiment::configuration_hash() const {

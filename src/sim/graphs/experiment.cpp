@@ -99,7 +99,7 @@ void check_algorithms(const workload::GraphSurvey& survey, const executor::Graph
 void check_types(const executor::GraphWork& work, const machine::Machine& machine,
                  Section& section) {
   std::set<DataType> types = work.survey.types;
-  if (work.survey.has_untyped()) {
+  if (work.survey.takes_usual_type()) {
     types.insert(work.options.data_type);
   }
   for (const machine::Tile* tile : kinds_of(machine, work.nodes)) {

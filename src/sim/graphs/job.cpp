@@ -69,7 +69,7 @@ class GraphsReader final : public JobReader {
   // additions.
   void note_operations(const executor::GraphWork& graph) {
     std::set<DataType>& types = traits_.product_types.emplace(graph.survey.types);
-    if (graph.survey.has_untyped()) {
+    if (graph.survey.takes_usual_type()) {
       types.insert(graph.options.data_type);
     }
     traits_.computes_nothing = graph.survey.device_work == 0;

@@ -152,6 +152,7 @@ class GraphsWork final : public Work {
       visit({.from = talk.from,
              .to = talk.to,
              .bytes = talk.bytes,
+             .at_once = talk.peers,
              .made_s = job_.ideal_time.seconds()});
     }
   }
@@ -193,7 +194,7 @@ class GraphsWork final : public Work {
     }
     for (const executor::GraphForecast::Talk& talk : first.talks) {
       forecast.talks.push_back({graph_.nodes[talk.from], graph_.nodes[talk.to], talk.messages,
-                                talk.bytes, talk.begin, talk.end});
+                                talk.bytes, talk.begin, talk.end, talk.peers});
     }
     const double all = static_cast<double>(graph_.survey.nodes) * job_.iterations;
     forecast.part = all > 0 ? std::min(1.0, static_cast<double>(first.nodes) / all) : 1;

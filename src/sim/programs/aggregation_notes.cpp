@@ -75,7 +75,7 @@ void note_aggregation(const Platform& platform, const plan::Plan& plan, bool use
         "messages of a tile that stands for others are larger, but have no more than "
         "machine.network.max_packets packets, each of which is forwarded when it has arrived in "
         "full (machine.network.switching: store-and-forward, strategy.aggregation): with few "
-        "packets to a message, an iteration takes up to 1.8 times as long");
+        "packets to a message, errors of -30 to +72 % were found");
   }
   if (uses_memory && platform.memory) {
     note_shared_memory(platform, plan, notes);

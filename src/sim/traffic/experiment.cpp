@@ -92,8 +92,8 @@ void note_long_messages(TrafficExperiment& experiment) {
   if (static_cast<double>(cycles) > experiment.phases.latency_limit) {
     experiment.notes.push_back("a message of " + std::to_string(experiment.message_flits) +
                                " flits takes " + std::to_string(cycles) +
-                               " cycles on a link, more than traffic.latency_limit: every load "
-                               "counts as unstable");
+                               " cycles on a link, more than traffic.latency_limit: any load may "
+                               "count as unstable");
   }
 }
 

@@ -18,8 +18,8 @@ namespace {
 
 constexpr unsigned source_place = 0;
 constexpr unsigned network_place = 1;
-constexpr std::uint64_t drain_cycles = 64;       // between two looks whether all has come
-constexpr std::uint64_t patience_cycles = 1000;  // between two looks at those that have not
+constexpr std::uint64_t drain_cycles = 64;      // between two looks whether all has come
+constexpr std::int64_t patience_cycles = 1000;  // between two looks at those that have not
 
 // Counts of all ranks.
 network::TrafficCounts sum_of(const network::TrafficCounts& own, comm::Communicator& communicator) {
@@ -45,6 +45,11 @@ class PointRun {
         communicator_(communicator) {
     point_.rate = rate;
     engine_.set_pauses(experiment_.cycle * static_cast<std::int64_t>(phases_.sample_cycles));
+    for (const machine::LinkClass& links : experiment.machine.topology->link_classes()) {
+      longest_hop_ = std::max(
+          longest_hop_,
+          links.latency + serialization_time(experiment.network->flit_size(), links.bandwidth));
+    }
   }
 
   void at_pause(SimTime pause) {
@@ -119,15 +124,18 @@ class PointRun {
     return cycles(unshared_) > phases_.latency_limit || (crowded_ && crowded_->load() > 1);
   }
 
-  // Whether nothing has moved since the last look, on any rank, though something may have to wait
-  // for ever. A message that is long on its way moves.
+  // Whether nothing has moved for long, on any rank, though something may have to wait for ever. A
+  // message that is long on its way moves. Keeps account of it: to be asked at each look.
   bool stands_still() {
     if (!experiment_.network->may_block()) {
       return false;
     }
     std::array<std::uint64_t, 1> hops{network_.packet_hops()};
     communicator_.reduce_sum(hops);
-    return std::exchange(hops_before_, hops[0]) == hops[0];
+    if (std::exchange(hops_before_, hops[0]) != hops[0]) {
+      moved_ = pause_;
+    }
+    return pause_ - moved_ > longest_hop_ + experiment_.cycle * patience_cycles;
   }
 
   void finish(const std::string& status) {
@@ -153,21 +161,16 @@ class PointRun {
     finish(status_);
     done_ = false;
     closing_ = true;
-    looked_ = pause_;
-    waiting_before_ = counts_.waiting;
     source_.stop();
     close();
   }
 
   void close() {
+    const bool is_stuck = stands_still();
     if (counts_.waiting == 0) {
       all_came_ = true;
       done_ = true;
-    } else if (counts_.waiting < waiting_before_ || !stands_still()) {
-      waiting_before_ = counts_.waiting;
-      looked_ = pause_;
-    } else if (latency_so_far() > phases_.latency_limit &&
-               cycles(pause_ - looked_) >= static_cast<double>(patience_cycles)) {
+    } else if (is_stuck && latency_so_far() > phases_.latency_limit) {
       finish("deadlock");
     }
   }
@@ -180,7 +183,6 @@ class PointRun {
   void clear() {
     source_.clear();
     cleared_ = pause_;
-    come_before_ = 0;
   }
 
   bool alike() {
@@ -212,13 +214,10 @@ class PointRun {
   void end_sample() {
     ++samples_;
     note_rates();
-    const bool stood_still = stands_still();
-    if (stood_still && counts_.come == come_before_ && counts_.waiting > 0 &&
-        latency_so_far() > phases_.latency_limit) {
+    if (stands_still() && counts_.waiting > 0 && latency_so_far() > phases_.latency_limit) {
       finish("deadlock");
       return;
     }
-    come_before_ = counts_.come;
     if (!phases_.throughput && latency_so_far() > phases_.latency_limit) {
       finish("unstable");
       return;
@@ -284,15 +283,15 @@ class PointRun {
   std::optional<CrowdedLink> crowded_;
   std::uint32_t samples_ = 0;
   std::uint32_t alike_ = 0;
-  std::uint64_t come_before_ = 0;
   std::uint64_t hops_before_ = 0;
+  SimTime moved_;        // the last look that found hops since the one before
+  SimTime longest_hop_;  // over an idle link
   double latency_before_ = 0;
   double accepted_before_ = 0;
   bool warming_up_ = true;
   bool draining_ = false;
   bool closing_ = false;
   bool all_came_ = false;
-  std::uint64_t waiting_before_ = 0;
   bool done_ = false;
 };
 

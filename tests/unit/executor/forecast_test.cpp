@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "collectives/plans.hpp"
+#include "graph/tasks.hpp"
 #include "hand_made.hpp"
 #include "tessera/executor/graph/forecast.hpp"
 
@@ -42,6 +44,7 @@ struct AllReduce {
   }
   machine::Machine machine;
   GraphWork work;
+  mutable workload::GraphPosition begin;
 };
 
 struct Sum {
@@ -74,6 +77,27 @@ TEST(Forecast, ARingOfThousandsIsOneTalkAMember) {
     ++pairs;
   });
   EXPECT_EQ(pairs, members);
+}
+
+// Promises take the smallest message: a chunk of the vector, of which not all are alike.
+TEST(Forecast, NoMessageOfALongRingIsSmallerThanItsLeast) {
+  constexpr std::uint32_t members = 100;
+  const AllReduce ring("Ring(100)", members, members * 100 + 7, "ring");
+  for (const GraphForecast::Talk& talk : forecast_graphs(ring.setup(), members).talks) {
+    EXPECT_GE(talk.bytes, Bytes(100));
+    EXPECT_LE(talk.bytes, Bytes(101));
+  }
+  const GraphSetup setup = ring.setup();
+  CollectivePlans plans(setup);
+  const PlannedCollective& plan =
+      plans.of(task_of(ring.work, ring.work.source->read(0, ring.begin, 1).front()));
+  for (std::uint32_t npu = 0; npu < members; ++npu) {
+    plan.visit_peers(npu, [&](std::uint32_t peer, const PlannedCollective::Sends& sends) {
+      EXPECT_EQ(peer, (npu + 1) % members);
+      EXPECT_EQ(sends.least, Bytes(100)) << npu;
+      EXPECT_EQ(sends.peers, 1U);
+    });
+  }
 }
 
 // Some of a direct exchange's pairs stand for all, of each member as many; those that exchange

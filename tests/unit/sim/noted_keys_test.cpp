@@ -387,6 +387,19 @@ TEST(NotedKeys, WhatCollectivesTakeInPlansWithoutSuch) {
       Each(Not(HasSubstr("collectives.data has no effect"))));
 }
 
+TEST(NotedKeys, PacketsOfTilesThatStandForOthers) {
+  const std::string said = "have no more than machine.network.max_packets packets";
+  const auto notes = [](const std::string& aggregation, const std::string& switching) {
+    return run_on(1, read(training("model: roofline",
+                                   "data: 2, tensor: 2, aggregation: " + aggregation),
+                          {"machine.network={model: packet, switching: " + switching + "}"}))
+        .notes;
+  };
+  EXPECT_THAT(notes("tensor", "store-and-forward"), Contains(HasSubstr(said)));
+  EXPECT_THAT(notes("tensor", "cut-through"), Each(Not(HasSubstr(said))));
+  EXPECT_THAT(notes("none", "store-and-forward"), Each(Not(HasSubstr(said))));
+}
+
 TEST(NotedKeys, KeysOfGemmWithoutCollectivesBesideOperations) {
   const std::string with = "plans without collectives beside operations";
   const Files waits = training("model: gemm, units: 4, tiles: [16x16], vector_peak: 1000 TFLOP/s",

@@ -30,6 +30,7 @@ struct GraphForecast {
     Bytes bytes;  // of one
     SimTime begin;
     SimTime end;
+    std::uint32_t peers = 1;  // that it stands for, of a collective among many
   };
   std::vector<Run> runs;
   std::vector<Talk> talks;

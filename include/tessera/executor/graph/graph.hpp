@@ -119,7 +119,8 @@ struct GraphWork {
   std::shared_ptr<const workload::GraphSource> source;
   GraphOptions options;
   DataType usual_type = GraphOptions{}.data_type;  // where `execution` names none
-  bool assumes_type = false;       // that it is the one of work that states none, where it matters
+  // Some work states no type, `execution` names none, and rates differ by type.
+  bool assumes_type = false;
   std::vector<EntityId> nodes;     // [npus] of the machine
   std::vector<GraphGroup> groups;  // 0: all NPUs
   std::vector<std::string> names;  // of nodes; the last stands for those beyond
