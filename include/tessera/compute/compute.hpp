@@ -179,6 +179,14 @@ class ComputeModel {
   }
   // Whether what is executed accesses memory.
   virtual bool accesses_memory() const { return false; }
+  // A lower bound of an operation at a node of full speed, of its arithmetic: its duration but
+  // where it accesses memory, whose time is that of another model.
+  SimTime arithmetic_time(const machine::Machine& machine, const machine::Tile& tile,
+                          const workload::Operation& operation) const {
+    const ComputeModel& model = of(tile);
+    return model.accesses_memory() ? model.least_duration(machine, tile, operation)
+                                   : model.duration(machine, tile, operation);
+  }
   // Whether the time of a matrix product follows from its shape, not from its FLOPs alone.
   virtual bool uses_shapes() const { return false; }
   // Whether kernels of fused attention take prompts and sequences that generate together

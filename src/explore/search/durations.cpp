@@ -7,12 +7,26 @@
 
 namespace tessera::explore {
 
-double Durations::time_on(const machine::Tile& tile, const workload::Operation& operation) const {
+namespace {
+
+// At the end of the range of times where it takes longer.
+template <class TimeOf>
+double in_range(const TimeOf& time_of) {
   try {
-    return static_cast<double>(compute_.duration(machine_, tile, operation).ps());
+    return static_cast<double>(time_of().ps());
   } catch (const ModelError&) {
     return end_of_times;
   }
+}
+
+}  // namespace
+
+double Durations::time_on(const machine::Tile& tile, const workload::Operation& operation) const {
+  return in_range([&] { return compute_.duration(machine_, tile, operation); });
+}
+
+double Durations::least_on(const machine::Tile& tile, const workload::Operation& operation) const {
+  return in_range([&] { return compute_.arithmetic_time(machine_, tile, operation); });
 }
 
 Span Durations::of(const workload::Operation& operation) {
@@ -21,9 +35,8 @@ Span Durations::of(const workload::Operation& operation) {
     Span& span = entry->second;
     span.least = std::numeric_limits<double>::infinity();
     for (const machine::Tile& tile : machine_.tiles()) {
-      const double time = time_on(tile, operation);
-      span.least = std::min(span.least, time);
-      span.likely = std::max(span.likely, time);
+      span.least = std::min(span.least, least_on(tile, operation));
+      span.likely = std::max(span.likely, time_on(tile, operation));
     }
   }
   return entry->second;

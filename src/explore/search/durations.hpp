@@ -25,6 +25,8 @@ class Durations {
  private:
   // [ps] At the end of the range of times where it takes longer.
   double time_on(const machine::Tile& tile, const workload::Operation& operation) const;
+  // At least: memory may be faster than what an idle core takes it for.
+  double least_on(const machine::Tile& tile, const workload::Operation& operation) const;
 
   const machine::Machine& machine_;
   const compute::ComputeModel& compute_;

@@ -36,6 +36,17 @@ plan::OperationTime operation_time_of(const Platform& platform) {
   };
 }
 
+}  // namespace
+
+plan::OperationTime arithmetic_time_of(const compute::ComputeModel& compute,
+                                       const machine::Machine& machine) {
+  return [&](const machine::Tile& tile, const workload::Operation& operation) {
+    return compute.arithmetic_time(machine, tile, operation);
+  };
+}
+
+namespace {
+
 plan::MemorySharing memory_sharing(const Platform& platform) {
   if (!platform.memory) {
     return plan::MemorySharing::channel;
@@ -316,7 +327,8 @@ void ProgramsReader::plan(Job& job) {
   try {
     plan::Plan plan = plan_of(platform, workload_, *strategy_);
     job.ideal_time =
-        plan::ideal_time(platform.machine, plan, operation_time_of(platform), job.iterations);
+        plan::ideal_time(platform.machine, plan,
+                         arithmetic_time_of(*platform.compute, platform.machine), job.iterations);
     plan::BytesByChannel in_channels;
     if (strategy_->check_capacity) {
       in_channels = plan::bytes_in_channels(platform.machine, plan);

@@ -50,6 +50,9 @@ plan::Plan plan_of(const Platform& platform, const workload::Workload& workload,
                    const plan::Strategy& strategy);
 plan::Plan plan_of(const Platform& platform, const workload::Workload& workload,
                    const plan::Strategy& strategy, plan::Sharing sharing);
+// Of arithmetic alone. Both must outlive what is given.
+plan::OperationTime arithmetic_time_of(const compute::ComputeModel& compute,
+                                       const machine::Machine& machine);
 // Of an iteration of a plan, see plan::placed_time.
 SimTime estimated_iteration(const Platform& platform, const plan::Plan& plan,
                             plan::Sharing sharing);

@@ -15,12 +15,9 @@ void use_strategy(Experiment& experiment, const plan::Strategy& strategy) {
   Job& job = *experiment.single_job();
   PlannedWork& planned = *job.planned();
   plan::Plan plan = plan_of(experiment, planned.workload, strategy);
-  job.ideal_time = plan::ideal_time(
-      experiment.machine, plan,
-      [&](const machine::Tile& tile, const workload::Operation& operation) {
-        return experiment.compute->duration(experiment.machine, tile, operation);
-      },
-      job.iterations);
+  job.ideal_time =
+      plan::ideal_time(experiment.machine, plan,
+                       arithmetic_time_of(*experiment.compute, experiment.machine), job.iterations);
   planned.in_channels = strategy.check_capacity ? plan::bytes_in_channels(experiment.machine, plan)
                                                 : plan::BytesByChannel{};
   planned.plan = std::move(plan);
