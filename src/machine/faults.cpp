@@ -338,6 +338,7 @@ std::unique_ptr<Topology> apply_faults(config::Section& machine, std::unique_ptr
     if (const std::optional<EntityId> node = cut_off(*faulty)) {
       section.error("links", "without the dead links " + faulty->node_name(*node) +
                                  " is cut off from the rest");
+      return nullptr;
     }
   }
   return faulty;

@@ -9,7 +9,8 @@
 namespace tessera::machine {
 
 // Reads `faults` of a machine's section (machine.hpp), if it is there; complaints are left in it.
-// Gives the topology with those links, and puts the speeds of nodes that are slower in `speeds`.
+// Gives the topology with those links, and puts the speeds of nodes that are slower in `speeds`;
+// null where no way leads from some node to the rest.
 std::unique_ptr<Topology> apply_faults(config::Section& machine, std::unique_ptr<Topology> topology,
                                        NodeSpeeds& speeds);
 

@@ -109,6 +109,12 @@ std::optional<Machine> read_machine(config::Section& section) {
     return std::nullopt;
   }
   machine.topology = apply_faults(section, std::move(machine.topology), machine.speeds);
+  if (!machine.topology) {
+    if (section.has("dram")) {
+      section.raw("dram");  // cannot be judged either
+    }
+    return std::nullopt;
+  }
   assign_types(section, types, machine);
   PlacedChannels placed = read_channels(section, *machine.topology);
   machine.channel_of = nearest_channels(*machine.topology, placed);

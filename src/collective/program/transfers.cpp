@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "program/maker.hpp"
@@ -164,16 +165,22 @@ Program read_transfers(const std::string& path, const std::string& text,
     const auto to = static_cast<Member>(to_key(members).read(transfer));
     const bool adds = add_key.read(transfer);
     const std::int64_t of = of_key(members).read(transfer, from);
+    diagnostics.throw_if_any();
     std::vector<std::uint32_t> ids;
+    std::set<std::int64_t> named;
     for (const std::int64_t chunk : transfer.get_list<std::int64_t>(sent_key.key())) {
       if (chunk < 0 || chunk >= chunks) {
         transfer.error("chunks", "chunks are numbered from 0 to " + std::to_string(chunks - 1));
         break;
       }
+      if (!named.insert(chunk).second) {
+        transfer.error("chunks", "names chunk " + std::to_string(chunk) + " twice");
+        break;
+      }
       ids.push_back(
           static_cast<std::uint32_t>(*kind == Kind::all_to_all ? of * chunks + chunk : chunk));
     }
-    if (ids.empty()) {
+    if (ids.empty() && diagnostics.empty()) {
       transfer.error("chunks", "names the chunks that are sent");
     }
     if (from == to) {

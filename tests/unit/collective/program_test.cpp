@@ -278,6 +278,10 @@ TEST(Program, IsRefusedWhereItGoesWrong) {
               HasSubstr("a member cannot send to itself"));
   EXPECT_THAT(refusal(head + "  - {from: 0, to: 1, chunks: [2]}\n"),
               HasSubstr("chunks are numbered from 0 to 1"));
+  EXPECT_THAT(refusal(head + "  - {from: 0, to: 1, chunks: [1, 1]}\n"),
+              HasSubstr("names chunk 1 twice"));
+  EXPECT_THAT(refusal(head + "  - {from: 0, to: 5, chunks: [1]}\n"),
+              ::testing::Not(HasSubstr("cannot send to itself")));
   EXPECT_THAT(refusal("collective: all-reduce\nmembers: 3\nchunks: 4\n"),
               HasSubstr("must be a multiple of members, 3"));
   EXPECT_THAT(refusal("collective: sort\nmembers: 3\n"),
