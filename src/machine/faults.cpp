@@ -310,7 +310,8 @@ std::vector<ParameterInfo> fault_parameters() {
 }
 
 std::unique_ptr<Topology> apply_faults(config::Section& machine, std::unique_ptr<Topology> topology,
-                                       NodeSpeeds& speeds) {
+                                       NodeSpeeds& speeds, bool& is_whole) {
+  is_whole = true;
   if (!machine.has("faults")) {
     return topology;
   }
@@ -338,7 +339,7 @@ std::unique_ptr<Topology> apply_faults(config::Section& machine, std::unique_ptr
     if (const std::optional<EntityId> node = cut_off(*faulty)) {
       section.error("links", "without the dead links " + faulty->node_name(*node) +
                                  " is cut off from the rest");
-      return nullptr;
+      is_whole = false;
     }
   }
   return faulty;

@@ -9,9 +9,9 @@
 namespace tessera::machine {
 
 // Reads `faults` of a machine's section (machine.hpp), if it is there; complaints are left in it.
-// Gives the topology with those links, and puts the speeds of nodes that are slower in `speeds`;
-// null where no way leads from some node to the rest.
+// Gives the topology with those links, puts the speeds of nodes that are slower in `speeds`, and
+// says in `is_whole` whether a way leads from each node to all others.
 std::unique_ptr<Topology> apply_faults(config::Section& machine, std::unique_ptr<Topology> topology,
-                                       NodeSpeeds& speeds);
+                                       NodeSpeeds& speeds, bool& is_whole);
 
 }  // namespace tessera::machine

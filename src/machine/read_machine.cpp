@@ -108,20 +108,15 @@ std::optional<Machine> read_machine(config::Section& section) {
     }
     return std::nullopt;
   }
-  machine.topology = apply_faults(section, std::move(machine.topology), machine.speeds);
-  if (!machine.topology) {
-    if (section.has("dram")) {
-      section.raw("dram");  // cannot be judged either
-    }
-    return std::nullopt;
-  }
+  bool is_whole = true;
+  machine.topology = apply_faults(section, std::move(machine.topology), machine.speeds, is_whole);
   assign_types(section, types, machine);
   PlacedChannels placed = read_channels(section, *machine.topology);
   machine.channel_of = nearest_channels(*machine.topology, placed);
   machine.channels = std::move(placed.channels);
   adjust_channels(section, machine);
   check_operands(machine, section);
-  return machine;
+  return is_whole ? std::optional(std::move(machine)) : std::nullopt;  // routes need all ways
 }
 
 }  // namespace tessera::machine

@@ -42,6 +42,7 @@ struct Block {
 };
 
 struct Gpu {
+  TextPlace place;
   std::uint32_t input_chunks = 0;
   std::uint32_t output_chunks = 0;
   bool is_there = false;
@@ -49,6 +50,7 @@ struct Gpu {
 };
 
 struct Msccl {
+  TextPlace place;  // of algo
   std::string collective;
   bool in_place = false;
   std::vector<Gpu> gpus;
@@ -133,6 +135,7 @@ class Reader {
       attributes_[attributes[0]] = attributes[1];
     }
     if (name == "algo") {
+      algorithm_.place = place_of(parser_);
       algorithm_.collective = text("coll");
       algorithm_.in_place = number("inplace", 0, 0, 1) == 1;
       algorithm_.gpus.resize(static_cast<std::size_t>(number("ngpus", -1, 2, 1'024)));
@@ -144,6 +147,7 @@ class Reader {
         fail("gpu " + std::to_string(id) + " is there twice");
       }
       gpu_->is_there = true;
+      gpu_->place = place_of(parser_);
       gpu_->input_chunks = static_cast<std::uint32_t>(number("i_chunks", 0, 0, 65'536));
       gpu_->output_chunks = static_cast<std::uint32_t>(number("o_chunks", 0, 0, 65'536));
       block_ = nullptr;
@@ -277,7 +281,8 @@ class Follower {
       for (const Piece& wanted : maker_.wanted(member)) {
         const Piece& found = place(member, 'o', offset);
         if (found != wanted) {
-          throw ConfigError({path_, 0, 0,
+          const TextPlace& gpu = algorithm_.gpus[member].place;
+          throw ConfigError({path_, gpu.line, gpu.column,
                              "at last place " + std::to_string(offset) + " of the output of gpu " +
                                  std::to_string(member) + " has " + maker_.text_of(found) +
                                  ", not " + maker_.text_of(wanted) +
@@ -399,7 +404,7 @@ class Follower {
     }
     if (problem.empty() && sends(step)) {
       if (block.send_to < 0 || block.send_to == state.member) {
-        fail(step, "sends, but its tb names no gpu to send to");
+        fail(step, "sends, but its tb names no other gpu to send to");
       }
       if (receives(step)) {
         after = {last};
@@ -464,8 +469,8 @@ Program read_msccl(const std::string& path, const std::string& text) {
   const Msccl algorithm = Reader(path).read(text);
   const std::optional<Kind> kind = program_kind(algorithm.collective);
   if (!kind) {
-    throw ConfigError(
-        {path, 0, 0, "coll '" + algorithm.collective + "' is no collective that can be written"});
+    throw ConfigError({path, algorithm.place.line, algorithm.place.column,
+                       "coll '" + algorithm.collective + "' is no collective that can be written"});
   }
   std::uint32_t chunks = 0;
   for (const Gpu& gpu : algorithm.gpus) {
@@ -478,6 +483,10 @@ Program read_msccl(const std::string& path, const std::string& text) {
     return maker.take();
   } catch (const ConfigError& error) {
     Diagnostic problem = error.diagnostics().front();
+    if (problem.line == 0) {  // of the whole
+      problem.line = algorithm.place.line;
+      problem.column = algorithm.place.column;
+    }
     problem.file = path;
     throw ConfigError(problem);
   }

@@ -303,6 +303,11 @@ TEST(Program, MscclIsRefusedWhereItGoesWrong) {
   EXPECT_THAT(refusal(with(two_gpus, "type=\"rrcs\"", "type=\"nop\""), "two.xml"),
               HasSubstr("waits for ever"));
   EXPECT_THAT(refusal(with(two_gpus, "</algo>", ""), "two.xml"), HasSubstr("is no XML"));
+  // What is wrong with the whole is at the beginning of it.
+  EXPECT_THAT(refusal(with(two_gpus, "coll=\"allreduce\"", "coll=\"custom\""), "two.xml"),
+              ::testing::ContainsRegex("two.xml:[0-9]+:[0-9]+: error: coll 'custom' is no"));
+  EXPECT_THAT(refusal(with(two_gpus, "type=\"rrcs\"", "type=\"rcs\""), "two.xml"),
+              ::testing::ContainsRegex("two.xml:[0-9]+:[0-9]+: error: at last"));
   EXPECT_THAT(refusal(with(two_gpus, "cnt=\"1\"", "cnt=\"x\""), "two.xml"),
               HasSubstr("cnt is 'x', not a number from 1 to 65536"));
   EXPECT_THAT(refusal("<!DOCTYPE a [<!ENTITY b \"c\">]><algo/>", "two.xml"),
