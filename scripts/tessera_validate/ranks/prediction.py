@@ -17,8 +17,8 @@ def predictions(report, tools, setting):
                "on the two ranks. Counts must be exact, rounds "
                f"{scale.ROUNDS[0]} to {scale.ROUNDS[1]} times and wall times {scale.TIMES[0]} to "
                f"{scale.TIMES[1]} times the real ones. Rounds are of runs under `window`, waits of runs "
-               f"under `promise`, at most {scale.WAITS} times those of perfect lookahead; those predicted for promises, "
-               "where every answer comes at once, have no bound. Wall times are those of both policies.")
+               f"under `promise`, at most {scale.WAITS} times those of perfect lookahead; those predicted "
+               "for promises, where every answer comes at once, have no bound. Wall times are those of both policies.")
     report.say()
     with tempfile.TemporaryDirectory(dir=tools.folder) as folder:
         if setting.reduced:
