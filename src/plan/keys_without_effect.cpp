@@ -325,4 +325,20 @@ std::string note_of_recomputation(const workload::Workload& workload, const Stra
          "recomputed, as with full";
 }
 
+std::string note_of_offload(const workload::Workload& workload, const Plan& plan) {
+  const Offload& offload = plan.strategy.offload;
+  std::size_t most = 0;
+  for (const Stage& stage : plan.stages) {
+    for (const LayerRange& chunk : stage.chunks) {
+      most = std::max(most, chunk.end - chunk.first);
+    }
+  }
+  if (!workload.training || offload.layers < std::max<std::size_t>(most, 1)) {
+    return "";
+  }
+  return "strategy.offload.layers is " + std::to_string(offload.layers) +
+         ", but no chunk has more than " + std::to_string(most) +
+         (most == 1 ? " layer" : " layers") + ", and the last of each stays on the device";
+}
+
 }  // namespace tessera::plan

@@ -181,6 +181,9 @@ def plan_proposes_a_strategy(program):
     expect(program.summary()["status"] == "finished", program.summary()["status"])
     many = program.call(*words, ranks=2)
     expect(many.stdout_text == done.stdout_text, many.stdout_text)
+    slow = "take all nodes at full speed, and machine.faults slows some"
+    of_one = program.call(*words, "--set", "machine.faults.nodes=[{node: 1, speed: 50 %}]")
+    expect(of_one.returncode == 0 and slow in of_one.stdout_text and slow not in done.stdout_text, of_one.stdout_text)
     expect_refusal(program.call("plan"), 2, "no experiment")
     expect_refusal(program.call("plan", HERE / "short.yaml", "--set", "execution={}"), 2,
                    "execution: strategies are compared by their programs")
@@ -259,3 +262,17 @@ def sweep_of_traffic_is_ranked_by_what_it_measures(program):
     sweep.write_text(text % "", encoding="utf-8")
     expect_refusal(program.call("sweep", sweep, "-q", "-o", program.folder), 2,
                    "rates.yaml:4:1: error: report: unknown column 'measured.latency_p50'; did you mean")
+
+
+@check
+def what_no_machine_states_ranks_nothing(program):
+    """A machine without power has no energy, which is not the smallest."""
+    sweep = program.scratch / "energy.yaml"
+    sweep.write_text("experiment: %s\naxes: {machine.power.idle: [0, 100]}\n"
+                     "objective: {minimize: energy_j_per_iteration}\n" % (HERE / "short.yaml"), encoding="utf-8")
+    done = program.call("sweep", sweep, "-q", "-o", program.folder)
+    expect(done.returncode == 0 and "2 points, 2 finished; best by smallest energy_j_per_iteration\n"
+           "1 of them have no energy_j_per_iteration and are not ranked\n" in done.stdout_text, done.stdout_text)
+    head, *rows = (line.split(",") for line in csv_of(program.folder).splitlines())
+    energies = [row[head.index("energy_j_per_iteration")] for row in rows]
+    expect(energies[0] == "" and float(energies[1]) > 0, energies)

@@ -240,6 +240,9 @@ std::string note_of_peaks(const machine::Machine& machine, const Plan& plan);
 // What is to be said where recomputation is not what its name says; "" elsewhere.
 std::string note_of_recomputation(const workload::Workload& workload, const Strategy& strategy);
 
+// What is to be said where more layers of a chunk are to be offloaded than can be; "" elsewhere.
+std::string note_of_offload(const workload::Workload& workload, const Plan& plan);
+
 // Layers of each stage: consecutive, none empty, with the smallest possible largest cost and, among
 // those, the smallest sum of squared costs. `costs` [kinds][layers] of each layer on stages of a
 // kind, `kind_of` [stages]. Gives the first layer of each stage and the end, [stages + 1].

@@ -34,4 +34,12 @@ void note_overfilled(SearchOutcome& outcome) {
   }
 }
 
+void note_slow_nodes(const machine::Machine& machine, SearchOutcome& outcome) {
+  if (!machine.speeds.empty()) {
+    outcome.notes.emplace_back(
+        "estimates, which choose the candidates to simulate, take all nodes at full speed, and "
+        "machine.faults slows some");
+  }
+}
+
 }  // namespace tessera::explore

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tessera/explore/strategy_search.hpp"
+#include "tessera/machine/machine.hpp"
 
 namespace tessera::explore {
 
@@ -14,5 +15,8 @@ std::vector<std::string> notes_about_others(const std::vector<std::string>& note
 
 // Says which channel the first proposal overfills, or the fastest that falls behind it for that.
 void note_overfilled(SearchOutcome& outcome);
+
+// Says that estimates know nothing of nodes that are slower than others, where there are any.
+void note_slow_nodes(const machine::Machine& machine, SearchOutcome& outcome);
 
 }  // namespace tessera::explore

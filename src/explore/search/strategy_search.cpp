@@ -418,6 +418,7 @@ class Search {
     if (!outcome_.proposals.empty()) {
       outcome_.notes = text_.notes_of(outcome_);
       note_overfilled(outcome_);
+      note_slow_nodes(simulator_.experiment().machine, outcome_);
     }
     const bool complete = std::exchange(outcome_.complete, has_ended);  // as the files say
     comm::on_first_rank(communicator_, [&] { ledger_->write(outcome_, ranking_.fastest); });

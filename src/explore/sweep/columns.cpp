@@ -177,6 +177,10 @@ SweepColumn describe_column(const std::string& name) {
 std::map<std::string, std::string> numbers_of_point(const sim::Experiment& experiment,
                                                     const trace::Summary& summary) {
   std::map<std::string, std::string> numbers = numbers_of(summary);
+  if (summary.energy_j_per_iteration == 0) {  // the machine states no power
+    numbers.erase("energy_j_per_iteration");
+    numbers.erase("power_w_per_tile");
+  }
   for (const trace::Measured& of_job : summary.measured) {
     const std::string head = measured + (of_job.tenant.empty() ? "" : of_job.tenant + ".");
     for (const trace::Measure& measure : of_job.measures) {

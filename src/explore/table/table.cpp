@@ -261,15 +261,20 @@ std::string to_table(const SweepTable& table, std::size_t top) {
     }
     list.add(std::move(cells));
   }
-  std::string text = table.name + ": " + std::to_string(table.rows.size()) + " points, " +
-                     std::to_string(best.size()) + " finished; best by " +
-                     (table.objective.maximize ? "largest " : "smallest ") +
-                     table.objective.column + "\n";
   std::vector<Failure> failures;
   for (const SweepRow& row : table.rows) {
     if (row.status != "finished") {
       failures.push_back({"point " + std::to_string(row.point), row.status, row.message});
     }
+  }
+  const std::size_t finished = table.rows.size() - failures.size();
+  std::string text = table.name + ": " + std::to_string(table.rows.size()) + " points, " +
+                     std::to_string(finished) + " finished; best by " +
+                     (table.objective.maximize ? "largest " : "smallest ") +
+                     table.objective.column + "\n";
+  if (finished > best.size()) {
+    text += std::to_string(finished - best.size()) + " of them have no " + table.objective.column +
+            " and are not ranked\n";
   }
   return text + (best.empty() ? "" : list.to_string()) + failure_table("failed", failures) +
          note_table(table.rows);

@@ -123,6 +123,9 @@ class ProgramWork final : public Work {
     if (std::string note = plan::note_of_recomputation(workload_, plan_.strategy); !note.empty()) {
       notes.push_back(std::move(note));
     }
+    if (std::string note = plan::note_of_offload(workload_, plan_); !note.empty()) {
+      notes.push_back(std::move(note));
+    }
     note_unused_way(platform_.machine, plan_, notes);
     note_unshared_links(platform_, workload_, plan_, notes);
     if (adds_up()) {

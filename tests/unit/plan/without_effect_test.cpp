@@ -14,6 +14,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using testing::machine_text;
+using ::testing::StartsWith;
 using testing::workload_text;
 using Lines = std::vector<std::string>;
 
@@ -46,6 +47,17 @@ TEST(WithoutEffect, OfKernelsThatWorkDoesNotHave) {
                                    "layout_copies: context\n"),
               ElementsAre("bias_gradients has no effect with biases: false",
                           "layout_copies has no effect with attention: flash"));
+}
+
+TEST(WithoutEffect, OfLayersThatNoChunkHas) {
+  const auto note_of = [](const std::string& strategy) {
+    const testing::Planned work = testing::planned(strategy);
+    return note_of_offload(work.workload, work.plan);
+  };
+  EXPECT_EQ(note_of("pipeline: 1\n"), "");
+  EXPECT_EQ(note_of("pipeline: 1\noffload: {layers: 1}\n"), "");
+  EXPECT_THAT(note_of("pipeline: 1\noffload: {layers: 100}\n"),
+              StartsWith("strategy.offload.layers is 100, but no chunk has more than "));
 }
 
 TEST(WithoutEffect, OfResultsKeptInLayersThatHaveNone) {
