@@ -81,6 +81,7 @@ class Line final : public Algorithm {
   bool is_steady(Kind kind) const override {
     return kind != Kind::all_reduce && ring_->is_steady(kind);
   }
+  bool is_as_ring(Kind kind) const override { return kind != Kind::all_reduce; }
 
   Step step(Kind kind, std::uint32_t size, Member member, Bytes bytes, std::uint32_t step,
             std::uint32_t lane) const override {

@@ -38,6 +38,7 @@ class Ring final : public Algorithm {
   }
 
   bool turns_round() const override { return true; }
+  bool is_as_ring(Kind /*kind*/) const override { return true; }
   bool is_steady(Kind kind) const override {
     return kind == Kind::all_reduce || kind == Kind::reduce_scatter || kind == Kind::all_gather ||
            kind == Kind::barrier;

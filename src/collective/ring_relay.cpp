@@ -36,6 +36,7 @@ class RingRelay final : public Algorithm {
   }
   bool turns_round() const override { return true; }
   bool is_steady(Kind kind) const override { return ring_->is_steady(kind); }
+  bool is_as_ring(Kind kind) const override { return kind != Kind::all_to_all; }
   bool is_passed_on(Kind kind) const override { return ring_->is_passed_on(kind); }
 
   Step step(Kind kind, std::uint32_t size, Member member, Bytes bytes, std::uint32_t step,

@@ -53,7 +53,9 @@ class NodeReduction {
   bool complete() const { return header().met.load() != met_; }
   // Takes the result.
   void leave(std::span<std::byte> values) {
-    std::memcpy(values.data(), result_of(met_), values.size());
+    if (!values.empty()) {
+      std::memcpy(values.data(), result_of(met_), values.size());
+    }
     ++met_;
   }
 

@@ -175,6 +175,8 @@ class PlanSource final : public workload::GraphSource {
           survey.flops += flops;
           survey.flops_of_types[operation.data_type] += flops;
           survey.has_vector_work = survey.has_vector_work || !operation.is_matrix_product();
+          survey.has_fused_attention =
+              survey.has_fused_attention || operation.kernel == workload::Kernel::fused_attention;
         } else if (instruction.action == Action::read || instruction.action == Action::write) {
           survey.local_accesses += tiles;
         } else if (instruction.action == Action::collective ||

@@ -233,6 +233,12 @@ void note_software(Section software, const workload::Workload& workload, const S
     note_without_effect(software, "kv_heads", "equal numbers of key-value heads and query heads");
   }
   if (!workload.training) {
+    if (strategy.software.keeps_gathered_inputs && strategy.sequence_parallel) {
+      note_without_effect(software, "gathered_inputs", "inference");
+    }
+    if (strategy.software.repeats_kv_heads && shares_kv_heads(workload)) {
+      note_without_effect(software, "kv_heads", "inference");
+    }
     note_software_of_training(software, strategy.software);
     return;
   }
@@ -305,6 +311,10 @@ void note_keys_without_effect(Section& section, const workload::Workload& worklo
   if (!strategy.offload.is_on() && strategy.offload.fraction != Offload{}.fraction) {
     Section offload = section.section("offload");
     note_without_effect(offload, "fraction", "layers: 0");
+  }
+  if (strategy.offload.is_on() && strategy.offload.fraction.millionths() == 0) {
+    Section offload = section.section("offload");
+    note_without_effect(offload, "layers", "fraction: 0");
   }
   note_sharing_out(section, strategy, workload.training);
   note_software(section.section("software"), workload, strategy);

@@ -15,8 +15,8 @@ using workload::Operator;
 Bytes gathered_inputs(const Sharder& sharder, const Strategy& strategy, const Operator& op) {
   const bool is_gathered = strategy.sequence_parallel && strategy.degrees.tensor > 1 &&
                            op.sharding == workload::Sharding::column;
-  return is_gathered && !strategy.software.keeps_gathered_inputs ? sharder.operands(op).inputs
-                                                                 : Bytes();
+  const bool is_kept = strategy.software.keeps_gathered_inputs && sharder.trains();
+  return is_gathered && !is_kept ? sharder.operands(op).inputs : Bytes();
 }
 
 Bytes working_forward(const Sharder& sharder, const Strategy& strategy, const Operator& op) {
@@ -159,7 +159,7 @@ LayerMemory memory_of_layer(const workload::Workload& workload, const Strategy& 
     memory.recomputed = memory.recomputed - kept;
   }
   memory.apart += memory.recomputed;
-  if (strategy.gather == GatherUnit::operators) {
+  if (strategy.zero == 3 && strategy.gather == GatherUnit::operators) {
     hold_one_operator(sharder, strategy, layer, element_size(workload.data_type), memory);
   }
   return memory;

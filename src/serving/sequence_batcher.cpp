@@ -67,6 +67,10 @@ class SequenceBatcher final : public Batcher {
     lacks_room_ = false;
     if (!options_.continuous && running_.empty()) {
       filling_ = true;
+      for (const Sequence& sequence : late_) {
+        stand_in_line(sequence);
+      }
+      late_.clear();
     }
     if (options_.chunk > 0) {
       pick_generating(options_.chunk);
@@ -121,13 +125,17 @@ class SequenceBatcher final : public Batcher {
     return waiting;
   }
 
-  std::uint64_t unfinished() const override { return waiting_.size() + running_.size(); }
-  BatchLoad load() const override { return {running_.size(), waiting_.size(), cache_.taken()}; }
+  std::uint64_t unfinished() const override {
+    return waiting_.size() + late_.size() + running_.size();
+  }
+  BatchLoad load() const override {
+    return {running_.size(), waiting_.size() + late_.size(), cache_.taken()};
+  }
   BatchLoad load_of(std::uint32_t of_class) const override {
     return of_class < loads_.size() ? loads_[of_class] : BatchLoad{};
   }
   bool end_with_steps() const override {
-    return waiting_.empty() &&
+    return waiting_.empty() && late_.empty() &&
            std::all_of(running_.begin(), running_.end(), [this](const Sequence& sequence) {
              return sequence.step != no_step && ends_by(sequence, sequence.step);
            });
@@ -150,6 +158,7 @@ class SequenceBatcher final : public Batcher {
 
   void save(pdes::StateWriter& writer) const override {
     writer.put_all(std::vector<Sequence>(waiting_.begin(), waiting_.end()));
+    writer.put_all(late_);
     writer.put_all(running_);
     writer.put(filling_);
     writer.put(counts_);
@@ -161,6 +170,7 @@ class SequenceBatcher final : public Batcher {
   void restore(pdes::StateReader& reader) override {
     const auto waiting = reader.get_all<Sequence>();
     waiting_.assign(waiting.begin(), waiting.end());
+    late_ = reader.get_all<Sequence>();
     running_ = reader.get_all<Sequence>();
     filling_ = reader.get<bool>();
     counts_ = reader.get<BatchCounts>();
@@ -182,6 +192,13 @@ class SequenceBatcher final : public Batcher {
   // Who has come waits behind those that go before it.
   void line_up(const Sequence& sequence) {
     ++load_with(sequence).waiting;
+    if (options_.continuous) {
+      stand_in_line(sequence);
+    } else {
+      late_.push_back(sequence);
+    }
+  }
+  void stand_in_line(const Sequence& sequence) {
     if (order_.by_priority()) {
       put_in_order(sequence);
     } else {
@@ -475,6 +492,7 @@ class SequenceBatcher final : public Batcher {
   BatchCounts counts_;            // all but the blocks
   std::vector<BatchLoad> loads_;  // [classes, after none] but for blocks
   std::deque<Sequence> waiting_;
+  std::vector<Sequence> late_;     // not continuous: since the batch began
   std::vector<Sequence> running_;  // in order of admission
   bool filling_ = false;           // not continuous: a batch is being put together
   // Of the step under construction.

@@ -70,6 +70,10 @@ bool has_vector_work(const GraphNode& node) {
   return is_device_work(node) && !is_product;
 }
 
+bool is_fused_attention(const GraphNode& node) {
+  return is_device_work(node) && node.shape && node.shape->kernel == Kernel::fused_attention;
+}
+
 // Of the nodes of a graph, one after the other.
 class Reach {
  public:
@@ -235,6 +239,7 @@ class Look {
           survey_.flops_of_types[*node.shape->data_type] += static_cast<double>(node.flops.count());
         }
         survey_.has_vector_work = survey_.has_vector_work || has_vector_work(node);
+        survey_.has_fused_attention = survey_.has_fused_attention || is_fused_attention(node);
         survey_.computed_bytes.at(npu) += node.on_host ? 0 : node.bytes.count();
         survey_.without_work += takes_no_time(node) ? 1 : 0;
         survey_.device_work += is_device_work(node) ? 1 : 0;

@@ -175,7 +175,6 @@ void drop_training(Workload& workload) {
       op.stored_cut = Bytes();
       op.stored_whole = Bytes();
       op.recomputed_selectively = false;
-      op.backward_all_reduce_elements = 0;
     }
   }
 }

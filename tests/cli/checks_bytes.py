@@ -286,3 +286,17 @@ def memory_of_a_run_is_not_that_of_what_started_it(program):
     held = b"\1" * 300_000_000
     summary = summary_of(program, GRAPH)
     expect(0 < summary["peak_rss_bytes"][0] < len(held) / 2, summary["peak_rss_bytes"])
+
+
+@check
+def tokens_cut_in_inference_are_gathered_and_scattered(program):
+    """An all-gather and a reduce-scatter move what an all-reduce moves, in passes without gradients too."""
+    text = STREAMS.replace("batch: 16", "batch: 16, mode: inference")
+    whole, cut = (summary_of(program, text, "strategy.tensor=4", "strategy.sequence_parallel=" + value)
+                  for value in ("false", "true"))
+    expect(whole["collective_bytes"] == cut["collective_bytes"] > 0, (whole["collective_bytes"], cut["collective_bytes"]))
+    training = summary_of(program, STREAMS, "strategy.tensor=4", "strategy.sequence_parallel=true")
+    expect(training["collective_bytes"] > 2 * cut["collective_bytes"], training["collective_bytes"])
+    narrow = summary_of(program, text, "strategy.tensor=4", "strategy.sequence_parallel=true",
+                        "strategy.wires.tensor_gathers=fp8")
+    expect(narrow["collective_bytes"] < cut["collective_bytes"], narrow["collective_bytes"])

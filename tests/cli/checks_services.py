@@ -215,6 +215,20 @@ def capacity_does_not_answer_for_bursts(program):
 
 
 @check
+def capacity_takes_more_requests_where_any_rate_meets_the_target(program):
+    """One request is as fast at any rate."""
+    rates = []
+    for count in (1, 3000):
+        text = SERVICE.replace("latency: 300 us", "latency: 1 s").replace("count: 60", "count: %d" % count)
+        found = program.call("capacity", service(program, text), "-q", "--json")
+        expect(found.returncode == 0, found.stderr_text)
+        row = json.loads(found.stdout_text)["rows"][0]
+        expect(row["status"] == "met" and row["beyond"] > row["rate"] > 0, row)
+        rates.append(row["rate"])
+    expect(rates[0] / rates[1] < 10, rates)
+
+
+@check
 def capacity_needs_a_target_with_a_limit(program):
     for target in ("target: {}", "classes: [{name: a, share: 1, target: {}}]"):
         text = re.sub(r"target: \{[^}]*\}", target, SERVICE)

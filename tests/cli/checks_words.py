@@ -17,6 +17,18 @@ def bad_cut_options(program):
 
 
 @check
+def scale_measures_the_time_of_an_event(program):
+    """However short its calibration is; one of no time is refused."""
+    words = ["scale", HERE / "short.yaml", "--ranks", "2", "--calibration"]
+    for refused in ("0", "-1", "nan"):
+        expect_refusal(program.call(*words, refused), 2, "--calibration")
+    done = program.call(*words, "1e-12", "-o", program.scratch / "s.json")
+    expect(done.returncode == 0, done.stderr_text)
+    found = json.loads((program.scratch / "s.json").read_text(encoding="utf-8"))
+    expect(found["costs"]["event_s"] > 0 and found["predictions"][1]["speed_up"] > 0, found["costs"])
+
+
+@check
 def check_tells_the_notes_of_a_run(program):
     """Keys without effect, and what the levels leave out: all that a run can say before it begins."""
     words = [HERE / "short.yaml", "--set", "strategy.prefetch=forward"]

@@ -84,6 +84,8 @@ class Algorithm {
   // Whether, in one lane, every member sends in every step to the next one, in order and from the
   // last to the first, the very chunk that it received in the step before.
   virtual bool is_passed_on(Kind /*kind*/) const { return false; }
+  // Whether the steps of that kind are those of `ring`.
+  virtual bool is_as_ring(Kind /*kind*/) const { return false; }
   // step < steps(kind, size), member < size, lane < lanes(kind), else InternalError.
   virtual Step step(Kind kind, std::uint32_t size, Member member, Bytes bytes, std::uint32_t step,
                     std::uint32_t lane = 0) const = 0;

@@ -134,6 +134,7 @@ class Sharder {
   const OperatorSharding* explicit_sharding(const workload::Operator& op) const;
 
   const Strategy& strategy() const { return strategy_; }
+  bool trains() const { return workload_.training; }
 
  private:
   // Into how many parts the dimensions of an operator are cut, those of the sequence included.

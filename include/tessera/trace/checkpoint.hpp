@@ -21,7 +21,7 @@ namespace tessera::trace {
 // The layout of what checkpoints hold of entities, events and totals. To be raised by one wherever
 // any model's saved state changes its size, order or meaning. tests/data holds checkpoints of each
 // number, of some models, which must be gone on from as long as it stays.
-inline constexpr std::uint32_t state_version = 15;
+inline constexpr std::uint32_t state_version = 16;
 
 struct CheckpointFile {
   std::string name;  // relative to the checkpoint's folder

@@ -131,8 +131,9 @@ struct GraphSurvey {
   // the begin, of nodes that depend on none. So many are read ahead. 0: nobody has looked.
   std::uint64_t reach = 0;
   bool has_vector_work = false;  // nodes of devices compute what is no product, or may
-  bool is_issued = false;        // nodes say how hosts get to them
-  std::vector<bool> at_work;     // [npus] has nodes
+  bool has_fused_attention = false;
+  bool is_issued = false;     // nodes say how hosts get to them
+  std::vector<bool> at_work;  // [npus] has nodes
   // [npus] bytes of the tensors that its nodes compute on, but those on hosts; or empty: all zero.
   SparseTableOf<Wide> computed_bytes;
   std::set<std::string> names;

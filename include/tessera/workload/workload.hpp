@@ -138,7 +138,8 @@ struct Operator {
   // forward, and as many before backward.
   std::uint64_t exchange_elements = 0;
   // Elements all-reduced over the tensor group after forward (row) and after backward (column); 0
-  // when none.
+  // when none. The latter are those of the input, which are gathered before forward where tokens
+  // are cut, in inference too.
   std::uint64_t forward_all_reduce_elements = 0;
   std::uint64_t backward_all_reduce_elements = 0;
 

@@ -103,6 +103,18 @@ const sim::Job& job_of(const sim::Experiment& experiment, const Options& options
                                    "; choose one by --tenant: " + join(names));
 }
 
+void note_algorithms(const plan::Strategy& strategy) {
+  for (const auto& [key, algorithm] :
+       {std::pair{"tensor", strategy.tensor_algorithm}, {"data", strategy.data_algorithm}}) {
+    if (algorithm != plan::usual_algorithm) {
+      std::cout << "note: strategy.collectives." << key
+                << " is not in execution traces, whose collectives use execution.collectives of "
+                   "the experiment that runs them"
+                << std::endl;
+    }
+  }
+}
+
 void export_chakra(const Options& options) {
   if (!options.has("output")) {
     throw ConfigError("--output: the prefix of the traces is needed");
@@ -113,11 +125,15 @@ void export_chakra(const Options& options) {
   }
   const sim::Experiment experiment =
       sim::read_experiment(options.subject(), options.settings(), config::load_text_file);
-  const auto source = job_of(experiment, options).graphs(experiment);
+  const sim::Job& job = job_of(experiment, options);
+  const auto source = job.graphs(experiment);
   make_folder_of(options.text("output"));
   workload::write_chakra(*source, options.text("output"));
   std::cout << workload::chakra_path(options.text("output"), 0) << " … for " << source->npus()
             << " NPUs" << std::endl;
+  if (const sim::PlannedWork* const planned = job.planned()) {
+    note_algorithms(planned->plan.strategy);
+  }
 }
 
 int export_command(const Words& words, comm::Communicator& world) {

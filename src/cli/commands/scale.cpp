@@ -181,6 +181,9 @@ int scale_command(const Words& words, comm::Communicator& world) {
   sim::ScalingRequest request;
   request.ranks = ranks_of(options.text("ranks"));
   request.calibration_s = *options.value<double>("calibration");
+  if (!(request.calibration_s > 0)) {
+    throw ConfigError("--calibration must be above zero");
+  }
   request.costs = costs_of(options, world);
   sim::Experiment experiment = sim::read_experiment(path, options.settings(), shared_loader(world));
   request.partitions = partitions_of(options);

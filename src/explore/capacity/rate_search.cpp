@@ -162,6 +162,16 @@ void RateSearch::search(double first, const std::optional<CapacityRow>& to_beat)
     return;
   }
   bracket(start, met);
+  while (!stopped_ && row_.rate > 0 && row_.beyond == 0) {  // so few requests meet any rate
+    const std::optional<std::uint32_t> more =
+        arrivals_->times_to_try(row_.times_count, row_.services);
+    if (!more) {
+      break;
+    }
+    row_.times_count = *more;
+    const double largest = std::exchange(row_.rate, 0.0);
+    bracket(largest, try_rate(largest));
+  }
   narrow();
   settle();
 }
@@ -252,8 +262,15 @@ void RateSearch::bracket(double rate, bool met) {
       return;
     }
     rate = met ? rate * 2 : rate / 2;
-    if (try_rate(rate) != met) {
-      return;
+    try {
+      if (try_rate(rate) != met) {
+        return;
+      }
+    } catch (const ConfigError&) {
+      if (!met) {
+        throw;
+      }
+      return;  // the key takes no larger rate
     }
   }
 }

@@ -146,7 +146,7 @@ class FlitDepartures {
   }
 
   const machine::Topology& topology_;
-  const pdes::RegionView& regions_;
+  pdes::RegionView regions_;
   FlitReach reach_;
   FlitFabric fabric_;
   Crossings<FlitFabric> crossings_;

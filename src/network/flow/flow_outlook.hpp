@@ -67,7 +67,7 @@ class FlowOutlook {
   void push(Region& region, const Flow& flow);
   SimTime earliest(std::uint32_t rank, const pdes::Moment& moment);
 
-  const pdes::RegionView& regions_;
+  pdes::RegionView regions_;
   SimTime ahead_;
   SimTime window_;
   SimTime handled_;         // events before it

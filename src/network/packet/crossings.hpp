@@ -398,7 +398,7 @@ class Crossings {
 
   const Fabric& fabric_;
   const machine::Topology& topology_;
-  const pdes::RegionView& regions_;
+  pdes::RegionView regions_;
   std::vector<SimTime> hops_;                          // by class of link
   std::vector<pdes::CrossingsWith<Leaving>> pending_;  // [ranks]
   std::vector<SimTime> through_;                       // [ranks]

@@ -73,6 +73,7 @@ class GraphsReader final : public JobReader {
       types.insert(graph.options.data_type);
     }
     traits_.computes_nothing = graph.survey.device_work == 0;
+    traits_.has_fused_attention = graph.survey.has_fused_attention;
     traits_.accesses_nothing = traits_.computes_nothing && graph.survey.local_accesses == 0 &&
                                graph.survey.remote_accesses == 0;
     if (!graph.survey.has_vector_work) {

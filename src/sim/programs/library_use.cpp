@@ -27,20 +27,49 @@ void visit_instructions(const plan::Plan& plan, const Visit& visit) {
 }
 
 // Whose collectives there are, simulated or as times.
-std::set<plan::Group> groups_of_collectives(const plan::Plan& plan) {
-  std::set<plan::Group> groups;
+using Collectives = std::set<std::pair<plan::Group, collective::Kind>>;
+
+Collectives collectives_of(const plan::Plan& plan) {
+  Collectives found;
   visit_instructions(plan, [&](const plan::Instruction& instruction) {
     if (is_collective(instruction.action)) {
-      groups.insert(instruction.group);
+      found.emplace(instruction.group, instruction.collective);
     }
   });
-  return groups;
+  return found;
+}
+
+// Why this algorithm of the key changes nothing; "" where it does, or is the usual one.
+std::string why_unused(const plan::Plan& plan, const Collectives& all,
+                       const std::unique_ptr<collective::Algorithm>& algorithm,
+                       const std::string& name, const std::string& groups) {
+  if (name == plan::usual_algorithm) {
+    return "";
+  }
+  bool has_some = false;
+  for (const auto& [group, kind] : all) {
+    if (&plan.algorithm(group) == algorithm.get()) {
+      has_some = true;
+      if (!algorithm->is_as_ring(kind)) {
+        return "";
+      }
+    }
+  }
+  return has_some ? "no effect: " + name + " is as ring for the collectives of " + groups +
+                        " groups here"
+                  : "no effect on a plan without collectives of " + groups + " groups";
+}
+
+void note_unused(const std::string& key, const std::string& why, std::vector<std::string>& notes) {
+  if (!why.empty()) {
+    notes.push_back("strategy.collectives." + key + " has " + why);
+  }
 }
 
 }  // namespace
 
 bool has_collectives(const plan::Plan& plan) {
-  return !groups_of_collectives(plan).empty();
+  return !collectives_of(plan).empty();
 }
 
 bool overlaps_collectives(const plan::Plan& plan) {
@@ -82,27 +111,22 @@ void note_library_use(const Platform& platform, const plan::Plan& plan,
 
 void note_unused_collectives(const Platform& platform, const plan::Plan& plan,
                              std::vector<std::string>& notes) {
-  const std::set<plan::Group> groups = groups_of_collectives(plan);
-  if (groups.empty()) {
+  const Collectives all = collectives_of(plan);
+  if (all.empty()) {
     note_unused_collectives_of(*platform.network, "a plan without collectives", notes);
   }
   const plan::Strategy& strategy = plan.strategy;
   const plan::Degrees& degrees = strategy.degrees;
-  const auto has_of = [&](const std::unique_ptr<collective::Algorithm>& algorithm) {
-    return std::ranges::any_of(
-        groups, [&](plan::Group group) { return &plan.algorithm(group) == algorithm.get(); });
-  };
   // Of groups of one it was noted as the strategy was read.
-  if (strategy.tensor_algorithm != plan::usual_algorithm && !has_of(plan.tensor_algorithm) &&
-      (degrees.tensor > 1 || strategy.context > 1 || strategy.expert > 1)) {
-    notes.emplace_back(
-        "strategy.collectives.tensor has no effect on a plan without collectives of tensor, "
-        "context and expert groups");
+  if (degrees.tensor > 1 || strategy.context > 1 || strategy.expert > 1) {
+    note_unused("tensor",
+                why_unused(plan, all, plan.tensor_algorithm, strategy.tensor_algorithm,
+                           "tensor, context and expert"),
+                notes);
   }
-  if (strategy.data_algorithm != plan::usual_algorithm && !has_of(plan.data_algorithm) &&
-      (degrees.data > 1 || degrees.pipeline > 1)) {
-    notes.emplace_back(
-        "strategy.collectives.data has no effect on a plan without collectives of data groups");
+  if (degrees.data > 1 || degrees.pipeline > 1) {
+    note_unused("data", why_unused(plan, all, plan.data_algorithm, strategy.data_algorithm, "data"),
+                notes);
   }
 }
 

@@ -258,6 +258,12 @@ class ScalingRun {
                          format_number(std::round(report.observer_factor * 100) / 100) +
                          " that watching the first " + std::to_string(plain.events) +
                          " events cost");
+    } else if (report.costs.event_s == 0 && events > 0) {
+      report.costs.event_s = watched_s / static_cast<double>(events);
+      report.costs.sources.emplace_back(
+          "event_s",
+          "measured: processor time of this run over its events, and of watching them, which a "
+          "longer calibration would leave out");
     }
     note("watched " + std::to_string(events) + " events");
   }

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 #include <queue>
+#include <tuple>
 #include <utility>
 
 namespace tessera::workload {
@@ -53,7 +55,7 @@ void add_messages(VertexGraph& graph, std::uint32_t npus) {
       const auto added = static_cast<std::uint32_t>(graph.vertices.size());
       graph.vertices.push_back(std::move(message));
       graph.edges.push_back({edge.from, added, true});
-      graph.edges.push_back({added, edge.to, edge.at_first});
+      graph.edges.push_back({added, edge.to, edge.at_first, true});
     }
   }
 }
@@ -82,6 +84,7 @@ std::string put_in_order(VertexGraph& graph, std::uint32_t npus, std::uint32_t& 
       return "neither starts nor has an edge to it";
     }
   }
+  const std::size_t given = graph.vertices.size();
   add_messages(graph, npus);
 
   const std::size_t count = graph.vertices.size();
@@ -93,23 +96,35 @@ std::string put_in_order(VertexGraph& graph, std::uint32_t npus, std::uint32_t& 
       next[edge.from].push_back(edge.to);
     }
   }
+  // A message that was added is given just before what it is for.
+  std::vector<std::uint32_t> given_with(count);
+  std::iota(given_with.begin(), given_with.end(), 0U);
+  for (const VertexEdge& edge : graph.edges) {
+    if (edge.is_told) {
+      given_with[edge.from] = edge.to;
+    }
+  }
   // Of those that may come, the one given first.
-  std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>> ready;
+  using Given = std::tuple<std::uint32_t, bool, std::uint32_t>;  // itself last
+  std::priority_queue<Given, std::vector<Given>, std::greater<>> ready;
+  const auto may_come = [&](std::uint32_t number) {
+    ready.emplace(given_with[number], number < given, number);
+  };
   for (std::uint32_t number = 0; number < count; ++number) {
     if (waits_for[number] == 0) {
-      ready.push(number);
+      may_come(number);
     }
   }
   std::vector<std::uint32_t> place_of(count);
   std::vector<std::uint32_t> order;
   while (!ready.empty()) {
-    const std::uint32_t number = ready.top();
+    const std::uint32_t number = std::get<2>(ready.top());
     ready.pop();
     place_of[number] = static_cast<std::uint32_t>(order.size());
     order.push_back(number);
     for (const std::uint32_t other : next[number]) {
       if (--waits_for[other] == 0) {
-        ready.push(other);
+        may_come(other);
       }
     }
   }

@@ -68,6 +68,7 @@ struct VertexEdge {
   std::uint32_t from = 0;
   std::uint32_t to = 0;
   bool at_first = true;  // counts in the first iteration
+  bool is_told = false;  // `from` is a message that was added, for its receiver alone
 };
 
 // `vertices` in an order in which those that an iteration waits for come first.
@@ -80,9 +81,10 @@ struct VertexGraph {
   std::vector<std::uint32_t> remote_row;
 };
 
-// Adds messages for edges without a place in common and puts vertices in order. "" or what is wrong
-// with it: a circle that nothing starts, or a vertex that nothing leads to; `culprit` is a vertex
-// of it.
+// Adds messages for edges without a place in common and puts vertices in order: of those whose
+// predecessors in the iteration are all before, the one given first is next, behind the messages
+// that it waits for. "" or what is wrong with it: a circle that nothing starts, or a vertex that
+// nothing leads to; `culprit` is a vertex of it.
 std::string put_in_order(VertexGraph& graph, std::uint32_t npus, std::uint32_t& culprit);
 
 // The graph as those of the NPUs, unrolled. `graph` is in order; `tensors` are to be shown.

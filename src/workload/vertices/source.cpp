@@ -185,8 +185,9 @@ class VertexSource final : public GraphSource {
     for (std::size_t at = first_edge_[number]; at < first_edge_[number + std::size_t{1}]; ++at) {
       const VertexEdge& edge = edges_in_[at];
       // Where the vertex before is elsewhere, a message is between.
-      if ((edge.at_first || iteration > 0) && graph_.vertices[edge.from].at(npu) &&
-          edge.from != number) {
+      const Vertex& from = graph_.vertices[edge.from];
+      const bool counts = edge.is_told ? npu == from.places.back() : from.at(npu);
+      if ((edge.at_first || iteration > 0) && counts && edge.from != number) {
         add_ends(npu, edge.from, edge.at_first ? iteration : iteration - 1, ids);
       }
     }

@@ -173,6 +173,11 @@ TEST(PeakMemory, GathersByOperatorHoldOneAtATime) {
         .gathered;
   };
   EXPECT_LT(gathered("gather: operator\n"), gathered(""));
+  // ZeRO 2 gathers nothing, and scatters gradients by layers.
+  const Planned by_layer = planned("data: 2\nzero: 2\n");
+  const Planned by_operator = planned("data: 2\nzero: 2\ngather: operator\n");
+  EXPECT_EQ(by_operator.plan.stages[0].memory.peak.total(),
+            by_layer.plan.stages[0].memory.peak.total());
   // What is computed with again soon stays for it, a whole layer at most.
   const std::string again = "gather: operator\nrecompute: full\n";
   EXPECT_EQ(gathered(again), gathered("recompute: full\n"));

@@ -177,6 +177,8 @@ TEST(WithoutEffect, OfAnOffloadOfNoLayers) {
   EXPECT_THAT(notes_of("offload: {fraction: 0.5}\n"),
               ElementsAre("strategy.offload.fraction has no effect with layers: 0"));
   EXPECT_THAT(notes_of("offload: {fraction: 0.5, layers: 1}\n"), IsEmpty());
+  EXPECT_THAT(notes_of("offload: {fraction: 0, layers: 1}\n"),
+              ElementsAre("strategy.offload.layers has no effect with fraction: 0"));
 }
 
 TEST(WithoutEffect, OfExpertsThatAreNotThere) {
@@ -298,6 +300,9 @@ TEST(WithoutEffect, OfTrainingAlone) {
                           "strategy.software.boundary_buffers has no effect with inference",
                           "strategy.software.context_sums has no effect with inference",
                           "strategy.software.freed_blocks has no effect with inference"));
+  EXPECT_THAT(notes_of("tensor: 2\nsequence_parallel: true\nsoftware: {gathered_inputs: kept}\n",
+                       inference),
+              ElementsAre("strategy.software.gathered_inputs has no effect with inference"));
 }
 
 TEST(WithoutEffect, OfKeysAndValuesThatAreNotSharedOrGathered) {

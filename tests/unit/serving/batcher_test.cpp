@@ -81,6 +81,29 @@ TEST(SequenceBatcher, GoesBatchByBatchWhenNotContinuous) {
   EXPECT_EQ(other->tokens(), 4U);
 }
 
+TEST(SequenceBatcher, TakesNobodyWhoCameAfterABatchBegan) {
+  for (const std::uint32_t chunk : {0U, 6U}) {
+    BatchOptions options;
+    options.block = 1;
+    options.continuous = false;
+    options.tokens = 10;
+    options.chunk = chunk;
+    const auto batcher = make_sequence_batcher(options);
+    Heard heard;
+    batcher->arrive(0, language(6, 3));
+    batcher->arrive(1, language(6, 3));
+    ASSERT_TRUE(batcher->next(0, at(0)));  // both do not fit a step
+    batcher->arrive(2, language(4, 3));
+    for (std::uint32_t step = 0; batcher->unfinished() > 1; ++step) {
+      batcher->end(step, at(step * 10 + 10), heard);
+      EXPECT_LE(batcher->load().running, 2U);
+      ASSERT_TRUE(batcher->next(step + 1, at(step * 10 + 10)));
+    }
+    EXPECT_EQ(batcher->load().waiting, 0U);
+    EXPECT_EQ(batcher->load().running, 1U);
+  }
+}
+
 TEST(SequenceBatcher, HasClosedABatchWhoeverComesWithEachStep) {
   for (const std::uint32_t chunk : {0U, 8U}) {
     BatchOptions options;

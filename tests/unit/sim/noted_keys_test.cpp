@@ -385,6 +385,19 @@ TEST(NotedKeys, WhatCollectivesTakeInPlansWithoutSuch) {
       run_on(1, read(training("model: roofline", "data: 4"), {"strategy.collectives.data=line"}))
           .notes,
       Each(Not(HasSubstr("collectives.data has no effect"))));
+  // A line differs from a ring in all-reduces alone, and a relay in all-to-alls.
+  const auto as_ring = [](const std::string& name) {
+    return "strategy.collectives.data has no effect: " + name +
+           " is as ring for the collectives of data groups here";
+  };
+  for (const std::string name : {"line", "ring-relay"}) {
+    EXPECT_THAT(notes_of_run(training("model: roofline", "data: 4, zero: 1"),
+                             "strategy.collectives.data=" + name),
+                Contains(as_ring(name)));
+  }
+  EXPECT_THAT(
+      notes_of_run(training("model: roofline", "data: 4"), "strategy.collectives.data=ring-relay"),
+      Contains(as_ring("ring-relay")));
 }
 
 TEST(NotedKeys, PacketsOfTilesThatStandForOthers) {

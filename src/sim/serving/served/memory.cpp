@@ -278,7 +278,9 @@ void fit_caches(const machine::Machine& machine, const ServingMemory& memory, bo
     const std::optional<std::uint32_t> piece = tenant.requests->shares_beginnings()
                                                    ? std::optional(tenant.requests->piece_tokens())
                                                    : std::nullopt;
-    const std::uint64_t blocks = serving::most_blocks_of(tenant.batching, tokens, piece);
+    // The last token is given, and goes in again only where drafts are tried on it.
+    const std::uint64_t held = tokens - (tenant.batching.drafts == 0 ? 1 : 0);
+    const std::uint64_t blocks = serving::most_blocks_of(tenant.batching, held, piece);
     if (blocks > *tenant.batching.blocks / tenant.batching.units) {
       const std::string each =
           tenant.batching.units > 1
