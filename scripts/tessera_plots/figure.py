@@ -10,6 +10,7 @@ matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt  # after the choice of its backend
 from matplotlib.colors import hsv_to_rgb, to_hex, to_rgb
+from matplotlib.text import Text
 
 from .errors import PlotError
 
@@ -181,6 +182,9 @@ def legend_above(ax, handles, columns, note=None):
 def save(figure, directory, name):
     path = os.path.join(directory, name + ".png")
     aside = path + ".new"
+    for text in figure.findobj(Text):
+        # Names may have dollars, and mean no formulas; ticks of logarithmic axes are none yet.
+        text.set_parse_math("$" not in text.get_text())
     try:
         figure.savefig(aside, format="png")
         os.replace(aside, path)

@@ -6,12 +6,16 @@ import re
 from .regular_file import open_text
 
 _KEY = re.compile(r"^((?:'[^']*'|\"[^\"]*\"|[^:'\"\[{])+?):(?: (.*))?$")
+_ESCAPED = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|(.))")
 
 
 def _plain(text):
     text = text.strip()
-    quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "'\""
-    return text[1:-1] if quoted else text
+    if len(text) < 2 or text[0] != text[-1] or text[0] not in "'\"":
+        return text
+    if text[0] == "'":
+        return text[1:-1].replace("''", "'")
+    return _ESCAPED.sub(lambda found: chr(int(found[1], 16)) if found[1] else found[2], text[1:-1])
 
 
 class _Reader:

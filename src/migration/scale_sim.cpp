@@ -21,6 +21,7 @@ using config::OtherKey;
 using config::Value;
 
 constexpr std::int64_t most_side = 16'777'216;  // of features of a layer here
+constexpr std::int64_t most_channels = 65'536;  // that are layers of their own
 
 enum class Rows { by_head, convolutions, products };
 
@@ -147,7 +148,9 @@ std::int64_t positions(std::int64_t image, std::int64_t filter, std::int64_t str
   return (image - filter + stride + stride - 1) / stride;
 }
 
-Layer read_convolution(const std::vector<Cell>& row, Request& request, Migrated& migrated) {
+// One with DP in its name is depth-wise: a layer for each channel, which all filters see.
+std::vector<Layer> read_convolution(const std::vector<Cell>& row, Request& request,
+                                    Migrated& migrated) {
   const auto [height, width, filter_height, filter_width, channels, filters, stride] =
       numbers_of<7>(row, request, migrated);
   if (stride == 0 || !request.diagnostics.empty()) {
@@ -157,14 +160,30 @@ Layer read_convolution(const std::vector<Cell>& row, Request& request, Migrated&
     request.diagnostics.error(row[3].place, "the filter is larger than the image");
     return {};
   }
-  return {row[0].text,
-          positions(height, filter_height, stride) * positions(width, filter_width, stride),
-          filter_height * filter_width * channels, filters, ""};
+  const Layer whole{
+      row[0].text,
+      positions(height, filter_height, stride) * positions(width, filter_width, stride),
+      filter_height * filter_width * channels, filters, origin_of(row[0].place)};
+  if (whole.name.find("DP") == std::string::npos) {
+    return {whole};
+  }
+  if (channels > most_channels) {
+    request.diagnostics.error(row[5].place, "a depth-wise layer has at most " +
+                                                std::to_string(most_channels) +
+                                                " channels here, each a layer of its own");
+    return {};
+  }
+  std::vector<Layer> layers(static_cast<std::size_t>(channels), whole);
+  for (std::size_t channel = 0; channel < layers.size(); ++channel) {
+    layers[channel].name += "Channel_" + std::to_string(channel);
+    layers[channel].depth /= channels;
+  }
+  return layers;
 }
 
 Layer read_product(const std::vector<Cell>& row, Request& request, Migrated& migrated) {
   const auto [rows, columns, depth] = numbers_of<3>(row, request, migrated);
-  return {row[0].text, rows, depth, columns, ""};
+  return {row[0].text, rows, depth, columns, origin_of(row[0].place)};
 }
 
 std::vector<Layer> read_layers(const std::string& path, Rows kind, Request& request,
@@ -178,13 +197,13 @@ std::vector<Layer> read_layers(const std::string& path, Rows kind, Request& requ
   const bool products =
       kind == Rows::products || (kind == Rows::by_head && has_head_of_products(rows.front()));
   for (std::size_t n = 1; n < rows.size(); ++n) {
-    Layer layer = products ? read_product(rows[n], request, migrated)
-                           : read_convolution(rows[n], request, migrated);
-    if (request.diagnostics.empty() && (layer.rows > most_side || layer.depth > most_side)) {
-      request.diagnostics.error(rows[n][0].place, "a layer of more than 2^24 rows or inputs");
+    for (Layer& layer : products ? std::vector{read_product(rows[n], request, migrated)}
+                                 : read_convolution(rows[n], request, migrated)) {
+      if (request.diagnostics.empty() && (layer.rows > most_side || layer.depth > most_side)) {
+        request.diagnostics.error(rows[n][0].place, "a layer of more than 2^24 rows or inputs");
+      }
+      layers.push_back(std::move(layer));
     }
-    layer.origin = origin_of(rows[n][0].place);
-    layers.push_back(std::move(layer));
   }
   return layers;
 }

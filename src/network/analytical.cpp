@@ -18,7 +18,7 @@
 #include "tessera/core/text.hpp"
 #include "tessera/core/wide.hpp"
 #include "tessera/machine/routing/routing.hpp"
-#include "tessera/network/inner_links.hpp"
+#include "tessera/network/link_uses.hpp"
 #include "tessera/network/messages.hpp"
 #include "tessera/network/sharing.hpp"
 
@@ -64,10 +64,10 @@ struct LinkIn {
 // order of t, where f is when the one before it was there and b the bandwidth of the last link. One
 // that waits there is a second event, of the receiver to itself. So it is on clusters, where a
 // ring's messages would else overtake each other between servers, as if its slowest link took as
-// many at a time as there are. Where ports are free, what sharing would have delayed is noted. What
-// messages share between their first and their last link does not count; of it there is an account
-// (InnerLinks), and of clusters a note says how many accelerators share a NIC, and how many times
-// the bandwidth of its spines a leaf's NICs have.
+// many at a time as there are. Where ports are free, what sharing would have delayed is noted.
+// Messages that share a link otherwise do not wait for each other; of it there is an account
+// (LinkUses), and of clusters a note says how many accelerators share a NIC, and how many times the
+// bandwidth of its spines a leaf's NICs have.
 //
 // A message to another rank is there as soon as it is sent, so that its outlook has nothing under
 // way, and nothing passes through a region: what a rank sends follows from what its programs and
@@ -83,7 +83,7 @@ class AnalyticalNetwork final : public CountedNetwork {
         tick_(tick),
         shares_ports_(shares_ports),
         coming_port_(setup.slot, coming_kind),
-        inner_links_(topology_) {
+        link_uses_(topology_) {
     std::size_t ports = 0;
     for (const EntityId member : setup.members) {
       first_port_.push_back(ports);
@@ -162,13 +162,13 @@ class AnalyticalNetwork final : public CountedNetwork {
   }
   std::size_t resident_bytes() const override {
     return first_port_.capacity() * sizeof(std::size_t) + free_at_.capacity() * sizeof(SimTime) +
-           in_.capacity() * sizeof(LinkIn) + bytes_of_further() + inner_links_.resident_bytes();
+           in_.capacity() * sizeof(LinkIn) + bytes_of_further() + link_uses_.resident_bytes();
   }
   void save_totals(pdes::StateWriter& writer) const override {
     CountedNetwork::save_totals(writer);
     writer.put(longest_unshared_);
     writer.put(truncated_);
-    inner_links_.save(writer);
+    link_uses_.save(writer);
   }
   void add_totals(pdes::StateReader& reader) override {
     CountedNetwork::add_totals(reader);
@@ -176,9 +176,9 @@ class AnalyticalNetwork final : public CountedNetwork {
     const auto truncated = reader.get<Truncated>();
     truncated_.time_ps += truncated.time_ps;
     truncated_.dropped_ps += truncated.dropped_ps;
-    inner_links_.add(reader);
+    link_uses_.add(reader);
   }
-  const InnerLinks* inner_links() const override { return &inner_links_; }
+  const LinkUses* link_uses() const override { return &link_uses_; }
   SimTime longest_unshared() const override { return longest_unshared_; }
   Truncated truncated() const override { return truncated_; }
 
@@ -200,9 +200,9 @@ class AnalyticalNetwork final : public CountedNetwork {
     const SimTime delay =
         model_.idle_time(path, Bytes(request.bytes)) + (shares_ports_ ? wait : SimTime::zero());
     count_truncated(path, Bytes(request.bytes));
-    inner_links_.carry(way_, request.target, request.bytes,
-                       context.now() + (shares_ports_ ? wait : SimTime::zero()),
-                       context.now() + delay);
+    link_uses_.carry(way_, request.target, request.bytes,
+                     context.now() + (shares_ports_ ? wait : SimTime::zero()),
+                     context.now() + delay);
     const machine::Hop& last = way_.back();
     context.send(request.target, delay, coming_port_,
                  Coming{last.node, last.port, request.word, request.bytes}, event.tag,
@@ -327,7 +327,7 @@ class AnalyticalNetwork final : public CountedNetwork {
   std::vector<machine::Hop> way_;  // of the message that is being sent
   IncomingSink incoming_sink_;
   pdes::Port coming_port_;
-  InnerLinks inner_links_;
+  LinkUses link_uses_;
   SimTime longest_unshared_;
   Truncated truncated_;
 };
@@ -368,7 +368,7 @@ class AnalyticalModel final : public NetworkModel, public StatesSharing {
     const machine::Topology& topology = *machine.topology;
     return nodes * sizeof(std::size_t) +
            topology.links() * nodes / topology.nodes() * (sizeof(SimTime) + sizeof(LinkIn)) +
-           InnerLinks::predicted_bytes(topology);
+           LinkUses::predicted_bytes(topology);
   }
   std::string routing() const override { return routing_; }
   Overheads overheads() const override { return overheads_; }

@@ -176,6 +176,45 @@ workload:
         expect(program.summary()["simulated_time_ps"] == wanted, program.summary()["simulated_time_ps"])
 
 
+LINE = """
+machine:
+  topology: {kind: mesh, rows: 1, columns: 4, bandwidth: BANDWIDTH, latency: 100 ns}
+  tile: {peak: {fp16: 1 TFLOP/s}}
+  network: {model: analytical}
+workload:
+  kind: graph
+  vertices:
+    - {name: a, start: true, from: 0, to: 2, bytes: BYTES}
+    - {name: b, start: true, from: 1, to: 3, bytes: BYTES}
+"""
+
+
+@check
+def links_that_are_first_for_some_and_last_for_others_are_noted(program):
+    graph = program.scratch / "line.yaml"
+    graph.write_text(LINE.replace("BANDWIDTH", "100 GB/s").replace("BYTES", "100 MB"), encoding="utf-8")
+    said = "the link from tile (0,1) to tile (0,2) would have been busy for 2 ms"
+    for model, noted in (("analytical", True), ("{model: analytical, ports: shared}", True), ("packet", False)):
+        done = program.call("run", graph, "-o", program.folder, "-q", "-q", "--set",
+                            "machine.network=%s" % (model if "{" in model else "{model: %s}" % model))
+        expect(done.returncode == 0, done.stderr_text)
+        notes = program.summary()["notes"]
+        expect(any(said in note for note in notes) == noted, (model, notes))
+
+
+@check
+def flows_take_as_long_as_they_take(program):
+    """Half of what simulated time holds, and more than that is an error."""
+    graph = program.scratch / "line.yaml"
+    graph.write_text(LINE.replace("BANDWIDTH", "1 MB/s").replace("BYTES", "2.5 TB"), encoding="utf-8")
+    done = program.call("run", graph, "-o", program.folder, "-q", "-q", "--set", "machine.network={model: flow}")
+    expect(done.returncode == 0, done.stderr_text)
+    expect(abs(program.summary()["simulated_time_ps"] / 5e18 - 1) < 1e-6, program.summary()["simulated_time_ps"])
+    graph.write_text(LINE.replace("BANDWIDTH", "1 MB/s").replace("BYTES", "25 TB"), encoding="utf-8")
+    done = program.call("run", graph, "-o", program.folder, "-q", "-q", "--set", "machine.network={model: flow}")
+    expect(done.returncode in (2, 3), done.stderr_text)
+
+
 @check
 def collective_of_traces_takes_the_time_of_its_algorithm(program):
     """A ring of sends, receives and additions, written for a tenth of the vector."""

@@ -212,6 +212,20 @@ def import_of_scale_sim_sweeps_layers(program):
     expect_refusal(program.call("import", *words), 2, "becomes 2 files; name the first with -o")
 
 
+@check
+def import_of_scale_sim_takes_depth_wise_layers_apart(program):
+    """As its reader does with DP in their names: each channel takes ⌈9 / 8⌉ folds of 2 * 8 + 16 + 196 - 2 cycles."""
+    layers = ("Layer name, IFMAP Height, IFMAP Width, Filter Height, Filter Width, Channels, Num Filter, Strides,\n"
+              "DP1, 16, 16, 3, 3, 32, 1, 1,\n")
+    output = program.scratch / "dp.yaml"
+    call(program, *scale_sim(program, {"array": "8x16", "dataflow": "ws"}, layers), "-o", output)
+    done = program.call("sweep", program.scratch / "dp_layers.yaml", "-o", program.scratch / "sweep", "-q")
+    expect(done.returncode == 0, done.stderr_text)
+    with open(program.scratch / "sweep" / "sweep.csv", encoding="utf-8") as file:
+        times = [int(point["iteration_time_ps"]) for point in csv.DictReader(file)]
+    expect(times == [452_000] * 32, times)
+
+
 CORE = {"core_type": "systolic_ws", "spad_size": 32768, "accum_spad_size": 4096, "sram_width": 32,
         "vector_process_bit": 65536, "core_width": 128, "core_height": 128,
         **{name + "_latency": 1 for name in ("add", "mul", "mac", "exp", "gelu", "div", "add_tree", "scalar_sqrt",

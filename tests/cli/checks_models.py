@@ -62,3 +62,25 @@ def what_a_file_left_out_is_said_of_a_run(program):
     expect(done.returncode == 0, done.stderr_text)
     notes = json.loads(done.stdout_text)["notes"]
     expect(any("odd.onnx: not understood: Softmux" in note for note in notes), notes)
+
+
+@check
+def what_a_chip_keeps_must_fit_its_memory(program):
+    """Operands of operators, and weights of models, also of one tenant."""
+    chip = program.scratch / "chip.yaml"
+    chip.write_text("""
+machine:
+  topology: {kind: mesh, rows: 1, columns: 1, bandwidth: 100 GB/s, latency: 10 ns}
+  tile: {peak: {fp16: 512 GFLOP/s}}
+  dram: {at: each, bandwidth: 100 GB/s, latency: 10 ns, capacity: 400 kB}
+  compute: {model: npu, array: [16, 16], scratchpad: 256 KiB, accumulator: 64 KiB}
+workload: {kind: operators, operators: [{kind: gemm, rows: 256, columns: 256, depth: 256}]}
+""", encoding="utf-8")
+    done = program.call("run", chip, "-o", program.folder, "-q", "-q")
+    expect(done.returncode == 0, done.stderr_text)
+    small = ["--set", "machine.dram.capacity=300 kB"]
+    expect_refusal(program.call("check", chip, *small), 2, "would hold 393.2 kB, 93.22 kB more than its 300 kB")
+    tenants = ["--set", "workload={kind: tenants, tenants: [{name: a, workload: {kind: operators, operators: "
+               "[{kind: gemm, rows: 256, columns: 256, depth: 256}]}}]}"]
+    expect_refusal(program.call("check", chip, *tenants, *small), 2, "more than its 300 kB")
+    expect(program.call("check", chip, *tenants).returncode == 0, "what fits is refused")

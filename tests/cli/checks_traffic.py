@@ -240,8 +240,8 @@ def traffic_tells_what_links_cannot_carry(program):
     for file, ports, note in (
         (hot, "free", "by which they leave and enter nodes"),
         (hot, "shared", ""),
-        (uniform, "free", "between the first and the last link of a route"),
-        (uniform, "shared", "between the first and the last link of a route"),
+        (uniform, "free", "only among messages that leave by one link or arrive by one"),
+        (uniform, "shared", "only among messages that leave by one link or arrive by one"),
     ):
         done = program.call("traffic", file, "--set", f"machine.network.ports={ports}", "-o", out)
         expect(done.returncode == 0, done.stderr_text)

@@ -91,7 +91,7 @@ using IncomingSink = std::function<bool(const Progress&)>;
 // Calls visit(from, to) for pairs of entities.
 using PairVisit = std::function<void(const std::function<void(EntityId, EntityId)>& visit)>;
 
-class InnerLinks;
+class LinkUses;
 
 // A network in motion: takes SendRequest events, raises Arrival events.
 class Network : public pdes::Component {
@@ -117,7 +117,7 @@ class Network : public pdes::Component {
   // have for itself; of this rank's entities.
   virtual SimTime longest_unshared() const { return SimTime::zero(); }
   // Null where messages wait for each other on all links of their way, or touch none.
-  virtual const InnerLinks* inner_links() const { return nullptr; }
+  virtual const LinkUses* link_uses() const { return nullptr; }
 
   // For outlooks; networks that give none know nothing of these.
   // Where a message from `from`, which is here, to `to` first leaves this rank.

@@ -154,6 +154,8 @@ class Job {
   virtual BytesByNode kept(const Platform& /*platform*/, const ServingMemory& /*memory*/) const {
     return {};
   }
+  // Whether what it keeps must fit where nobody else keeps anything; others see to that themselves.
+  virtual bool must_fit_alone() const { return false; }
   virtual bool takes_the_rest() const { return false; }
   virtual void share_in(const machine::Machine& /*machine*/, ServingMemory& /*memory*/) const {}
   // Complaints go to the section `workload`.

@@ -24,6 +24,8 @@ _NUMBERS = (
     ("packet_hops", "packet hops", "count"),
     ("links", "links of the machine", "count"),
 )
+_ZERO_IF_UNKNOWN = ("ideal_time_ps", "energy_j_per_iteration", "power_w_per_tile")
+_KNOWN_AT_THE_END = ("iteration_time_ps", "throughput_samples_per_s", "achieved_flops_per_s")
 # Services have none.
 _OF_AN_ITERATION = ("iteration_time_ps", "throughput_samples_per_s", "samples_per_iteration", "flops_per_iteration",
                     "executed_flops_per_iteration", "energy_j_per_iteration")
@@ -76,10 +78,13 @@ class Comparison:
                 if any(summary.get(key) for summary in summaries)]
         for key, name, kind in _NUMBERS:
             values = [summary.get(key) for summary in summaries]
-            if key == "ideal_time_ps":
-                values = [value or None for value in values]  # 0: not known
+            if key in _ZERO_IF_UNKNOWN:
+                values = [value or None for value in values]
             if key in _OF_AN_ITERATION:
                 values = [None if summary.get("services") else value
+                          for summary, value in zip(summaries, values)]
+            if key in _KNOWN_AT_THE_END:
+                values = [value or None if summary.get("status") != "finished" else value
                           for summary, value in zip(summaries, values)]
             if any(values):
                 rows.append([name, *(text_of(value, kind) for value in values),

@@ -6,7 +6,8 @@
 namespace tessera::network {
 namespace {
 
-constexpr double longest_ps = 4e18;  // 46 days, and far from overflow
+constexpr double longest_ps = 4e18;  // of what need not be exact: 46 days, and far from overflow
+constexpr double range_ps = 9.2e18;  // of simulated time, but for what a double rounds
 
 }  // namespace
 
@@ -24,7 +25,7 @@ bool FluidFlows::begin_alone(Flow number, std::span<const Link> route, std::uint
   }
   State& state = state_of(number);
   state = {static_cast<double>(bytes), shares_.rate(number), now};
-  const SimTime end = now + duration(state.left, state.rate);
+  const SimTime end = end_from(now, state.left, state.rate);
   unseen_.push_back({number, end});
   begun_alone_at_ = now;
   first_unseen_ = std::min(first_unseen_, end);
@@ -72,12 +73,18 @@ void FluidFlows::share(SimTime now) {
     state.left = left(number, now);
     state.since = now;
     state.rate = rate;
-    ends_.set(number, now + duration(state.left, rate));
+    ends_.set(number, end_from(now, state.left, rate));
   }
 }
 
 SimTime FluidFlows::duration(double bytes, double rate) {
-  return SimTime::from_ps(std::llround(bytes > 0 ? std::min(bytes / rate, longest_ps) : 0));
+  return SimTime::from_ps(std::llround(bytes > 0 ? std::min(bytes / rate, range_ps) : 0));
+}
+
+// Never, until others have ended, where simulated time does not go so far.
+SimTime FluidFlows::end_from(SimTime now, double bytes, double rate) {
+  const bool is_beyond = bytes > 0 && bytes / rate >= range_ps - static_cast<double>(now.ps());
+  return is_beyond ? SimTime::never() : now + duration(bytes, rate);
 }
 
 // What each change of a rate rounds is some 10^-16 of what is left, and an end half a picosecond.

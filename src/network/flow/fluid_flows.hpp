@@ -70,6 +70,7 @@ class FluidFlows {
   }
   // Of so many bytes at one rate.
   static SimTime duration(double bytes, double rate);
+  static SimTime end_from(SimTime now, double bytes, double rate);
   // No flow with so many bytes left, which never has more than this rate, is over sooner, however
   // often its rate changes.
   static SimTime least_duration(double bytes, double rate);

@@ -185,8 +185,10 @@ Job::BytesByNode ChipJob::kept(const Platform& platform, const ServingMemory&) c
   if (machine.channels.empty()) {
     return kept;
   }
-  const Bytes all = model_ ? element_size(chip_->data_type) * model_->parameters
-                           : Bytes(npu::bytes_of_operands(operators_of(*chip_)));
+  Bytes all = Bytes(npu::bytes_of_operands(operators_of(*chip_)));
+  if (model_) {  // weights, which may be stored in fewer bits
+    all = std::min(all, element_size(chip_->data_type) * model_->parameters);
+  }
   std::map<EntityId, std::uint64_t> cores;
   for (const EntityId core : chip_->cores) {
     ++cores[machine.channels[machine.channel_of[core.value()]].node];

@@ -27,6 +27,7 @@ class ChipJob final : public Job {
   std::uint64_t first_address() const override { return chip_->first_address; }
   void number(NextNumbers& next) override;
   BytesByNode kept(const Platform& platform, const ServingMemory& memory) const override;
+  bool must_fit_alone() const override { return true; }
 
  private:
   std::unique_ptr<executor::ChipWork> chip_;

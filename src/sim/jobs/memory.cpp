@@ -20,29 +20,30 @@ namespace {
 using config::Section;
 using Kept = Job::BytesByNode;
 
-// Nodes of whose memory several tenants keep something.
-std::set<EntityId> shared_by(const std::vector<Kept>& kept) {
+// Nodes of whose memory several tenants keep something, or one that nobody else looks after.
+std::set<EntityId> nodes_to_check(const Experiment& experiment, const std::vector<Kept>& kept) {
   std::set<EntityId> used;
-  std::set<EntityId> shared;
-  for (const Kept& own : kept) {
-    for (const auto& [node, bytes] : own) {
-      if (bytes > Bytes() && !used.insert(node).second) {
-        shared.insert(node);
+  std::set<EntityId> nodes;
+  for (std::size_t tenant = 0; tenant < kept.size(); ++tenant) {
+    const bool alone = experiment.jobs[tenant].job->must_fit_alone();
+    for (const auto& [node, bytes] : kept[tenant]) {
+      if (bytes > Bytes() && (!used.insert(node).second || alone)) {
+        nodes.insert(node);
       }
     }
   }
-  return shared;
+  return nodes;
 }
 
 // False: some memory cannot hold it all, which has been complained about.
 bool check_sums(const Experiment& experiment, const std::vector<Kept>& kept,
                 std::vector<Section>& sections) {
-  const std::set<EntityId> shared = kept.size() > 1 ? shared_by(kept) : std::set<EntityId>();
-  if (shared.empty()) {
+  const std::set<EntityId> nodes = nodes_to_check(experiment, kept);
+  if (nodes.empty()) {
     return true;
   }
   const std::map<EntityId, Bytes> capacities = memory_capacities(memory_parts(experiment));
-  for (const EntityId node : shared) {
+  for (const EntityId node : nodes) {
     const auto known = capacities.find(node);
     const Bytes capacity = known == capacities.end() ? Bytes() : known->second;
     Bytes sum;
@@ -58,11 +59,12 @@ bool check_sums(const Experiment& experiment, const std::vector<Kept>& kept,
       }
     }
     if (capacity > Bytes() && sum > capacity) {
-      sections[last].error("workload", "the memory at " +
-                                           experiment.machine.topology->node_name(node) +
-                                           " would hold " + to_short_string(sum) + " of tenants, " +
-                                           to_short_string(sum - capacity) + " more than its " +
-                                           to_short_string(capacity) + ": " + join(shares));
+      const bool alone = shares.size() == 1;
+      sections[last].error(
+          "workload", "the memory at " + experiment.machine.topology->node_name(node) +
+                          " would hold " + to_short_string(sum) + (alone ? ", " : " of tenants, ") +
+                          to_short_string(sum - capacity) + " more than its " +
+                          to_short_string(capacity) + (alone ? "" : ": " + join(shares)));
       return false;
     }
   }

@@ -6,7 +6,7 @@
 #include <utility>
 #include <variant>
 
-#include "notes/inner_links_note.hpp"
+#include "notes/crowded_link.hpp"
 #include "notes/rounded_note.hpp"
 #include "notes/truncated_note.hpp"
 #include "notes/unshared_note.hpp"
@@ -244,7 +244,7 @@ void fill_notes(const RankModels& models, SimTime end, bool complete, trace::Sum
   }
   if (const auto link =
           crowded_link(*models.network, *models.experiment.machine.topology, models.communicator)) {
-    summary.notes.push_back(inner_links_note(*models.network, *link));
+    summary.notes.push_back(crowded_link_note(*models.network, *link));
   }
   if (const auto note = rounded_note(*models.network, models.communicator)) {
     summary.notes.push_back(*note);

@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "notes/inner_links_note.hpp"
+#include "notes/crowded_link.hpp"
 #include "notes/truncated_note.hpp"
 #include "notes/unshared_note.hpp"
 #include "results/conservation.hpp"
@@ -352,9 +352,9 @@ class Measurement {
                                       static_cast<std::uint64_t>(cpu_s * 1e6)};
     communicator_.reduce_sum(sums);
     longest_unshared_ = std::max(longest_unshared_, run.longest_unshared());
-    if (run.crowded() && (inner_note_.empty() || run.crowded()->load() > highest_load_)) {
+    if (run.crowded() && (crowded_note_.empty() || run.crowded()->load() > highest_load_)) {
       highest_load_ = run.crowded()->load();
-      inner_note_ = inner_links_note(*network, *run.crowded());
+      crowded_note_ = crowded_link_note(*network, *run.crowded());
     }
     if (truncation_.empty()) {
       truncation_ = truncated_note(*network, communicator_).value_or("");
@@ -367,7 +367,7 @@ class Measurement {
   // Of all loads so far: see network::Network.
   SimTime longest_unshared() const { return longest_unshared_; }
   // Of the load that crowds a link most; empty: there is none.
-  const std::string& inner_note() const { return inner_note_; }
+  const std::string& inner_note() const { return crowded_note_; }
   // Of the first load of whose messages much time was left out; empty: there is none.
   const std::string& truncation() const { return truncation_; }
 
@@ -376,7 +376,7 @@ class Measurement {
   comm::Communicator& communicator_;
   SimTime lookahead_;
   SimTime longest_unshared_;
-  std::string inner_note_;
+  std::string crowded_note_;
   std::string truncation_;
   double highest_load_ = 0;
   machine::Partition partition_;

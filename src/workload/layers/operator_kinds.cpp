@@ -133,6 +133,7 @@ Output build_sum(LayerBuilder& layer, OperatorSpec& spec, const Inputs& inputs) 
   Operator op = layer.make().vector(spec.name, spec.kind, sharding_after(inputs[0]),
                                     {additions, additions, 0}, inputs.size() * shape.elements(),
                                     shape.elements());
+  op.kernel = Kernel::sum;
   op.additive = true;
   return layer.add(std::move(op), shape, inputs[0].cut);
 }

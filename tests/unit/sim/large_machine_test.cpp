@@ -17,8 +17,10 @@ using testing::small_experiment;
 const std::vector<std::string> all_tiles_large{"machine.topology.rows=16383",
                                                "machine.topology.columns=16383"};
 
-#ifdef __SANITIZE_THREAD__
+#if defined(__SANITIZE_THREAD__)
 constexpr std::uint64_t with_shadows = 5;  // ThreadSanitizer has four bytes for each
+#elif defined(__SANITIZE_ADDRESS__)
+constexpr std::uint64_t with_shadows = 2;  // and AddressSanitizer keeps what was freed
 #else
 constexpr std::uint64_t with_shadows = 1;
 #endif

@@ -1,13 +1,13 @@
-// What links in the middle of ways would have carried, for networks in which nobody waits there.
+// What links would have carried, for networks in which only messages that leave by one link, or
+// arrive by one, wait for each other.
 //
-// Method: every message adds its bytes to each link of its way but the first and the last one, and
-// marks the parts of the run in which it was on its way, of which there are 64 at most: a part
-// grows to twice its length when the run goes beyond them. Bytes over bandwidth is how long the
-// link would have been busy, and the parts that are marked, each counted as a whole, are how long
-// it was in use: busy for longer than that, it cannot have been. Sums and marks do not depend on
-// the order of messages, so that ranks add theirs up. A link all of whose messages left by one link
-// or came in by one says nothing new. Of machines with more than `most_links` links those of some
-// nodes are looked at.
+// Method: every message adds its bytes to each link of its way, and marks the parts of the run in
+// which it was on its way, of which there are 64 at most: a part grows to twice its length when the
+// run goes beyond them. Bytes over bandwidth is how long the link would have been busy, and the
+// parts that are marked, each counted as a whole, are how long it was in use: busy for longer than
+// that, it cannot have been. Sums and marks do not depend on the order of messages, so that ranks
+// add theirs up. A link all of whose messages left by one link or came in by one says nothing new.
+// Of machines with more than `most_links` links those of some nodes are looked at.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@
 
 namespace tessera::network {
 
-class InnerLinks {
+class LinkUses {
  public:
   static constexpr std::uint64_t most_links = 1U << 20;
   static constexpr unsigned parts = 64;
@@ -38,17 +38,13 @@ class InnerLinks {
     std::uint32_t to = nobody;
   };
 
-  explicit InnerLinks(const machine::Topology& topology);
+  explicit LinkUses(const machine::Topology& topology);
 
   // A message that is on its way in [begin, end).
   void carry(std::span<const machine::Hop> way, EntityId target, std::uint64_t bytes, SimTime begin,
-             SimTime end) {
-    if (way.size() > 2) {
-      add(way, target, bytes, begin, end);
-    }
-  }
+             SimTime end);
 
-  // Nothing until a way has had a middle, on this rank.
+  // Nothing until there was a message, on this rank.
   std::span<const Use> uses() const { return uses_; }
   // Places in `uses` of any rank.
   std::size_t size() const { return first_use_.back(); }
@@ -65,8 +61,6 @@ class InnerLinks {
   static std::size_t predicted_bytes(const machine::Topology& topology);
 
  private:
-  void add(std::span<const machine::Hop> way, EntityId target, std::uint64_t bytes, SimTime begin,
-           SimTime end);
   void lengthen_parts(unsigned bits);
 
   const machine::Topology* topology_;

@@ -1,4 +1,4 @@
-#include "tessera/network/inner_links.hpp"
+#include "tessera/network/link_uses.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -8,15 +8,15 @@ namespace {
 
 // Odd, so that on a grid with an even number of columns nodes of all columns are looked at.
 std::uint32_t distance_of_nodes(const machine::Topology& topology) {
-  const std::uint64_t times = topology.links() / InnerLinks::most_links;
+  const std::uint64_t times = topology.links() / LinkUses::most_links;
   return times == 0 ? 1 : static_cast<std::uint32_t>(2 * times + 1);
 }
 
 std::uint32_t merged(std::uint32_t one, std::uint32_t other) {
-  if (one == other || other == InnerLinks::nobody) {
+  if (one == other || other == LinkUses::nobody) {
     return one;
   }
-  return one == InnerLinks::nobody ? other : InnerLinks::several;
+  return one == LinkUses::nobody ? other : LinkUses::several;
 }
 
 // Links that leave a node, and those that come in to it, told apart by four bits.
@@ -24,7 +24,7 @@ std::uint32_t name_of(EntityId node, std::uint32_t link) {
   return node.value() << 4U | (link & 15U);
 }
 
-void add_use(InnerLinks::Use& use, const InnerLinks::Use& other) {
+void add_use(LinkUses::Use& use, const LinkUses::Use& other) {
   use.bytes += other.bytes;
   use.marks |= other.marks;
   use.from = merged(use.from, other.from);
@@ -33,12 +33,12 @@ void add_use(InnerLinks::Use& use, const InnerLinks::Use& other) {
 
 struct SavedUse {
   std::uint64_t place = 0;
-  InnerLinks::Use use;
+  LinkUses::Use use;
 };
 
 }  // namespace
 
-InnerLinks::InnerLinks(const machine::Topology& topology)
+LinkUses::LinkUses(const machine::Topology& topology)
     : topology_(&topology), every_(distance_of_nodes(topology)) {
   std::uint32_t uses = 0;
   for (std::uint32_t node = 0; node < topology.nodes(); node += every_.value()) {
@@ -48,7 +48,7 @@ InnerLinks::InnerLinks(const machine::Topology& topology)
   first_use_.push_back(uses);
 }
 
-void InnerLinks::add(std::span<const machine::Hop> way, EntityId target, std::uint64_t bytes,
+void LinkUses::carry(std::span<const machine::Hop> way, EntityId target, std::uint64_t bytes,
                      SimTime begin, SimTime end) {
   if (uses_.empty()) {
     uses_.resize(size());
@@ -65,7 +65,7 @@ void InnerLinks::add(std::span<const machine::Hop> way, EntityId target, std::ui
       (~std::uint64_t{0} << first_part) & (~std::uint64_t{0} >> (parts - 1 - last_part));
   const Use added{bytes, marks, name_of(way.front().node, way.front().port),
                   name_of(target, way.back().node.value() ^ way.back().port)};
-  for (const machine::Hop& hop : way.subspan(1, way.size() - 2)) {
+  for (const machine::Hop& hop : way) {
     const std::uint32_t number = every_.quotient(hop.node.value());
     if (number * every_.value() == hop.node.value()) {
       add_use(uses_[first_use_[number] + hop.port], added);
@@ -73,13 +73,13 @@ void InnerLinks::add(std::span<const machine::Hop> way, EntityId target, std::ui
   }
 }
 
-machine::Hop InnerLinks::link_at(std::size_t place) const {
+machine::Hop LinkUses::link_at(std::size_t place) const {
   const auto after = std::upper_bound(first_use_.begin(), first_use_.end(), place);
   const auto number = static_cast<std::uint32_t>(after - first_use_.begin() - 1);
   return {EntityId(number * every_.value()), static_cast<unsigned>(place - first_use_[number])};
 }
 
-std::uint64_t InnerLinks::coarser(std::uint64_t marks, unsigned doublings) {
+std::uint64_t LinkUses::coarser(std::uint64_t marks, unsigned doublings) {
   if (doublings >= 6) {
     return marks != 0 ? 1 : 0;
   }
@@ -90,14 +90,14 @@ std::uint64_t InnerLinks::coarser(std::uint64_t marks, unsigned doublings) {
   return result;
 }
 
-void InnerLinks::lengthen_parts(unsigned bits) {
+void LinkUses::lengthen_parts(unsigned bits) {
   for (Use& use : uses_) {
     use.marks = coarser(use.marks, bits - part_bits_);
   }
   part_bits_ = bits;
 }
 
-void InnerLinks::save(pdes::StateWriter& writer) const {
+void LinkUses::save(pdes::StateWriter& writer) const {
   writer.put(part_bits_);
   std::vector<SavedUse> saved;
   for (std::size_t place = 0; place < uses_.size(); ++place) {
@@ -108,7 +108,7 @@ void InnerLinks::save(pdes::StateWriter& writer) const {
   writer.put_all(saved);
 }
 
-void InnerLinks::add(pdes::StateReader& reader) {
+void LinkUses::add(pdes::StateReader& reader) {
   auto bits = reader.get<unsigned>();
   const auto saved = reader.get_all<SavedUse>();
   if (saved.empty()) {
@@ -126,11 +126,11 @@ void InnerLinks::add(pdes::StateReader& reader) {
   }
 }
 
-std::size_t InnerLinks::resident_bytes() const {
+std::size_t LinkUses::resident_bytes() const {
   return first_use_.capacity() * sizeof(std::uint32_t) + uses_.capacity() * sizeof(Use);
 }
 
-std::size_t InnerLinks::predicted_bytes(const machine::Topology& topology) {
+std::size_t LinkUses::predicted_bytes(const machine::Topology& topology) {
   const std::uint32_t every = distance_of_nodes(topology);
   return topology.nodes() / every * sizeof(std::uint32_t) + topology.links() / every * sizeof(Use);
 }

@@ -1,4 +1,4 @@
-// What is said of links in the middle of ways, where nobody waits.
+// What is said of links that messages share in ways that a network does not model.
 #pragma once
 
 #include <optional>
@@ -23,6 +23,6 @@ std::optional<CrowdedLink> crowded_link(const network::Network& network,
                                         const machine::Topology& topology,
                                         comm::Communicator& communicator);
 
-std::string inner_links_note(const network::Network& network, const CrowdedLink& link);
+std::string crowded_link_note(const network::Network& network, const CrowdedLink& link);
 
 }  // namespace tessera::sim

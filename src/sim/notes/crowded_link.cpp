@@ -1,4 +1,4 @@
-#include "notes/inner_links_note.hpp"
+#include "notes/crowded_link.hpp"
 
 #include <algorithm>
 #include <array>
@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "notes/rounded_time.hpp"
-#include "tessera/network/inner_links.hpp"
+#include "tessera/network/link_uses.hpp"
 
 namespace tessera::sim {
 namespace {
 
-using network::InnerLinks;
+using network::LinkUses;
 
 constexpr std::size_t looked_at = 64;
 
@@ -21,10 +21,10 @@ class Ends {
  public:
   explicit Ends(std::size_t links) : largest_(links), rest_(links) {}
   void add(std::size_t link, std::uint32_t end) {
-    if (end == InnerLinks::nobody) {
+    if (end == LinkUses::nobody) {
       return;
     }
-    const bool is_one = end != InnerLinks::several;
+    const bool is_one = end != LinkUses::several;
     largest_[link] = is_one ? end + std::uint64_t{1} : top;
     rest_[link] = is_one ? top - largest_[link] : top;
   }
@@ -43,13 +43,13 @@ class Ends {
 // By place and time, longest first.
 using Busy = std::vector<std::pair<SimTime, std::size_t>>;
 
-Busy busiest(const InnerLinks& links, const machine::Topology& topology,
+Busy busiest(const LinkUses& links, const machine::Topology& topology,
              comm::Communicator& communicator) {
   std::vector<std::uint64_t> bytes(links.size());
   Ends from(links.size());
   Ends to(links.size());
   for (std::size_t place = 0; place < links.uses().size(); ++place) {
-    const InnerLinks::Use& use = links.uses()[place];
+    const LinkUses::Use& use = links.uses()[place];
     bytes[place] = use.bytes;
     from.add(place, use.from);
     to.add(place, use.to);
@@ -78,22 +78,22 @@ Busy busiest(const InnerLinks& links, const machine::Topology& topology,
 }
 
 // Parts in which each was in use on any rank, and the length of a part.
-std::pair<std::vector<std::uint64_t>, SimTime> parts_of(const Busy& busy, const InnerLinks& links,
+std::pair<std::vector<std::uint64_t>, SimTime> parts_of(const Busy& busy, const LinkUses& links,
                                                         comm::Communicator& communicator) {
   std::array<std::uint64_t, 1> bits{links.part_bits()};
   communicator.reduce_max(bits);
-  std::vector<std::uint64_t> marks(busy.size() * InnerLinks::parts);
+  std::vector<std::uint64_t> marks(busy.size() * LinkUses::parts);
   for (std::size_t i = 0; i < busy.size() && !links.uses().empty(); ++i) {
-    const std::uint64_t own = InnerLinks::coarser(
-        links.uses()[busy[i].second].marks, static_cast<unsigned>(bits[0]) - links.part_bits());
-    for (unsigned part = 0; part < InnerLinks::parts; ++part) {
-      marks[i * InnerLinks::parts + part] = own >> part & 1U;
+    const std::uint64_t own = LinkUses::coarser(links.uses()[busy[i].second].marks,
+                                                static_cast<unsigned>(bits[0]) - links.part_bits());
+    for (unsigned part = 0; part < LinkUses::parts; ++part) {
+      marks[i * LinkUses::parts + part] = own >> part & 1U;
     }
   }
   communicator.reduce_max(marks);
   std::vector<std::uint64_t> used(busy.size());
   for (std::size_t i = 0; i < marks.size(); ++i) {
-    used[i / InnerLinks::parts] += marks[i];
+    used[i / LinkUses::parts] += marks[i];
   }
   return {used, SimTime::from_ps(std::int64_t{1} << bits[0])};
 }
@@ -103,7 +103,7 @@ std::pair<std::vector<std::uint64_t>, SimTime> parts_of(const Busy& busy, const 
 std::optional<CrowdedLink> crowded_link(const network::Network& network,
                                         const machine::Topology& topology,
                                         comm::Communicator& communicator) {
-  const InnerLinks* const links = network.inner_links();
+  const LinkUses* const links = network.link_uses();
   if (links == nullptr) {
     return std::nullopt;
   }
@@ -130,9 +130,10 @@ std::optional<CrowdedLink> crowded_link(const network::Network& network,
   return most;
 }
 
-std::string inner_links_note(const network::Network& network, const CrowdedLink& link) {
+std::string crowded_link_note(const network::Network& network, const CrowdedLink& link) {
   return "the " + std::string(network.name()) +
-         " models no contention between the first and the last link of a route: the link " +
+         " models contention only among messages that leave by one link or arrive by one: the "
+         "link " +
          link.name + " would have been busy for " + rounded(link.busy) + " of the " +
          rounded(link.used) +
          " in which messages over it were in flight (machine.network.model: packet or flow)";
