@@ -79,8 +79,8 @@ workload: {kind: operators, operators: [{kind: gemm, rows: 256, columns: 256, de
     done = program.call("run", chip, "-o", program.folder, "-q", "-q")
     expect(done.returncode == 0, done.stderr_text)
     small = ["--set", "machine.dram.capacity=300 kB"]
-    expect_refusal(program.call("check", chip, *small), 2, "would hold 393.2 kB, 93.22 kB more than its 300 kB")
-    tenants = ["--set", "workload={kind: tenants, tenants: [{name: a, workload: {kind: operators, operators: "
+    expect_refusal(program.call("check", chip, *small), 2, "would hold 393 kB, 93.2 kB more than its 300 kB")
+    tenants = ["--set", "workload={kind: tenants, tenants: [{name: a, tiles: all, workload: {kind: operators, operators: "
                "[{kind: gemm, rows: 256, columns: 256, depth: 256}]}}]}"]
     expect_refusal(program.call("check", chip, *tenants, *small), 2, "more than its 300 kB")
     expect(program.call("check", chip, *tenants).returncode == 0, "what fits is refused")

@@ -12,7 +12,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 # Generous: the machine may be busy with other tests.
-PATIENCE_S = float(os.environ.get("TESSERA_PATIENCE_S", 180))  # of a build that is not slowed down
+PATIENCE_S = float(os.environ.get("TESSERA_PATIENCE_S", "180"))  # of a build that is not slowed down
 
 
 class Failure(Exception):
