@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "capacity/rate_search.hpp"
+#include "capacity/rate_searches.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/sim/experiment.hpp"
 

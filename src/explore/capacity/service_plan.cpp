@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "capacity/rate_search.hpp"
+#include "capacity/rate_searches.hpp"
 #include "search/search_folder.hpp"
 #include "tessera/core/error.hpp"
 #include "tessera/machine/machine.hpp"

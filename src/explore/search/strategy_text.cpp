@@ -66,10 +66,10 @@ std::string StrategyText::strategy_of(const Proposal& proposal, const SearchOutc
 // Of the experiment as its file has it.
 const std::vector<std::string>& StrategyText::notes_of_own() {
   if (!own_notes_) {
-    std::vector<std::string> settings = request_.overrides;
-    settings.insert(settings.end(), usual_settings.begin(), usual_settings.end());
-    own_notes_ =
-        notes_about_others(sim::read_experiment(request_.experiment, settings, load_).notes, {});
+    own_notes_ = notes_about_others(
+        sim::read_experiment(request_.experiment, alone_and_untraced(request_.overrides), load_)
+            .notes,
+        {});
   }
   return *own_notes_;
 }
