@@ -12,10 +12,6 @@ namespace {
 
 // Events from other ranks ahead of the one being put in whose place is called into cache.
 constexpr std::size_t load_distance = 8;
-// State of all entities, beyond which an event most often finds its own in memory.
-constexpr std::size_t state_in_cache = std::size_t{16} << 20;
-// State of all entities that a core has in its own cache.
-constexpr std::size_t state_in_own_cache = std::size_t{256} << 10;
 // An event sent for one of so many windows after the next one finds its state called for at once:
 // so long it stays in cache.
 constexpr std::int64_t soon_windows = 2;
@@ -167,30 +163,6 @@ Outlook Engine::outlook(std::uint32_t rank, SimTime wanted) {
                 .value_or(Outlook{SimTime::never(), delay_to_[rank], delay_to_[rank]}));
   }
   return all;
-}
-
-// Of a component's own array, then of those attached before it, which it hands its work to. What is
-// left over gets an address that is in cache anyway.
-void Engine::find_state_lines() {
-  constexpr std::size_t cache_line = 64;
-  const auto* const here = reinterpret_cast<const unsigned char*>(this);
-  std::size_t bytes = 0;  // of an entity's state
-  for (std::size_t number = 0; number < components_.size(); ++number) {
-    bytes += components_[number]->state_array().bytes;
-    auto& lines = state_lines_[number];
-    lines.fill({here, 0});
-    auto line = lines.begin();
-    for (std::size_t other = number + 1; other-- > 0;) {
-      const StateArray array = components_[other]->state_array();
-      const auto* const first = static_cast<const unsigned char*>(array.first);
-      for (std::size_t at = 0; at < array.bytes && at < 2 * cache_line && line != lines.end();
-           at += cache_line) {
-        *line++ = {first + at, array.bytes};
-      }
-    }
-  }
-  is_large_ = bytes * processes_.size() > state_in_cache;
-  is_small_ = (bytes + sizeof(Process)) * processes_.size() <= state_in_own_cache;
 }
 
 bool Engine::run(const EngineHooks& hooks) {

@@ -23,8 +23,13 @@ constexpr std::size_t event_distance = 2 * state_distance;
 // Still further ahead their state is prefetched in long lists, which costs no time where the
 // processor looks up pages for that; a load is held up until it is there, and all behind it.
 constexpr std::size_t prefetch_distance = 2 * state_distance;
-// Shorter lists have nothing to hide loads behind but each other.
-constexpr std::size_t shortest_prefetched = 64;
+// Lists whose events touch fewer lines of cache have nothing to hide loads behind but each other:
+// a processor has most of them under way at once.
+constexpr std::size_t fewest_lines_prefetched = 120;
+// State of all entities, beyond which an event most often finds its own in memory.
+constexpr std::size_t state_in_cache = std::size_t{16} << 20;
+// State of all entities that a core has in its own cache.
+constexpr std::size_t state_in_own_cache = std::size_t{256} << 10;
 // Of a key, for the place in a chunk.
 constexpr unsigned place_bits = std::bit_width(Calendar::largest_chunk);
 // An entity's events are sorted by insertion up to here.
@@ -64,6 +69,33 @@ void make_larger(std::vector<T>& values, std::size_t size) {
 }
 
 }  // namespace
+
+// Of a component's own array, then of those attached before it, which it hands its work to. What is
+// left over gets an address that is in cache anyway.
+void Engine::find_state_lines() {
+  constexpr std::size_t cache_line = 64;
+  const auto* const here = reinterpret_cast<const unsigned char*>(this);
+  std::size_t bytes = 0;  // of an entity's state
+  std::size_t most_lines = 0;
+  for (std::size_t number = 0; number < components_.size(); ++number) {
+    bytes += components_[number]->state_array().bytes;
+    auto& lines = state_lines_[number];
+    lines.fill({here, 0});
+    auto line = lines.begin();
+    for (std::size_t other = number + 1; other-- > 0;) {
+      const StateArray array = components_[other]->state_array();
+      const auto* const first = static_cast<const unsigned char*>(array.first);
+      for (std::size_t at = 0; at < array.bytes && at < 2 * cache_line && line != lines.end();
+           at += cache_line) {
+        *line++ = {first + at, array.bytes};
+      }
+    }
+    most_lines = std::max(most_lines, static_cast<std::size_t>(line - lines.begin()));
+  }
+  shortest_prefetched_ = std::max(prefetch_distance, fewest_lines_prefetched / (1 + most_lines));
+  is_large_ = bytes * processes_.size() > state_in_cache;
+  is_small_ = (bytes + sizeof(Process)) * processes_.size() <= state_in_own_cache;
+}
 
 // Gives the last chunk of the list.
 EventChunk* Engine::run_list(const Calendar::List& list) {
@@ -140,7 +172,7 @@ void Engine::run_dense(const Calendar::List& list, std::size_t events) {
     }
   }
   // All at once, so that many are under way together, or on the way through a long list.
-  const bool is_long = events >= shortest_prefetched;
+  const bool is_long = events >= shortest_prefetched_;
   const std::size_t at_once = is_long ? prefetch_distance : events;
   for (at = 0; at < at_once; ++at) {
     load_ahead(*linked_[at].event);

@@ -252,9 +252,10 @@ class Engine {
   SelfQueue self_events_;             // of the entity to itself in this window
   WindowNumber window_ = 0;           // being run
   SimTime window_end_;
-  bool is_large_ = false;  // state fits no cache
-  bool is_small_ = false;  // state fits the cache of a core
-  SimTime soon_;           // events before it find their state called for when they are sent
+  std::size_t shortest_prefetched_ = 0;  // events of a list
+  bool is_large_ = false;                // state fits no cache
+  bool is_small_ = false;                // state fits the cache of a core
+  SimTime soon_;  // events before it find their state called for when they are sent
   SimTime last_time_;
   SimTime last_handled_;
   SimTime boundary_period_ = SimTime::never();
