@@ -48,17 +48,40 @@ def send(pid, number):
         pass  # it has ended, which the caller finds out in other ways
 
 
+@functools.lru_cache
+def is_hydra(mpiexec):
+    """Whether a launcher is MPICH's."""
+    return "HYDRA" in subprocess.run([mpiexec, "--version"], capture_output=True, text=True, check=False).stdout
+
+
+RANK_NAMES = (b"OMPI_COMM_WORLD_RANK", b"PMI_RANK")  # in the environment, by Open MPI and by MPICH's Hydra
+
+
 def rank_of(pid):
-    """The rank that mpirun gave a process; None for processes that are none, or not yet."""
+    """The rank that a launcher gave a process; None for processes that are none, or not yet."""
     try:
         words = pathlib.Path("/proc/%d/environ" % pid).read_bytes().split(b"\0")
     except OSError:
         return None
     for word in words:
         name, _, value = word.partition(b"=")
-        if name == b"OMPI_COMM_WORLD_RANK":
+        if name in RANK_NAMES:
             return int(value)
     return None
+
+
+def ranks_below(pid):
+    """Ranks and process ids: Open MPI's launcher starts ranks itself, Hydra has a proxy between."""
+    try:
+        children = pathlib.Path("/proc/%d/task/%d/children" % (pid, pid)).read_text()
+    except OSError:
+        return
+    for child in map(int, children.split()):
+        rank = rank_of(child)
+        if rank is None:
+            yield from ranks_below(child)
+        else:
+            yield rank, child
 
 
 def environment():
@@ -85,15 +108,7 @@ class Run:
 
     def find_ranks(self):
         """Process ids by rank, as far as they have been started."""
-        launcher = self.process.pid
-        try:
-            children = pathlib.Path("/proc/%d/task/%d/children" % (launcher, launcher)).read_text()
-        except OSError:
-            return self.pids
-        for pid in map(int, children.split()):
-            rank = rank_of(pid)
-            if rank is not None:
-                self.pids[rank] = pid
+        self.pids.update(ranks_below(self.process.pid))
         return self.pids
 
     def wait_for(self, condition, what):

@@ -213,8 +213,8 @@ ServiceSettings read_tenant(Section& section, const ServingWork& work,
   if (of_language) {
     tenant.cache = served_keys().cache.read(batching);
     read_tier(batching, work, tenant);
-    read_speculation(section.section("speculation"), batching, tenant,
-                     served_keys().expert.read(section));
+    const std::uint32_t expert = served_keys().expert.read(section);
+    read_speculation(section.section("speculation"), batching, tenant, expert);
   }
   tenant.targets = read_targets(section.section("target"), of_language);
   read_class_settings(section, classes, tenant);
