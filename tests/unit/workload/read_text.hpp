@@ -5,6 +5,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tessera/config/document.hpp"
@@ -29,13 +30,13 @@ inline ReadResult read_text(const std::string& text, const std::string& file = "
   return result;
 }
 
-inline const Operator& find_operator(const Layer& layer, const std::string& name) {
+inline const Operator& find_operator(const Layer& layer, std::string_view name) {
   for (const Operator& op : layer.operators) {
     if (op.name == name) {
       return op;
     }
   }
-  throw std::out_of_range(name);
+  throw std::out_of_range(std::string(name));
 }
 
 inline std::vector<std::string> names_of(const Layer& layer) {
