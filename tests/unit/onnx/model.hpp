@@ -7,6 +7,7 @@
 
 #include <initializer_list>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tessera/core/error.hpp"
@@ -146,13 +147,13 @@ class ModelMaker : public ProtoHolder, public GraphMaker {
   }
 };
 
-inline const Tensor& tensor_of(const Graph& graph, const std::string& name) {
+inline const Tensor& tensor_of(const Graph& graph, std::string_view name) {
   for (const Tensor& tensor : graph.tensors) {
     if (tensor.name == name) {
       return tensor;
     }
   }
-  throw InternalError("there is no tensor " + name);
+  throw InternalError("there is no tensor " + std::string(name));
 }
 inline Shape shape_of(const Graph& graph, const std::string& name) {
   return tensor_of(graph, name).shape.value();

@@ -38,13 +38,13 @@ std::map<std::string, Rows> tables() {
   return all;
 }
 
-const ParameterInfo& row_of(const Rows& rows, const std::string& name) {
+const ParameterInfo& row_of(const Rows& rows, std::string_view name) {
   for (const ParameterInfo& row : rows) {
     if (row.name == name) {
       return row;
     }
   }
-  throw ConfigError("there is no key " + name);
+  throw ConfigError("there is no key " + std::string(name));
 }
 
 TEST(DeclaredKeys, HaveATypeAndAMeaning) {

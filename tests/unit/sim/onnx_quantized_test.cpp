@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -33,7 +34,7 @@ Workload lower(const ModelMaker& model, Level level, DataType data_type = DataTy
 }
 
 // Of a workload that lives longer.
-const Operator& operator_of(const Workload& workload, const std::string& name) {
+const Operator& operator_of(const Workload& workload, std::string_view name) {
   for (const Layer& layer : workload.layers) {
     for (const Operator& op : layer.operators) {
       if (op.name == name) {
@@ -41,7 +42,7 @@ const Operator& operator_of(const Workload& workload, const std::string& name) {
       }
     }
   }
-  throw InternalError("there is no operator " + name);
+  throw InternalError("there is no operator " + std::string(name));
 }
 
 plan::Strategy strategy_of(std::uint32_t tensor) {
