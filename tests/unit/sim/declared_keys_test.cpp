@@ -3,6 +3,8 @@
 
 #include <map>
 #include <set>
+#include <string>
+#include <string_view>
 
 #include "tessera/core/data_type.hpp"
 #include "tessera/onnx/description.hpp"
