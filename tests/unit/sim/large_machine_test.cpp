@@ -17,9 +17,15 @@ using testing::small_experiment;
 const std::vector<std::string> all_tiles_large{"machine.topology.rows=16383",
                                                "machine.topology.columns=16383"};
 
-#if defined(__SANITIZE_THREAD__)
+// Clang says by features what GCC says by macros.
+#if !defined(__has_feature)
+#define TESSERA_HAS_FEATURE(name) 0
+#else
+#define TESSERA_HAS_FEATURE(name) __has_feature(name)
+#endif
+#if defined(__SANITIZE_THREAD__) || TESSERA_HAS_FEATURE(thread_sanitizer)
 constexpr std::uint64_t with_shadows = 5;  // ThreadSanitizer has four bytes for each
-#elif defined(__SANITIZE_ADDRESS__)
+#elif defined(__SANITIZE_ADDRESS__) || TESSERA_HAS_FEATURE(address_sanitizer)
 constexpr std::uint64_t with_shadows = 2;  // and AddressSanitizer keeps what was freed
 #else
 constexpr std::uint64_t with_shadows = 1;
