@@ -75,8 +75,8 @@ void make_larger(std::vector<T>& values, std::size_t size) {
 void Engine::find_state_lines() {
   constexpr std::size_t cache_line = 64;
   const auto* const here = reinterpret_cast<const unsigned char*>(this);
-  std::size_t bytes = 0;  // of an entity's state
-  std::size_t most_lines = 0;
+  std::size_t bytes = 0;       // of an entity's state
+  std::size_t most_lines = 1;  // also of a component that does not say where its state is
   for (std::size_t number = 0; number < components_.size(); ++number) {
     bytes += components_[number]->state_array().bytes;
     auto& lines = state_lines_[number];
