@@ -70,13 +70,16 @@ def rank_of(pid):
     return None
 
 
+def children_of(pid):
+    try:
+        return list(map(int, pathlib.Path("/proc/%d/task/%d/children" % (pid, pid)).read_text().split()))
+    except OSError:
+        return []
+
+
 def ranks_below(pid):
     """Ranks and process ids: Open MPI's launcher starts ranks itself, Hydra has a proxy between."""
-    try:
-        children = pathlib.Path("/proc/%d/task/%d/children" % (pid, pid)).read_text()
-    except OSError:
-        return
-    for child in map(int, children.split()):
+    for child in children_of(pid):
         rank = rank_of(child)
         if rank is None:
             yield from ranks_below(child)

@@ -31,7 +31,7 @@ import random_runs  # noqa: E402
 from run_case import RESULTS  # noqa: E402
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "faults"))
-from launch import is_hydra, python_with_hdf5  # noqa: E402
+from launch import children_of, is_hydra, python_with_hdf5  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 # Of a run on several ranks, also on a machine that has other things to do.
@@ -359,12 +359,8 @@ def is_alive(pid):
 
 def ranks_of(pid):
     """Processes of the program below `pid` that live."""
-    try:
-        children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
-    except OSError:
-        return []
     found = []
-    for child in children:
+    for child in children_of(pid):
         try:
             name, _, state = pathlib.Path(f"/proc/{child}/stat").read_text(encoding="ascii").rpartition(")")
         except OSError:
@@ -372,7 +368,7 @@ def ranks_of(pid):
         if not name.endswith("(tessera"):
             found += ranks_of(child)
         elif state.split()[0] != "Z":
-            found.append(int(child))
+            found.append(child)
     return found
 
 
